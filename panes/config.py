@@ -1,0 +1,86 @@
+"""Every setting of a database: its name, default, what it takes and one line of help.
+
+`SET name = value` stores one; docs and the shell read this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from panes.errors import SettingError
+
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    default: Value
+    help: str
+    check: Callable[[Value], bool]
+    takes: str
+
+
+def _positive_int(value: Value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _positive(value: Value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _one_of(*words: str) -> Callable[[Value], bool]:
+    return lambda value: value in words
+
+
+SETTINGS: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting(
+            "strategy",
+            "upa",
+            "how expirations travel: by update pattern, as negative tuples, or by whole scans",
+            _one_of("upa", "nt", "direct"),
+            "'upa', 'nt' or 'direct'",
+        ),
+        Setting(
+            "shards",
+            2,
+            "into how many hash partitions a query's state is split; fixed when a query is registered",
+            _positive_int,
+            "a whole number above 0",
+        ),
+        Setting(
+            "idle_after",
+            60,
+            "seconds of wall time without rows after which a stream no longer holds back the clock",
+            _positive,
+            "a number of seconds above 0",
+        ),
+        Setting(
+            "heartbeat",
+            1,
+            "seconds of silence after which the clock moves on by itself, where tuples carry their arrival time",
+            _positive,
+            "a number of seconds above 0",
+        ),
+        Setting(
+            "retain_epochs",
+            8,
+            "how many past epochs stay readable behind the current one",
+            _positive_int,
+            "a whole number above 0",
+        ),
+    )
+}
+
+
+def check_setting(name: str, value: Value) -> Value:
+    """The value, if the setting exists and takes it."""
+    setting = SETTINGS.get(name)
+    if setting is None:
+        raise SettingError(f"there is no setting named {name!r}; there are {', '.join(SETTINGS)}")
+    if not setting.check(value):
+        raise SettingError(f"{name} takes {setting.takes}, not {value!r}")
+    return value

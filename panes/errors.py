@@ -1,0 +1,92 @@
+"""Every error that Panes raises on purpose.
+
+    PanesError
+    ├── SqlError            a statement cannot be understood or is refused: line, column, caret
+    ├── CatalogError        a stream, table or query is missing, exists already, or is still in use
+    ├── SourceError         a source of a stream cannot be read
+    ├── StateError          a file of the database is missing or damaged
+    ├── DatabaseInUse       another process holds the directory
+    ├── DatabaseClosed      the database was used after close()
+    ├── SettingError        an unknown setting, or a value it does not take
+    ├── EnvironmentMissing  something outside Python is needed (Java), and how to get it
+    ├── EvaluationError     a value cannot be computed, such as a sum beyond 64 bits
+    └── PipelineError       an epoch failed in Spark
+
+A message says what went wrong, where, and what to do next. An error changes nothing.
+"""
+
+from __future__ import annotations
+
+
+class PanesError(Exception):
+    """The base of all errors of Panes: catch this one to catch them all."""
+
+
+class SqlError(PanesError):
+    """A statement that cannot be understood, or that is refused for a reason.
+
+    >>> print(SqlError("there is no column named 'scr'", sql="SELECT scr FROM s [NOW]", line=1, column=8,
+    ...                hint="did you mean 'src'?"))
+    line 1, column 8: there is no column named 'scr'
+      SELECT scr FROM s [NOW]
+             ^
+      did you mean 'src'?
+    """
+
+    def __init__(
+        self, problem: str, *, sql: str = "", line: int = 1, column: int = 1, hint: str | None = None
+    ) -> None:
+        self.problem = problem
+        self.sql = sql
+        self.line = line
+        self.column = column
+        self.hint = hint
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        parts = [f"line {self.line}, column {self.column}: {self.problem}"]
+        lines = self.sql.splitlines()
+        if 0 < self.line <= len(lines):
+            # A tab stays a tab under the text, so that the caret stands where the eye expects it.
+            text = lines[self.line - 1]
+            indent = "".join("\t" if c == "\t" else " " for c in text[: self.column - 1])
+            parts += [f"  {text}", f"  {indent}^"]
+        if self.hint:
+            parts.append(f"  {self.hint}")
+        return "\n".join(parts)
+
+
+class CatalogError(PanesError):
+    """A stream, table or query is missing, exists already, or is still in use."""
+
+
+class SourceError(PanesError):
+    """A source of a stream cannot be read."""
+
+
+class StateError(PanesError):
+    """A file of the database is missing or damaged."""
+
+
+class DatabaseInUse(PanesError):
+    """Another process, or another connection of this one, holds the directory."""
+
+
+class DatabaseClosed(PanesError):
+    """The database was used after close()."""
+
+
+class SettingError(PanesError):
+    """An unknown setting, or a value that the setting does not take."""
+
+
+class EnvironmentMissing(PanesError):
+    """Something outside Python is needed, such as Java."""
+
+
+class EvaluationError(PanesError):
+    """A value cannot be computed, such as a sum beyond 64 bits."""
+
+
+class PipelineError(PanesError):
+    """An epoch failed in Spark; the cause is attached."""
