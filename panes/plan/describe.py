@@ -1,0 +1,136 @@
+"""What a node of a plan does, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from panes.plan import nodes
+from panes.plan.durations import duration_text, instant_text
+from panes.plan.expressions import Column, Expression
+from panes.plan.windows import (
+    BeginEndWindow,
+    NowWindow,
+    RangeWindow,
+    RowsWindow,
+    UnboundedWindow,
+    WindowSpec,
+)
+
+
+def describe(node: nodes.Node) -> str:
+    """The node as EXPLAIN shows it, without its children."""
+    return _CASES[type(node)](node)
+
+
+def _scan(node: nodes.StreamScan) -> str:
+    alias = "" if node.alias == node.stream else f" AS {node.alias}"
+    return f"Stream {node.stream}{alias}"
+
+
+def _table(node: nodes.TableScan) -> str:
+    alias = "" if node.alias == node.table else f" AS {node.alias}"
+    return f"{'Table' if node.retroactive else 'Table (non retroactive)'} {node.table}{alias}"
+
+
+def _project(node: nodes.Project) -> str:
+    below = node.child.schema.names
+    if all(isinstance(e, Column) for _, e in node.columns) and _bare(node.schema.names) == _bare(below):
+        old, new = _aliases(below), _aliases(node.schema.names)
+        if len(old) == len(new) == 1 and new != {""}:
+            return " ".join(["Rename", *(alias for alias in old if alias), "to", new.pop()])
+    kept = [(name, e) for name, e in node.columns if isinstance(e, Column) and e.name == name]
+    if tuple(name for name, _ in kept) == below and len(node.columns) > len(kept):
+        added = (str(e) for name, e in node.columns if name not in below)
+        return f"Project *, {', '.join(added)}"
+    return "Project " + ", ".join(_item(name, expression) for name, expression in node.columns)
+
+
+def _bare(names: Iterable[str]) -> list[str]:
+    return [name.rpartition(".")[2] for name in names]
+
+
+def _aliases(names: Iterable[str]) -> set[str]:
+    return {name.rpartition(".")[0] for name in names}
+
+
+def _item(name: str, expression: Expression) -> str:
+    if str(expression) == name:
+        return name
+    if isinstance(expression, Column) and "." not in name and expression.name.rpartition(".")[2] == name:
+        return expression.name
+    return f"{expression} AS {name}"
+
+
+def _group_by(node: nodes.GroupBy) -> str:
+    keys = ", ".join(node.keys) or "all rows"
+    aggregates = ", ".join(a.name for a in node.aggregates)
+    return f"Group by {keys}" + (f": {aggregates}" if aggregates else "")
+
+
+def _matching(word: str) -> Callable[[Any], str]:
+    def text(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
+        pairs = [f"{a} = {b}" for a, b in zip(node.left_keys, node.right_keys, strict=True)]
+        if node.residual is not None:
+            pairs.append(str(node.residual))
+        return f"{word} on {' AND '.join(pairs)}" if pairs else f"{word} of all pairs"
+
+    return text
+
+
+def _anti_join(node: nodes.AntiJoin) -> str:
+    return _matching("Anti-join (NOT IN)" if node.null_aware else "Anti-join")(node)
+
+
+def _restorable(word: str) -> Callable[[Any], str]:
+    return lambda node: f"{word} RESTORE" if node.restore else word
+
+
+_CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
+    nodes.StreamScan: _scan,
+    nodes.TableScan: _table,
+    nodes.Window: lambda node: f"Window {window_text(node.spec)}",
+    nodes.Select: lambda node: f"Select {node.predicate}",
+    nodes.Project: _project,
+    nodes.Distinct: lambda _: "Distinct",
+    nodes.GroupBy: _group_by,
+    nodes.Join: _matching("Join"),
+    nodes.SemiJoin: _matching("Semi-join"),
+    nodes.AntiJoin: _anti_join,
+    nodes.Union: lambda _: "Union",
+    nodes.Intersect: lambda _: "Intersect",
+    nodes.Except: lambda _: "Except",
+    nodes.Istream: _restorable("Istream"),
+    nodes.Dstream: lambda _: "Dstream",
+    nodes.Rstream: _restorable("Rstream"),
+    nodes.Wstream: lambda node: f"Wstream {window_text(node.spec)}",
+}
+
+
+def window_text(spec: WindowSpec, quote: Callable[[str], str] = str) -> str:
+    """The window as it is written in the language; `quote` makes column names safe.
+
+    >>> window_text(RangeWindow(600_000_000, 60_000_000))
+    '[RANGE 10 MINUTES SLIDE 1 MINUTE]'
+    """
+    match spec:
+        case RangeWindow(range_us, slide_us):
+            inside = f"RANGE {duration_text(range_us)}"
+            inside += f" SLIDE {duration_text(slide_us)}" if slide_us else ""
+        case RowsWindow(rows, slide, partition_by):
+            inside = f"PARTITION BY {', '.join(map(quote, partition_by))} " if partition_by else ""
+            inside += f"ROWS {rows}" + (f" SLIDE {slide}" if slide else "")
+        case NowWindow():
+            inside = "NOW"
+        case UnboundedWindow():
+            inside = "RANGE UNBOUNDED"
+        case BeginEndWindow(begin_us, begin_is_relative, end_us, end_is_relative):
+            begin, end = _end_text(begin_us, begin_is_relative), _end_text(end_us, end_is_relative)
+            return f"BEGIN ({begin}) END ({end})"
+    return f"[{inside}{' INTERNAL' if spec.internal else ''}]"
+
+
+def _end_text(us: int, is_relative: bool) -> str:
+    if not is_relative:
+        return f"TIMESTAMP '{instant_text(us)}'"
+    return f"NOW - INTERVAL {duration_text(-us)}" if us else "NOW"

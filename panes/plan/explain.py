@@ -1,0 +1,183 @@
+"""EXPLAIN: a plan as a tree of lines, or as data for programs.
+
+Every line says what a node does, the pattern of the edge that leaves it, and the buffer that its state lives
+in, with the reason. Which buffer suits a pattern is for the strategy to say: `choose` is its function, and
+BUFFER_FOR is that of the default strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from panes.plan.describe import describe
+from panes.plan.nodes import (
+    AntiJoin,
+    Distinct,
+    Except,
+    GroupBy,
+    Intersect,
+    Join,
+    Node,
+    Rstream,
+    SemiJoin,
+    TableScan,
+    Window,
+    Wstream,
+)
+from panes.plan.patterns import MONOTONIC, STRICT, WEAK, Pattern, answer_pattern, pattern_of
+from panes.plan.windows import RangeWindow, RowsWindow
+
+WIDTH = 100
+
+Choose = Callable[[Pattern], str]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What was observed, or estimated, of a node: rows it gives and work it does per second."""
+
+    rate: float
+    cost: float
+
+
+BUFFER_FOR = {
+    Pattern.MONOTONIC: "list",
+    Pattern.WEAKEST: "list",
+    Pattern.WEAK: "calendar",
+    Pattern.STRICT: "keyed",
+}
+"""The buffer that suits each pattern: a list when rows leave as they came, a calendar queue by expiry when
+they leave at known times in any order, and a table by key when retractions must find them."""
+
+_WHY = {
+    Pattern.MONOTONIC: "rows stay",
+    Pattern.WEAKEST: "first in, first out",
+    Pattern.WEAK: "known expiry, any order",
+    Pattern.STRICT: "retractions find their row",
+}
+
+
+def state_of(node: Node, inputs: tuple[Pattern, ...], choose: Choose = BUFFER_FOR.__getitem__) -> str | None:
+    """The buffers of a node's state and why, or None when the node keeps none."""
+    match node:
+        case Join(right=TableScan(retroactive=True)) | SemiJoin(right=TableScan(retroactive=True)):
+            return "keyed: table updates find their rows"
+        case AntiJoin(right=TableScan(retroactive=True)):
+            return "keyed: table updates find their rows"
+        case Join(right=TableScan()) | SemiJoin(right=TableScan()) | AntiJoin(right=TableScan()):
+            return None
+        case Join() | SemiJoin() | AntiJoin() | Intersect() | Except():
+            left, right = inputs
+            return _both(left, right, choose)
+        case Distinct():
+            return _distinct(inputs[0], choose)
+        case GroupBy():
+            return "by group: a new value replaces the old"
+        case Window(spec=RowsWindow()):
+            return "list: first in, first out"
+        case Window(spec=RangeWindow(slide_us=int())):
+            return "list: held until the slide"
+        case Rstream():
+            return f"{choose(inputs[0])}: the whole relation"
+        case Wstream():
+            return "list: the youngest results"
+    return None
+
+
+def _both(left: Pattern, right: Pattern, choose: Choose) -> str:
+    one, other = choose(left), choose(right)
+    if one == other:
+        return f"2 × {one}: {_WHY[max(left, right)]}"
+    return f"{one} + {other}: inputs are {left} and {right}"
+
+
+def _distinct(child: Pattern, choose: Choose) -> str:
+    if child is STRICT:
+        return "keyed: counts, as retractions come"
+    if child is MONOTONIC:
+        return "keyed: a value that came stays"
+    return f"{choose(WEAK)}: shown and youngest rows (δ*)"
+
+
+def explain(
+    plan: Node, choose: Choose | None = None, statistics: Mapping[Node, Statistics] | None = None
+) -> str:
+    """The plan as text, at most 100 columns wide."""
+    statistics = statistics or {}
+    choose = choose or BUFFER_FOR.__getitem__
+    rows = [_row(node, indent, choose) for node, indent in _walk(plan)]
+    numbers = [_numbers(statistics.get(node)) for node, _ in _walk(plan)] if statistics else []
+    header = ("plan", "pattern", "state")
+    tail = 20 if statistics else 0
+    # The state column takes what it needs, up to half of the line; a long plan column is cut.
+    right = min(max(len(state) for _, _, state in [*rows, header]), (WIDTH - tail) // 2)
+    left = min(max(len(what) for what, _, _ in [*rows, header]), WIDTH - tail - right - 13)
+    lines = []
+    for place, (what, pattern, state) in enumerate([header, *rows]):
+        line = f"{_cut(what, left):<{left}}  {pattern:<9}  {_cut(state, right)}"
+        if statistics:
+            shown = ("rows/s", "cost/s") if place == 0 else numbers[place - 1]
+            line = f"{line:<{WIDTH - tail}}{shown[0]:>10}{shown[1]:>10}"
+        lines.append(line.rstrip())
+    lines.append(_answer_line(plan, choose))
+    return "\n".join(lines)
+
+
+def _answer_line(plan: Node, choose: Choose) -> str:
+    pattern, reason = answer_pattern(plan)
+    return _cut(f"answer: {pattern} ({reason}), kept as {choose(pattern)}", WIDTH)
+
+
+def _row(node: Node, indent: str, choose: Choose) -> tuple[str, str, str]:
+    inputs = tuple(pattern_of(child).pattern for child in node.children)
+    return indent + describe(node), str(pattern_of(node).pattern), state_of(node, inputs, choose) or ""
+
+
+def _walk(node: Node, indent: str = "", below: str = "") -> list[tuple[Node, str]]:
+    """Every node with what is drawn in front of it."""
+    found = [(node, indent)]
+    for place, child in enumerate(node.children):
+        last = place == len(node.children) - 1
+        found += _walk(child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+    return found
+
+
+def _numbers(statistics: Statistics | None) -> tuple[str, str]:
+    if statistics is None:
+        return "", ""
+    return f"{statistics.rate:,.4g}", f"{statistics.cost:,.4g}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def explain_json(
+    plan: Node, choose: Choose | None = None, statistics: Mapping[Node, Statistics] | None = None
+) -> dict[str, Any]:
+    """The plan as data: the same facts as `explain`, uncut, with the reason of every pattern."""
+    choose = choose or BUFFER_FOR.__getitem__
+    pattern, reason = answer_pattern(plan)
+    return {
+        "answer": {"pattern": str(pattern), "reason": reason, "buffer": choose(pattern)},
+        "plan": _node_json(plan, choose, statistics or {}),
+    }
+
+
+def _node_json(node: Node, choose: Choose, statistics: Mapping[Node, Statistics]) -> dict[str, Any]:
+    pattern, reason = pattern_of(node)
+    inputs = tuple(pattern_of(child).pattern for child in node.children)
+    data: dict[str, Any] = {
+        "node": type(node).__name__,
+        "does": describe(node),
+        "pattern": str(pattern),
+        "reason": reason,
+        "state": state_of(node, inputs, choose),
+        "columns": {f.name: str(f.type) for f in node.schema},
+    }
+    if node in statistics:
+        data["statistics"] = asdict(statistics[node])
+    data["inputs"] = [_node_json(child, choose, statistics) for child in node.children]
+    return data

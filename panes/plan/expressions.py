@@ -1,0 +1,170 @@
+"""Scalar expressions and aggregate calls, with names and types already resolved.
+
+Immutable trees. What a function means, and what types it takes, is in `plan/functions.py`; the evaluators
+(Arrow in `delta/evaluate.py`, Spark columns in `pipeline/expressions.py`, SQL text in `plan/to_sql.py`)
+know every function of that table, and a test says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from panes.plan.durations import duration_text
+from panes.plan.types import BOOLEAN, Type
+
+Value = bool | int | float | str | date | datetime | timedelta | None
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Base of all scalar expressions. Every one has a `type`."""
+
+    type: Type
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Column(Expression):
+    """A column of the input, by its name on that edge."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Literal(Expression):
+    value: Value
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "NULL"
+        if isinstance(self.value, str):
+            return "'" + self.value.replace("'", "''") + "'"
+        if isinstance(self.value, bool):
+            return str(self.value).upper()
+        if isinstance(self.value, (date, datetime)):
+            return f"{self.type} '{self.value}'"
+        if isinstance(self.value, timedelta):
+            return f"INTERVAL {duration_text(self.value // timedelta(microseconds=1))}"
+        return str(self.value)
+
+
+@dataclass(frozen=True)
+class Call(Expression):
+    """A scalar function or operator by its name in `plan/functions.py`: `add`, `eq`, `and`, `upper`, …"""
+
+    function: str
+    args: tuple[Expression, ...]
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.args
+
+    def __str__(self) -> str:
+        symbol = _INFIX.get(self.function)
+        if symbol and len(self.args) == 2:
+            return " ".join([_inside(self.args[0]), symbol, _inside(self.args[1])])
+        if self.function in _POSTFIX:
+            return f"{_inside(self.args[0])} {_POSTFIX[self.function]}"
+        if self.function == "not":
+            return f"NOT {_inside(self.args[0])}"
+        if self.function == "in":
+            return f"{_inside(self.args[0])} IN ({', '.join(map(str, self.args[1:]))})"
+        return f"{self.function}({', '.join(map(str, self.args))})"
+
+
+@dataclass(frozen=True)
+class Case(Expression):
+    """The value of the first branch whose condition is true, else `otherwise` (NULL when there is none)."""
+
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (*(e for branch in self.branches for e in branch), self.otherwise)
+
+    def __str__(self) -> str:
+        whens = " ".join(f"WHEN {c} THEN {v}" for c, v in self.branches)
+        return f"CASE {whens} ELSE {self.otherwise} END"
+
+
+@dataclass(frozen=True)
+class Cast(Expression):
+    arg: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.arg,)
+
+    def __str__(self) -> str:
+        return f"CAST({self.arg} AS {self.type})"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of a GroupBy and the name of its output column.
+
+    `arg` is None for count(*). `parameters` are the constants after the argument: p of quantile, k of top_k.
+    """
+
+    name: str
+    function: str
+    arg: Expression | None
+    type: Type
+    distinct: bool = False
+    parameters: tuple[Value, ...] = ()
+
+    def __str__(self) -> str:
+        inside = "*" if self.arg is None else str(self.arg)
+        if self.distinct:
+            inside = f"DISTINCT {inside}"
+        return f"{self.function}({', '.join([inside, *map(str, self.parameters)])})"
+
+
+_INFIX = {
+    "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "AND", "or": "OR",
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%",
+    "concat": "||", "like": "LIKE",
+}  # fmt: skip
+_POSTFIX = {"is_null": "IS NULL", "is_not_null": "IS NOT NULL"}
+
+
+def _inside(expression: Expression) -> str:
+    infix = isinstance(expression, Call) and (expression.function in _INFIX or expression.function == "not")
+    return f"({expression})" if infix else str(expression)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    for child in expression.children:
+        yield from walk(child)
+
+
+def columns_of(expression: Expression) -> frozenset[str]:
+    """The names of the input columns that an expression reads."""
+    return frozenset(e.name for e in walk(expression) if isinstance(e, Column))
+
+
+def conjuncts(predicate: Expression | None) -> tuple[Expression, ...]:
+    """`a AND b AND c` as its parts; the empty tuple for None."""
+    if predicate is None:
+        return ()
+    if isinstance(predicate, Call) and predicate.function == "and":
+        return conjuncts(predicate.args[0]) + conjuncts(predicate.args[1])
+    return (predicate,)
+
+
+def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
+    """The inverse of `conjuncts`."""
+    whole: Expression | None = None
+    for part in parts:
+        whole = part if whole is None else Call(BOOLEAN, "and", (whole, part))
+    return whole

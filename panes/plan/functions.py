@@ -1,0 +1,312 @@
+"""The one table of scalar functions and operators.
+
+A function is in the table only when Spark, Arrow kernels and DuckDB can give the same result for it. Every
+evaluator knows every name here, and a test says so. What is the same for all:
+
+* NULL in, NULL out, unless the meaning says otherwise;
+* arguments arrive in exactly the types that `typing` asks for: the binder has put the casts in;
+* integer arithmetic is done in BIGINT (INT + INT is a BIGINT), and a result beyond 64 bits is an error;
+* arguments listed in `constants` are literals, and not NULL;
+* time is UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from panes.plan.types import (
+    BIGINT,
+    BOOLEAN,
+    COLUMN_TYPES,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Type,
+    wider,
+)
+
+
+class WrongTypes(ValueError):
+    """A function does not take these arguments: the message says what it takes."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What the arguments must be cast to, and what comes out."""
+
+    args: tuple[Type, ...]
+    result: Type
+
+
+Typing = Callable[[tuple[Type, ...]], Signature]
+
+
+@dataclass(frozen=True)
+class Function:
+    """One scalar function: `least` to `most` arguments (`most` None: any number)."""
+
+    name: str
+    least: int
+    most: int | None
+    typing: Typing
+    meaning: str
+    constants: tuple[int, ...] = ()
+    symbol: str | None = None
+    """How it is written when it is an operator; such names cannot be called as functions."""
+
+    def signature(self, args: Sequence[Type]) -> Signature:
+        """The types for these arguments; WrongTypes when there is none."""
+        count = len(args)
+        if count < self.least or (self.most is not None and count > self.most):
+            raise WrongTypes(f"takes {self._arity()}, not {count}")
+        return self.typing(tuple(args))
+
+    def _arity(self) -> str:
+        if self.most is None:
+            return f"at least {self.least} argument{'s' * (self.least != 1)}"
+        if self.least == self.most:
+            return f"{self.least} argument{'s' * (self.least != 1)}"
+        return f"{self.least} to {self.most} arguments"
+
+
+def _fixed(*wanted: Type, result: Type) -> Typing:
+    """Every argument has one type that it is silently cast to."""
+
+    def typing(args: tuple[Type, ...]) -> Signature:
+        for place, (have, want) in enumerate(zip(args, wanted, strict=False), start=1):
+            if wider(have, want) != want:
+                raise WrongTypes(f"takes {want} as argument {place}, not {have}")
+        return Signature(wanted[: len(args)], result)
+
+    return typing
+
+
+def _common(args: Sequence[Type]) -> Type:
+    common: Type = NULL
+    for have in args:
+        both = wider(common, have)
+        if both is None:
+            raise WrongTypes(f"cannot bring {common} and {have} to one type")
+        common = both
+    return common
+
+
+def _comparison(args: tuple[Type, ...]) -> Signature:
+    common = _common(args)
+    if common.item is not None:
+        raise WrongTypes(f"cannot compare {common}")
+    return Signature((common,) * len(args), BOOLEAN)
+
+
+def _same(args: tuple[Type, ...]) -> Signature:
+    common = _common(args)
+    return Signature((common,) * len(args), common)
+
+
+def _nullif(args: tuple[Type, ...]) -> Signature:
+    _comparison(args)
+    return _same(args)
+
+
+def _boolean(args: tuple[Type, ...]) -> Signature:
+    for have in args:
+        if have not in (BOOLEAN, NULL):
+            raise WrongTypes(f"takes conditions, not {have}")
+    return Signature((BOOLEAN,) * len(args), BOOLEAN)
+
+
+def _any(args: tuple[Type, ...]) -> Signature:
+    return Signature(args, BOOLEAN)
+
+
+def _numeric(have: Type) -> Type:
+    """BIGINT for integers, DOUBLE for DOUBLE: the types arithmetic is done in."""
+    if have == NULL:
+        return BIGINT
+    if not have.is_numeric:
+        raise WrongTypes(f"takes numbers, not {have}")
+    return BIGINT if have.is_integer else DOUBLE
+
+
+def _arithmetic(args: tuple[Type, ...]) -> Signature:
+    common = _common([_numeric(have) for have in args])
+    return Signature((common,) * len(args), common)
+
+
+def _add(args: tuple[Type, ...]) -> Signature:
+    left, right = args
+    if INTERVAL in args:
+        other = left if right == INTERVAL else right
+        if other in (INTERVAL, NULL):
+            return Signature((INTERVAL, INTERVAL), INTERVAL)
+        if other in (DATE, TIMESTAMP):
+            wanted = (TIMESTAMP, INTERVAL) if right == INTERVAL else (INTERVAL, TIMESTAMP)
+            return Signature(wanted, TIMESTAMP)
+        raise WrongTypes(f"cannot add {left} and {right}")
+    return _arithmetic(args)
+
+
+def _subtract(args: tuple[Type, ...]) -> Signature:
+    left, right = args
+    if right == INTERVAL and left in (DATE, TIMESTAMP):
+        return Signature((TIMESTAMP, INTERVAL), TIMESTAMP)
+    if left in (INTERVAL, NULL) and right == INTERVAL:
+        return Signature((INTERVAL, INTERVAL), INTERVAL)
+    if left in (DATE, TIMESTAMP) and right in (DATE, TIMESTAMP):
+        return Signature((TIMESTAMP, TIMESTAMP), INTERVAL)
+    return _arithmetic(args)
+
+
+def _integers(args: tuple[Type, ...]) -> Signature:
+    for have in args:
+        if have != NULL and not have.is_integer:
+            raise WrongTypes(f"takes integers, not {have}")
+    return Signature((BIGINT,) * len(args), BIGINT)
+
+
+def _negate(args: tuple[Type, ...]) -> Signature:
+    return Signature(args, args[0]) if args[0] == INTERVAL else _arithmetic(args)
+
+
+def _date_part(args: tuple[Type, ...]) -> Signature:
+    if args[0] not in (DATE, TIMESTAMP, NULL):
+        raise WrongTypes(f"takes a DATE or TIMESTAMP, not {args[0]}")
+    return Signature((TIMESTAMP,), BIGINT)
+
+
+def _date_trunc(args: tuple[Type, ...]) -> Signature:
+    if args[0] != STRING or args[1] not in (DATE, TIMESTAMP, NULL):
+        raise WrongTypes(f"takes a unit and a TIMESTAMP, not {args[0]} and {args[1]}")
+    return Signature((STRING, TIMESTAMP), TIMESTAMP)
+
+
+def _strings(args: tuple[Type, ...]) -> Signature:
+    for have in args:
+        if have not in (STRING, NULL):
+            raise WrongTypes(f"takes STRINGs, not {have}; write CAST(… AS STRING)")
+    return Signature((STRING,) * len(args), STRING)
+
+
+TRUNC_UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+
+_TEXT = _fixed(STRING, result=STRING)
+_TEXT_TEST = _fixed(STRING, STRING, result=BOOLEAN)
+_REAL = _fixed(DOUBLE, result=DOUBLE)
+
+_ALL = (
+    # comparison and logic
+    Function("eq", 2, 2, _comparison, "equal; strings by code point, false before true", symbol="="),
+    Function("ne", 2, 2, _comparison, "not equal", symbol="<>"),
+    Function("lt", 2, 2, _comparison, "less than", symbol="<"),
+    Function("le", 2, 2, _comparison, "less than or equal", symbol="<="),
+    Function("gt", 2, 2, _comparison, "greater than", symbol=">"),
+    Function("ge", 2, 2, _comparison, "greater than or equal", symbol=">="),
+    Function("and", 2, 2, _boolean, "both; FALSE AND NULL is FALSE", symbol="AND"),
+    Function("or", 2, 2, _boolean, "either; TRUE OR NULL is TRUE", symbol="OR"),
+    Function("not", 1, 1, _boolean, "the opposite", symbol="NOT"),
+    Function("is_null", 1, 1, _any, "whether it is NULL; never NULL itself", symbol="IS NULL"),
+    Function("is_not_null", 1, 1, _any, "whether it is not NULL; never NULL itself", symbol="IS NOT NULL"),
+    Function(
+        "in", 2, None, _comparison,
+        "the first equals one of the others; NULL when none does and one of them is NULL", symbol="IN",
+    ),
+    Function(
+        "like", 2, 2, _TEXT_TEST,
+        "matches a whole constant pattern: % is any text, _ any one character, there is no escape",
+        constants=(1,), symbol="LIKE",
+    ),
+    # arithmetic
+    Function("add", 2, 2, _add, "sum; TIMESTAMP + INTERVAL is a TIMESTAMP", symbol="+"),
+    Function("subtract", 2, 2, _subtract, "difference; of two TIMESTAMPs it is an INTERVAL", symbol="-"),
+    Function("multiply", 2, 2, _arithmetic, "product", symbol="*"),
+    Function(
+        "divide", 2, 2, _fixed(DOUBLE, DOUBLE, result=DOUBLE),
+        "quotient, always a DOUBLE; NULL when the divisor is zero", symbol="/",
+    ),
+    Function(
+        "modulo", 2, 2, _integers,
+        "remainder of integers with the sign of the dividend; NULL when the divisor is zero", symbol="%",
+    ),
+    Function("negate", 1, 1, _negate, "minus the number or the INTERVAL", symbol="-"),
+    Function("abs", 1, 1, _arithmetic, "absolute value"),
+    Function("sign", 1, 1, _arithmetic, "-1, 0 or 1, in the type of the argument"),
+    Function("ceil", 1, 1, _arithmetic, "the least whole number not below; a DOUBLE stays a DOUBLE"),
+    Function("floor", 1, 1, _arithmetic, "the greatest whole number not above; a DOUBLE stays a DOUBLE"),
+    Function("round", 1, 1, _arithmetic, "the nearest whole number, halves away from 0; a DOUBLE stays one"),
+    Function("sqrt", 1, 1, _REAL, "square root; NULL below zero"),
+    Function("ln", 1, 1, _REAL, "natural logarithm; NULL at zero and below"),
+    Function("exp", 1, 1, _REAL, "e to the power of the argument"),
+    Function("power", 2, 2, _fixed(DOUBLE, DOUBLE, result=DOUBLE), "the first to the power of the second"),
+    # choice
+    Function("coalesce", 1, None, _same, "the first argument that is not NULL"),
+    Function("nullif", 2, 2, _nullif, "NULL when the two are equal, else the first"),
+    Function("greatest", 1, None, _same, "the greatest of the arguments that are not NULL"),
+    Function("least", 1, None, _same, "the least of the arguments that are not NULL"),
+    # strings; positions and lengths count characters, not bytes
+    Function("upper", 1, 1, _TEXT, "in upper case"),
+    Function("lower", 1, 1, _TEXT, "in lower case"),
+    Function("length", 1, 1, _fixed(STRING, result=BIGINT), "number of characters"),
+    Function("trim", 1, 1, _TEXT, "without the spaces at both ends"),
+    Function("ltrim", 1, 1, _TEXT, "without the spaces in front"),
+    Function("rtrim", 1, 1, _TEXT, "without the spaces at the end"),
+    Function(
+        "substring", 2, 3, _fixed(STRING, BIGINT, BIGINT, result=STRING),
+        "from a constant position (the first is 1), to the end or for a constant number of characters",
+        constants=(1, 2),
+    ),
+    Function("concat", 2, None, _strings, "one after the other; NULL when one of them is NULL"),
+    Function(
+        "replace", 3, 3, _fixed(STRING, STRING, STRING, result=STRING),
+        "every occurrence of a constant text, from the left, by another constant text", constants=(1, 2),
+    ),
+    Function("starts_with", 2, 2, _TEXT_TEST, "begins with a constant text", constants=(1,)),
+    Function("ends_with", 2, 2, _TEXT_TEST, "ends with a constant text", constants=(1,)),
+    Function("contains", 2, 2, _TEXT_TEST, "has a constant text somewhere inside", constants=(1,)),
+    # time
+    Function("year", 1, 1, _date_part, "the year, in UTC"),
+    Function("month", 1, 1, _date_part, "the month, 1 to 12"),
+    Function("day", 1, 1, _date_part, "the day of the month, 1 to 31"),
+    Function("hour", 1, 1, _date_part, "the hour, 0 to 23"),
+    Function("minute", 1, 1, _date_part, "the minute, 0 to 59"),
+    Function("second", 1, 1, _date_part, "the whole second, 0 to 59"),
+    Function(
+        "date_trunc", 2, 2, _date_trunc,
+        f"the start of the unit it lies in, a constant of {', '.join(TRUNC_UNITS)} (weeks from Monday)",
+        constants=(0,),
+    ),
+)  # fmt: skip
+
+FUNCTIONS: dict[str, Function] = {function.name: function for function in _ALL}
+
+ALIASES = {"ceiling": "ceil", "pow": "power", "substr": "substring", "char_length": "length"}
+"""Other names under which users may know a function."""
+
+CASTS: dict[tuple[Type, Type], str] = {
+    (INT, BIGINT): "the same number",
+    (INT, DOUBLE): "the same number",
+    (BIGINT, DOUBLE): "the nearest DOUBLE; the same number up to 2^53",
+    (DATE, TIMESTAMP): "its midnight in UTC",
+    (BIGINT, INT): "the same number; an error when it does not fit",
+    (DOUBLE, INT): "without the fraction, toward zero; an error when it does not fit",
+    (DOUBLE, BIGINT): "without the fraction, toward zero; an error when it does not fit",
+    (BOOLEAN, INT): "1 for TRUE, 0 for FALSE",
+    (BOOLEAN, BIGINT): "1 for TRUE, 0 for FALSE",
+    (BOOLEAN, STRING): "'true' or 'false'",
+    (INT, STRING): "decimal digits",
+    (BIGINT, STRING): "decimal digits",
+    (DATE, STRING): "YYYY-MM-DD",
+    (TIMESTAMP, DATE): "the day in UTC",
+    (STRING, INT): "an optional sign and digits, spaces around ignored; anything else is NULL",
+    (STRING, BIGINT): "an optional sign and digits, spaces around ignored; anything else is NULL",
+    (STRING, DOUBLE): "digits with optional sign, point and exponent, spaces around ignored; else NULL",
+    **{(NULL, target): "NULL" for target in COLUMN_TYPES},
+}
+"""Every cast an evaluator must know, and what it does. NULL stays NULL.
+
+Strings become DATE and TIMESTAMP only as constants, which the binder reads itself.
+"""

@@ -1,0 +1,285 @@
+"""The logical plan: immutable nodes, each with its children and its derived schema.
+
+A plan is built bottom up, and a node that makes no sense is refused when it is built: PlanError names the
+offending value. Patterns (`plan/patterns.py`) and EXPLAIN (`plan/explain.py`) are functions over these nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from panes.plan.expressions import Aggregate, Expression, columns_of
+from panes.plan.schema import Field, Schema
+from panes.plan.types import BOOLEAN
+from panes.plan.windows import RowsWindow, WindowSpec
+
+
+class PlanError(ValueError):
+    """A node that cannot be: the message names the value that is wrong."""
+
+
+@dataclass(frozen=True)
+class Node:
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return ()
+
+    @property
+    def schema(self) -> Schema:
+        raise TypeError(f"{type(self).__name__} has no schema")
+
+
+@dataclass(frozen=True)
+class StreamScan(Node):
+    """All tuples of a base stream, for ever. Column names are qualified by the alias."""
+
+    stream: str
+    alias: str
+    columns: Schema
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+
+@dataclass(frozen=True)
+class TableScan(Node):
+    """A relation. Updates of a retroactive one also concern tuples that arrived before them."""
+
+    table: str
+    alias: str
+    columns: Schema
+    retroactive: bool
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+
+@dataclass(frozen=True)
+class _Unary(Node):
+    child: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.child,)
+
+    @property
+    def schema(self) -> Schema:
+        return self.child.schema
+
+
+@dataclass(frozen=True)
+class Window(_Unary):
+    """A stream seen through a window: the child must be a stream (MONOTONIC)."""
+
+    spec: WindowSpec
+
+    def __post_init__(self) -> None:
+        if isinstance(self.spec, RowsWindow):
+            for name in self.spec.partition_by:
+                _need(name in self.schema, f"PARTITION BY {name}: there is no such column in ({self.schema})")
+
+
+@dataclass(frozen=True)
+class Select(_Unary):
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        _need(self.predicate.type == BOOLEAN, f"a condition must be BOOLEAN, not {self.predicate.type}")
+        _need_columns(self.predicate, self.child)
+
+
+@dataclass(frozen=True)
+class Project(_Unary):
+    columns: tuple[tuple[str, Expression], ...]
+
+    def __post_init__(self) -> None:
+        _need(bool(self.columns), "a projection needs at least one column")
+        for _, expression in self.columns:
+            _need_columns(expression, self.child)
+        self.schema  # noqa: B018  two columns of one name are refused here
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return Schema(tuple(Field(name, e.type) for name, e in self.columns))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+@dataclass(frozen=True)
+class Distinct(_Unary):
+    """One row per distinct value."""
+
+
+@dataclass(frozen=True)
+class GroupBy(_Unary):
+    """One row per group: its keys, then its aggregates. Without keys there is always exactly one row,
+    except over a stream that has not begun: SQL's one row for an empty input holds for windows."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    def __post_init__(self) -> None:
+        _need(bool(self.keys or self.aggregates), "GROUP BY needs a key or an aggregate")
+        for key in self.keys:
+            _need(
+                key in self.child.schema, f"GROUP BY {key}: there is no such column in ({self.child.schema})"
+            )
+        for aggregate in self.aggregates:
+            if aggregate.arg is not None:
+                _need_columns(aggregate.arg, self.child)
+
+    @cached_property
+    def _schema(self) -> Schema:
+        keys = tuple(self.child.schema[key] for key in self.keys)
+        return Schema(keys + tuple(Field(a.name, a.type) for a in self.aggregates))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+@dataclass(frozen=True)
+class _Binary(Node):
+    left: Node
+    right: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+
+@dataclass(frozen=True)
+class _Matching(_Binary):
+    """Pairs left and right rows whose keys are equal (NULL equals nothing) and that pass the residual."""
+
+    left_keys: tuple[str, ...]
+    right_keys: tuple[str, ...]
+    residual: Expression | None = None
+
+    def __post_init__(self) -> None:
+        _need(len(self.left_keys) == len(self.right_keys), "a join needs as many left keys as right keys")
+        for left, right in zip(self.left_keys, self.right_keys, strict=True):
+            _need(left in self.left.schema, f"there is no column {left} in ({self.left.schema})")
+            _need(right in self.right.schema, f"there is no column {right} in ({self.right.schema})")
+            a, b = self.left.schema[left].type, self.right.schema[right].type
+            _need(a == b, f"the join keys {left} {a} and {right} {b} are of different types")
+        if self.residual is not None:
+            _need_columns(self.residual, self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Join(_Matching):
+    """All matching pairs. Without keys it is a product filtered by the residual.
+
+    When one side is a TableScan the streaming side must come first: `left` is the stream or window.
+    """
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema + self.right.schema
+
+
+@dataclass(frozen=True)
+class SemiJoin(_Matching):
+    """Left rows with at least one match: EXISTS and IN."""
+
+
+@dataclass(frozen=True)
+class AntiJoin(_Matching):
+    """Left rows without a match: NOT EXISTS, and NOT IN.
+
+    `null_aware` is NOT IN: a left row whose key is NULL, or any row while the right side holds a NULL key,
+    is not in the answer (unless the right side is empty). Its residual reads the right side only, and rows
+    that do not pass it are not there.
+    """
+
+    null_aware: bool = False
+
+
+@dataclass(frozen=True)
+class _SetOperation(_Binary):
+    """Both sides have the same types, column by column; names are those of the left."""
+
+    def __post_init__(self) -> None:
+        a, b = self.left.schema.types, self.right.schema.types
+        _need(a == b, f"the two sides have different columns: ({self.left.schema}) and ({self.right.schema})")
+
+
+@dataclass(frozen=True)
+class Union(_SetOperation):
+    """Bag union (UNION ALL): a merge, in timestamp order."""
+
+
+@dataclass(frozen=True)
+class Intersect(_SetOperation):
+    """Bag intersection (INTERSECT ALL): min of the two multiplicities."""
+
+
+@dataclass(frozen=True)
+class Except(_SetOperation):
+    """Bag difference (EXCEPT ALL): multiplicity left minus right, never below zero."""
+
+
+@dataclass(frozen=True)
+class Istream(_Unary):
+    """The stream of tuples that enter the relation. With `restore`, also those that came and went
+    between two slides."""
+
+    restore: bool = False
+
+
+@dataclass(frozen=True)
+class Dstream(_Unary):
+    """The stream of tuples that leave the relation."""
+
+
+@dataclass(frozen=True)
+class Rstream(_Unary):
+    """The whole relation, again at every slide (or at every clock when nothing slides)."""
+
+    restore: bool = False
+
+
+@dataclass(frozen=True)
+class Wstream(_Unary):
+    """The youngest results (`ROWS n`) or those of the last d (`RANGE d`), whether or not they expired."""
+
+    spec: WindowSpec
+
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
+def with_children(node: AnyNode, *children: Node) -> AnyNode:
+    """The same node over other children."""
+    if isinstance(node, _Unary):
+        (child,) = children
+        return replace(node, child=child)
+    if isinstance(node, _Binary):
+        left, right = children
+        return replace(node, left=left, right=right)
+    if children:
+        raise PlanError(f"{type(node).__name__} has no children")
+    return node
+
+
+def _need(condition: bool, message: str) -> None:
+    if not condition:
+        raise PlanError(message)
+
+
+def _need_columns(expression: Expression, *inputs: Node) -> None:
+    for name in columns_of(expression):
+        if not any(name in node.schema for node in inputs):
+            have = "; ".join(str(node.schema) for node in inputs)
+            raise PlanError(f"{expression}: there is no column {name} in ({have})")

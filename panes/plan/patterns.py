@@ -1,0 +1,239 @@
+"""The update pattern of every edge of a plan, with the reason.
+
+A pattern says how rows leave the relation on an edge:
+
+    MONOTONIC   never
+    WEAKEST     at a time known when they come, first in first out
+    WEAK        at a time known when they come, in any order
+    STRICT      at a time nobody can know when they come: a retraction must say so
+
+`pattern_of` labels an edge as the operator above it sees it: there the windows always slide, because state
+must forget what has left its window. INTERNAL windows only change what the *answer* does, which is
+`answer_pattern`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from panes.plan.nodes import (
+    AntiJoin,
+    Distinct,
+    Dstream,
+    Except,
+    GroupBy,
+    Intersect,
+    Istream,
+    Join,
+    Node,
+    Project,
+    Rstream,
+    Select,
+    SemiJoin,
+    StreamScan,
+    TableScan,
+    Union,
+    Window,
+    Wstream,
+)
+from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+
+
+class Pattern(IntEnum):
+    MONOTONIC = 0
+    WEAKEST = 1
+    WEAK = 2
+    STRICT = 3
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Labeled(NamedTuple):
+    pattern: Pattern
+    reason: str
+
+
+MONOTONIC, WEAKEST, WEAK, STRICT = Pattern.MONOTONIC, Pattern.WEAKEST, Pattern.WEAK, Pattern.STRICT
+
+
+def pattern_of(node: Node) -> Labeled:
+    """The pattern of the edge that leaves this node.
+
+    >>> from panes.plan.schema import Schema
+    >>> from panes.plan.windows import RangeWindow
+    >>> scan = StreamScan("s", "s", Schema(()))
+    >>> str(pattern_of(Window(scan, RangeWindow(60_000_000))).pattern)
+    'WEAKEST'
+    """
+    return _Labeling(seen_by_state=True).label(node)
+
+
+def answer_pattern(plan: Node) -> Labeled:
+    """The pattern of the answer: that of the topmost edge, where results of INTERNAL windows stay."""
+    return _Labeling(seen_by_state=False).label(plan)
+
+
+@dataclass(frozen=True)
+class _Labeling:
+    seen_by_state: bool
+
+    def label(self, node: Node) -> Labeled:
+        return _CASES[type(node)](self, node)
+
+    def stream_scan(self, _: StreamScan) -> Labeled:
+        return Labeled(MONOTONIC, "a stream only grows")
+
+    def table_scan(self, node: TableScan) -> Labeled:
+        return Labeled(STRICT, f"{node.table} may be updated at any time")
+
+    def window(self, node: Window) -> Labeled:
+        spec = node.spec
+        if not self.seen_by_state and is_internal(spec):
+            return Labeled(MONOTONIC, "results of an internal window stay")
+        return label_of_window(spec)
+
+    def unary(self, node: Select | Project) -> Labeled:
+        # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
+        return self.label(node.child)
+
+    def union(self, node: Union) -> Labeled:
+        left, right = self.label(node.left).pattern, self.label(node.right).pattern
+        hardest = max(left, right)
+        if hardest is STRICT:
+            return Labeled(STRICT, "one of its inputs is STRICT")
+        if hardest is WEAKEST and lengths_of(node) != 1:
+            return Labeled(WEAK, "rows of windows of different lengths leave out of order")
+        return Labeled(hardest, "a merge leaves the harder pattern of its inputs")
+
+    def join(self, node: Join) -> Labeled:
+        left = self.label(node.left).pattern
+        if isinstance(node.right, TableScan):
+            return self._with_table(left, node.right)
+        right = self.label(node.right).pattern
+        if STRICT in (left, right):
+            return Labeled(STRICT, "one of its inputs is STRICT")
+        if left is right is MONOTONIC:
+            return Labeled(MONOTONIC, "pairs of rows that stay, stay")
+        return Labeled(WEAK, "a pair leaves with the first of its two rows to leave")
+
+    def semi_join(self, node: SemiJoin) -> Labeled:
+        left = self.label(node.left).pattern
+        if isinstance(node.right, TableScan):
+            return self._with_table(left, node.right)
+        right = self.label(node.right).pattern
+        if STRICT in (left, right):
+            return Labeled(STRICT, "one of its inputs is STRICT")
+        if left is right is MONOTONIC:
+            return Labeled(MONOTONIC, "a match that stays keeps its row")
+        return Labeled(WEAK, "a row leaves with its last match, whose time is known")
+
+    def anti_join(self, node: AntiJoin) -> Labeled:
+        if isinstance(node.right, TableScan):
+            return self._with_table(self.label(node.left).pattern, node.right)
+        return Labeled(STRICT, "a new row on the right may end a result at any time")
+
+    def distinct(self, node: Distinct) -> Labeled:
+        child = self.label(node.child).pattern
+        if child is STRICT:
+            return Labeled(STRICT, "its input is STRICT")
+        if child is MONOTONIC:
+            return Labeled(MONOTONIC, "a value that has appeared stays")
+        return Labeled(WEAK, "the shown row leaves at its known time, and a younger duplicate follows")
+
+    def group_by(self, node: GroupBy) -> Labeled:
+        if not self.seen_by_state and self.label(node.child).pattern is MONOTONIC and has_internal(node):
+            return Labeled(MONOTONIC, "values given over internal windows stay")
+        return Labeled(STRICT, "a new value of a group replaces the old one")
+
+    def intersect(self, node: Intersect) -> Labeled:
+        left, right = self.label(node.left).pattern, self.label(node.right).pattern
+        if STRICT in (left, right):
+            return Labeled(STRICT, "one of its inputs is STRICT")
+        if left is right is MONOTONIC:
+            return Labeled(MONOTONIC, "rows on both sides that stay, stay")
+        return Labeled(WEAK, "a row leaves when either side runs out of it, at a known time")
+
+    def except_(self, _: Except) -> Labeled:
+        return Labeled(STRICT, "a new row on the right may end a result at any time")
+
+    def output(self, _: Istream | Dstream | Rstream) -> Labeled:
+        return Labeled(MONOTONIC, "an output stream is only appended to")
+
+    def wstream(self, node: Wstream) -> Labeled:
+        return label_of_window(node.spec)
+
+    def _with_table(self, left: Pattern, table: TableScan) -> Labeled:
+        if table.retroactive:
+            return Labeled(STRICT, f"an update of {table.table} may end a result at any time")
+        return Labeled(left, f"updates of {table.table} are not retroactive: results keep their lifetimes")
+
+
+_CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
+    StreamScan: _Labeling.stream_scan,
+    TableScan: _Labeling.table_scan,
+    Window: _Labeling.window,
+    Select: _Labeling.unary,
+    Project: _Labeling.unary,
+    Union: _Labeling.union,
+    Join: _Labeling.join,
+    SemiJoin: _Labeling.semi_join,
+    AntiJoin: _Labeling.anti_join,
+    Distinct: _Labeling.distinct,
+    GroupBy: _Labeling.group_by,
+    Intersect: _Labeling.intersect,
+    Except: _Labeling.except_,
+    Istream: _Labeling.output,
+    Dstream: _Labeling.output,
+    Rstream: _Labeling.output,
+    Wstream: _Labeling.wstream,
+}
+
+
+def label_of_window(spec: WindowSpec) -> Labeled:
+    """The pattern of a stream seen through a window."""
+    match spec:
+        case RangeWindow():
+            return Labeled(WEAKEST, "rows leave a time window in the order they came")
+        case NowWindow():
+            return Labeled(WEAKEST, "every row leaves one instant after it came")
+        case RowsWindow():
+            return Labeled(STRICT, "a row leaves a count window when a later one comes")
+        case UnboundedWindow():
+            return Labeled(MONOTONIC, "rows never leave an unbounded window")
+        case BeginEndWindow(begin_is_relative=True):
+            return Labeled(WEAKEST, "rows leave a sliding window in the order they came")
+        case BeginEndWindow():
+            return Labeled(MONOTONIC, "rows never leave a window that begins at a fixed instant")
+
+
+def is_internal(spec: WindowSpec) -> bool:
+    return not isinstance(spec, BeginEndWindow) and spec.internal
+
+
+def has_internal(node: Node) -> bool:
+    """Whether results of an INTERNAL window reach this edge. They end where an output operator makes them a
+    stream: from there on everything is a stream like any other."""
+    if isinstance(node, Window) and is_internal(node.spec):
+        return True
+    if isinstance(node, (Istream, Dstream, Rstream, Wstream)):
+        return False
+    return any(has_internal(child) for child in node.children)
+
+
+def lengths_of(node: Node) -> int:
+    """How many different windows feed an edge; an unbounded stream is one more."""
+    return len(_windows(node))
+
+
+def _windows(node: Node) -> frozenset[object]:
+    if isinstance(node, Window):
+        return frozenset({node.spec})
+    if isinstance(node, Wstream):
+        return frozenset({node.spec})
+    if isinstance(node, (StreamScan, Istream, Dstream, Rstream)):
+        return frozenset({None})
+    return frozenset[object]().union(*(_windows(child) for child in node.children))

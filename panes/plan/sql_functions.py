@@ -1,0 +1,127 @@
+"""What each scalar function and cast of `plan/functions.py` is in DuckDB's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from panes.plan.expressions import Call
+from panes.plan.types import BIGINT, DOUBLE, INTERVAL, STRING, TIMESTAMP, Type
+
+_NAMES = {"STRING": "VARCHAR", "INT": "INTEGER", "INTERVAL": "BIGINT", "NULL": "INTEGER"}
+
+_TEMPLATES: Mapping[str, str] = {
+    "eq": "({0} = {1})",
+    "ne": "({0} <> {1})",
+    "lt": "({0} < {1})",
+    "le": "({0} <= {1})",
+    "gt": "({0} > {1})",
+    "ge": "({0} >= {1})",
+    "and": "({0} AND {1})",
+    "or": "({0} OR {1})",
+    "not": "(NOT {0})",
+    "is_null": "({0} IS NULL)",
+    "is_not_null": "({0} IS NOT NULL)",
+    "like": "({0} LIKE {1})",
+    "multiply": "({0} * {1})",
+    "divide": "({0} / nullif({1}, 0))",
+    "modulo": "(CASE WHEN {1} = -1 THEN {0} * 0 ELSE {0} % nullif({1}, 0) END)",
+    "negate": "(-({0}))",
+    "abs": "abs({0})",
+    "sqrt": "(CASE WHEN {0} < 0 THEN NULL ELSE sqrt({0}) END)",
+    "ln": "(CASE WHEN {0} <= 0 THEN NULL ELSE ln({0}) END)",
+    "exp": "exp({0})",
+    "power": "pow({0}, {1})",
+    "nullif": "nullif({0}, {1})",
+    "upper": "upper({0})",
+    "lower": "lower({0})",
+    "length": "length({0})",
+    "trim": "trim({0}, ' ')",
+    "ltrim": "ltrim({0}, ' ')",
+    "rtrim": "rtrim({0}, ' ')",
+    "replace": "replace({0}, {1}, {2})",
+    "starts_with": "starts_with({0}, {1})",
+    "ends_with": "ends_with({0}, {1})",
+    "contains": "contains({0}, {1})",
+    "year": "year({0})",
+    "month": "month({0})",
+    "day": "day({0})",
+    "hour": "hour({0})",
+    "minute": "minute({0})",
+    "second": "second({0})",
+    "date_trunc": "CAST(date_trunc({0}, {1}) AS TIMESTAMP)",
+}
+
+
+def call_sql(call: Call, args: Sequence[str]) -> str:
+    """A call whose arguments are SQL already."""
+    template = _TEMPLATES.get(call.function)
+    return template.format(*args) if template else _SPECIAL[call.function](call, args)
+
+
+def cast_sql(arg: str, source: Type, target: Type) -> str:
+    if source == STRING and target.is_integer:
+        guard = f"regexp_full_match({arg}, ' *[+-]?[0-9]+ *')"
+        return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS {sql_type(target)}) END)"
+    if source == STRING and target == DOUBLE:
+        guard = rf"regexp_full_match({arg}, ' *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *')"
+        return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS DOUBLE) END)"
+    if source == DOUBLE and target.is_integer:
+        return f"CAST(trunc({arg}) AS {sql_type(target)})"
+    return f"CAST({arg} AS {sql_type(target)})"
+
+
+def sql_type(type_: Type) -> str:
+    return f"{sql_type(type_.item)}[]" if type_.item else _NAMES.get(type_.name, type_.name)
+
+
+def _in(_: Call, args: Sequence[str]) -> str:
+    return f"({args[0]} IN ({', '.join(args[1:])}))"
+
+
+def _add(call: Call, args: Sequence[str]) -> str:
+    if call.type == TIMESTAMP:
+        types = [arg.type for arg in call.args]
+        instant, length = args if types[1] == INTERVAL else reversed(args)
+        return f"make_timestamp(epoch_us({instant}) + {length})"
+    return f"({args[0]} + {args[1]})"
+
+
+def _subtract(call: Call, args: Sequence[str]) -> str:
+    if call.type == TIMESTAMP:
+        return f"make_timestamp(epoch_us({args[0]}) - {args[1]})"
+    if call.type == INTERVAL and call.args[0].type == TIMESTAMP:
+        return f"(epoch_us({args[0]}) - epoch_us({args[1]}))"
+    return f"({args[0]} - {args[1]})"
+
+
+def _sign(call: Call, args: Sequence[str]) -> str:
+    return f"CAST(sign({args[0]}) AS {sql_type(call.type)})"
+
+
+def _unless_whole(name: str) -> Callable[[Call, Sequence[str]], str]:
+    """Integers are whole already."""
+    return lambda call, args: args[0] if call.type == BIGINT else f"{name}({args[0]})"
+
+
+def _variadic(name: str) -> Callable[[Call, Sequence[str]], str]:
+    return lambda _, args: f"{name}({', '.join(args)})"
+
+
+def _concat(_: Call, args: Sequence[str]) -> str:
+    return f"({' || '.join(args)})"
+
+
+_SPECIAL: Mapping[str, Callable[[Call, Sequence[str]], str]] = {
+    "in": _in,
+    "add": _add,
+    "subtract": _subtract,
+    "sign": _sign,
+    "ceil": _unless_whole("ceil"),
+    "floor": _unless_whole("floor"),
+    "round": _unless_whole("round"),
+    "coalesce": _variadic("coalesce"),
+    "greatest": _variadic("greatest"),
+    "least": _variadic("least"),
+    "substring": _variadic("substring"),
+    "concat": _concat,
+}

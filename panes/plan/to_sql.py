@@ -1,0 +1,158 @@
+"""Plans and expressions as SQL for DuckDB, over tables that hold the window contents.
+
+The text means exactly what `plan/functions.py` says. A TIMESTAMP is DuckDB's TIMESTAMP without a zone, in
+UTC, and an INTERVAL is a BIGINT of microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta, timezone
+
+from panes.plan import nodes
+from panes.plan.expressions import (
+    Aggregate,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    Value,
+)
+from panes.plan.sql_functions import call_sql, cast_sql, sql_type
+from panes.plan.types import INTERVAL, Type
+
+
+def to_sql(plan: nodes.Node, relations: Mapping[nodes.Node, str], hidden: Sequence[str] = ()) -> str:
+    """A SELECT that gives the answer of the plan.
+
+    `relations` has, for every leaf (or any other sub-plan), the SELECT that gives its rows. Columns named in
+    `hidden` are handed through selections, projections and unions.
+    """
+    return _Writer(relations, hidden).select(plan)
+
+
+class _Writer:
+    def __init__(self, relations: Mapping[nodes.Node, str], hidden: Sequence[str]) -> None:
+        self._relations = relations
+        self._hidden = [quoted(name) for name in hidden]
+
+    def select(self, node: nodes.Node) -> str:
+        if node in self._relations:
+            return self._relations[node]
+        match node:
+            case nodes.Select():
+                return f"SELECT * FROM ({self.select(node.child)}) WHERE {expression_sql(node.predicate)}"
+            case nodes.Project():
+                columns = [f"{expression_sql(e)} AS {quoted(name)}" for name, e in node.columns]
+                return f"SELECT {', '.join(columns + self._hidden)} FROM ({self.select(node.child)})"
+            case nodes.Distinct():
+                return f"SELECT DISTINCT * FROM ({self.select(node.child)})"
+            case nodes.GroupBy():
+                return self._group_by(node)
+            case nodes.Join():
+                on = _matching(node, null_matches=False)
+                left, right = self.select(node.left), self.select(node.right)
+                return f"SELECT l.*, r.* FROM ({left}) l JOIN ({right}) r ON {on}"
+            case nodes.SemiJoin():
+                return self._exists(node, "EXISTS", _matching(node, null_matches=False))
+            case nodes.AntiJoin():
+                return self._exists(node, "NOT EXISTS", _matching(node, null_matches=node.null_aware))
+            case nodes.Union():
+                return self._set_operation(node, "UNION ALL")
+            case nodes.Intersect():
+                return self._set_operation(node, "INTERSECT ALL")
+            case nodes.Except():
+                return self._set_operation(node, "EXCEPT ALL")
+        raise TypeError(f"{type(node).__name__} is not a relation that SQL can give")
+
+    def _group_by(self, node: nodes.GroupBy) -> str:
+        keys = [quoted(key) for key in node.keys]
+        columns = keys + [f"{aggregate_sql(a)} AS {quoted(a.name)}" for a in node.aggregates]
+        by = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
+
+    def _exists(self, node: nodes.SemiJoin | nodes.AntiJoin, word: str, on: str) -> str:
+        inner = f"SELECT 1 FROM ({self.select(node.right)}) r WHERE {on}"
+        return f"SELECT * FROM ({self.select(node.left)}) l WHERE {word} ({inner})"
+
+    def _set_operation(self, node: nodes.Union | nodes.Intersect | nodes.Except, word: str) -> str:
+        return f"({self.select(node.left)}) {word} ({self.select(node.right)})"
+
+
+def _matching(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, *, null_matches: bool) -> str:
+    parts = []
+    for left, right in zip(node.left_keys, node.right_keys, strict=True):
+        a, b = f"l.{quoted(left)}", f"r.{quoted(right)}"
+        same = f"{a} = {b}"
+        parts.append(f"({same} OR {a} IS NULL OR {b} IS NULL)" if null_matches else same)
+    if node.residual is not None:
+        sides = dict.fromkeys(node.right.schema.names, "r") | dict.fromkeys(node.left.schema.names, "l")
+        parts.append(f"({expression_sql(node.residual, sides)})")
+    return " AND ".join(parts) or "TRUE"
+
+
+def expression_sql(expression: Expression, sides: Mapping[str, str] | None = None) -> str:
+    """An expression; `sides` gives the alias of the table that a column is to be read from."""
+    match expression:
+        case Column():
+            side = sides.get(expression.name) if sides else None
+            return f"{side}.{quoted(expression.name)}" if side else quoted(expression.name)
+        case Literal():
+            return literal_sql(expression.value, expression.type)
+        case Call():
+            return call_sql(expression, [expression_sql(arg, sides) for arg in expression.args])
+        case Cast():
+            return cast_sql(expression_sql(expression.arg, sides), expression.arg.type, expression.type)
+        case Case():
+            whens = "".join(
+                f" WHEN {expression_sql(c, sides)} THEN {expression_sql(v, sides)}"
+                for c, v in expression.branches
+            )
+            return f"CASE{whens} ELSE {expression_sql(expression.otherwise, sides)} END"
+    raise TypeError(f"{type(expression).__name__} is not an expression")
+
+
+def literal_sql(value: Value, type_: Type) -> str:
+    if value is None:
+        return f"CAST(NULL AS {sql_type(type_)})"
+    if isinstance(value, timedelta):
+        return f"CAST({value // timedelta(microseconds=1)} AS {sql_type(INTERVAL)})"
+    if isinstance(value, datetime):
+        utc = value.astimezone(timezone.utc) if value.tzinfo else value
+        return f"TIMESTAMP '{utc.replace(tzinfo=None)}'"
+    if isinstance(value, date):
+        return f"DATE '{value}'"
+    text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"'{value}'"
+    return f"CAST({text} AS {sql_type(type_)})"
+
+
+def aggregate_sql(aggregate: Aggregate) -> str:
+    if aggregate.arg is None:
+        return "count(*)"
+    arg = expression_sql(aggregate.arg)
+    match aggregate.function:
+        case "count" if aggregate.distinct:
+            return f"count(DISTINCT {arg})"
+        case "sum":
+            return f"CAST(sum({arg}) AS {sql_type(aggregate.type)})"
+        case "quantile":
+            return f"quantile_cont({arg}, {aggregate.parameters[0]})"
+        case "median":
+            return f"quantile_cont({arg}, 0.5)"
+        case "top_k":
+            return _top_k_sql(arg, aggregate.parameters[0])
+    return f"{aggregate.function}({arg})"
+
+
+def _top_k_sql(arg: str, k: Value) -> str:
+    counted = (
+        f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
+    )
+    return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k}]"
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
