@@ -1,0 +1,17 @@
+"""Which streams and tables a query names."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from panes.language.statements import SelectQuery
+from panes.language.syntax import FromItem
+
+
+def names_read(query: SelectQuery) -> frozenset[str]:
+    """The names in FROM clauses at any depth, in lower case.
+
+    Streams behind derived streams are not among them.
+    """
+    items = (item.this for item in query.tree.find_all(FromItem))
+    return frozenset(name.name.lower() for name in items if isinstance(name, exp.Identifier))

@@ -1,0 +1,229 @@
+"""The statements of the language, as values. `.sql` is the canonical text: it parses to the same statement.
+
+A query is kept as the syntax tree of the dialect; `bind` turns it into a plan. Two statements are equal when
+their canonical texts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from panes.language.names import quoted
+from panes.plan.durations import duration_text
+from panes.plan.schema import Schema
+
+OptionValue = bool | int | float | str
+TimeUnit = Literal["SECONDS", "MILLISECONDS", "MICROSECONDS", "TIMESTAMP"]
+SourceKind = Literal["FILES", "RATE", "KAFKA", "PUSH"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Base of all statements."""
+
+    @property
+    def sql(self) -> str:
+        raise TypeError(f"{type(self).__name__} has no text")
+
+
+@dataclass(frozen=True)
+class SelectQuery(Statement):
+    """A query: SELECT, set operations and output operators.
+
+    `text` is what the user wrote, for the carets of errors; offsets in `tree` are offsets in it.
+    """
+
+    canonical: str
+    tree: exp.Expression = field(compare=False, repr=False)
+    text: str = field(compare=False, repr=False)
+
+    @property
+    def sql(self) -> str:
+        return self.canonical
+
+
+@dataclass(frozen=True)
+class TimestampBy:
+    """The column that holds event time, and how to read it."""
+
+    column: str
+    unit: TimeUnit
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the tuples of a stream come from."""
+
+    kind: SourceKind = "PUSH"
+    location: str | None = None
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+
+    @property
+    def sql(self) -> str:
+        parts = ["FROM", self.kind]
+        if self.location is not None:
+            parts.append(text_literal(self.location))
+        if self.options:
+            written = (f"{quoted(name)} = {option_text(value)}" for name, value in self.options.items())
+            parts.append(f"WITH ({', '.join(written)})")
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class CreateStream(Statement):
+    name: str
+    columns: Schema
+    timestamp: TimestampBy | None = None
+    slack_us: int = 0
+    retain_us: int | None = None
+    source: Source = field(default_factory=Source)
+
+    @property
+    def sql(self) -> str:
+        parts = [f"CREATE STREAM {quoted(self.name)} ({_columns_text(self.columns)})"]
+        if self.timestamp is not None:
+            unit = "" if self.timestamp.unit == "TIMESTAMP" else f" {self.timestamp.unit}"
+            parts.append(f"TIMESTAMP BY {quoted(self.timestamp.column)}{unit}")
+        if self.slack_us:
+            parts.append(f"SLACK INTERVAL {duration_text(self.slack_us)}")
+        if self.retain_us is not None:
+            parts.append(f"RETAIN INTERVAL {duration_text(self.retain_us)}")
+        if self.source != Source():
+            parts.append(self.source.sql)
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class CreateDerivedStream(Statement):
+    name: str
+    query: SelectQuery
+
+    @property
+    def sql(self) -> str:
+        return f"CREATE STREAM {quoted(self.name)} AS {self.query.sql}"
+
+
+@dataclass(frozen=True)
+class CreateTable(Statement):
+    name: str
+    columns: Schema
+    primary_key: tuple[str, ...] = ()
+    retroactive: bool = True
+
+    @property
+    def sql(self) -> str:
+        inside = _columns_text(self.columns)
+        if self.primary_key:
+            inside += f", PRIMARY KEY ({', '.join(map(quoted, self.primary_key))})"
+        suffix = "" if self.retroactive else " NON RETROACTIVE"
+        return f"CREATE TABLE {quoted(self.name)} ({inside}){suffix}"
+
+
+@dataclass(frozen=True)
+class _TableChange(Statement):
+    """A change of a table; `canonical` is its text and `text` what the user wrote, as in SelectQuery."""
+
+    table: str
+    canonical: str
+    tree: exp.Expression = field(compare=False, repr=False)
+    text: str = field(compare=False, repr=False)
+
+    @property
+    def sql(self) -> str:
+        return self.canonical
+
+
+@dataclass(frozen=True)
+class InsertInto(_TableChange):
+    """INSERT INTO … VALUES …: `bind_insert` gives the rows."""
+
+
+@dataclass(frozen=True)
+class UpdateTable(_TableChange):
+    """UPDATE … SET … WHERE …: `bind_update` gives the assignments and the condition."""
+
+
+@dataclass(frozen=True)
+class DeleteFrom(_TableChange):
+    """DELETE FROM … WHERE …: `bind_delete` gives the condition."""
+
+
+@dataclass(frozen=True)
+class CreateQuery(Statement):
+    name: str
+    query: SelectQuery
+
+    @property
+    def sql(self) -> str:
+        return f"CREATE QUERY {quoted(self.name)} AS {self.query.sql}"
+
+
+@dataclass(frozen=True)
+class Invoke(Statement):
+    name: str
+
+    @property
+    def sql(self) -> str:
+        return f"INVOKE {quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class Explain(Statement):
+    """`target` is the name of a registered query, or a query."""
+
+    target: str | SelectQuery
+    format: Literal["TEXT", "JSON"] = "TEXT"
+
+    @property
+    def sql(self) -> str:
+        target = quoted(self.target) if isinstance(self.target, str) else self.target.sql
+        form = "" if self.format == "TEXT" else "(FORMAT JSON) "
+        return f"EXPLAIN {form}{target}"
+
+
+@dataclass(frozen=True)
+class Show(Statement):
+    kind: Literal["QUERIES", "STREAMS", "TABLES", "SETTINGS"]
+
+    @property
+    def sql(self) -> str:
+        return f"SHOW {self.kind}"
+
+
+@dataclass(frozen=True)
+class Drop(Statement):
+    kind: Literal["QUERY", "STREAM", "TABLE"]
+    name: str
+    if_exists: bool = False
+
+    @property
+    def sql(self) -> str:
+        return f"DROP {self.kind} {'IF EXISTS ' * self.if_exists}{quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class SetSetting(Statement):
+    name: str
+    value: OptionValue
+
+    @property
+    def sql(self) -> str:
+        return f"SET {quoted(self.name)} = {option_text(self.value)}"
+
+
+def text_literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def option_text(value: OptionValue) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    return text_literal(value) if isinstance(value, str) else repr(value)
+
+
+def _columns_text(columns: Schema) -> str:
+    return ", ".join(f"{quoted(f.name)} {f.type}" for f in columns)

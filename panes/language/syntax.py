@@ -1,0 +1,81 @@
+"""The nodes that the dialect adds to sqlglot's own: whole queries, windows and output operators.
+
+Scalar expressions are sqlglot's. Queries are not, because a query here is not SQL's: it has windows in FROM,
+an output operator around it, and far fewer clauses.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+
+class SelectBlock(exp.Expression):
+    """SELECT … FROM … WHERE … BEGIN … END … GROUP BY … HAVING …"""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "distinct": False,
+        "expressions": True,
+        "from_": True,
+        "where": False,
+        "window": False,
+        "group": False,
+        "having": False,
+    }
+
+
+class FromItem(exp.Expression):
+    """A stream, a table (`this` is its name) or a query in parentheses, its window and its alias.
+
+    `kind` is how it is joined to the items before it: "" (the first), "," or "JOIN" with `on` or `using`.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "window": False,
+        "alias": False,
+        "kind": False,
+        "on": False,
+        "using": False,
+    }
+
+
+class WindowClause(exp.Expression):
+    """`[RANGE …]` and its kin, or `BEGIN … END …`: `spec` is a `panes.plan.windows` value."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"spec": True}
+
+
+class SetOperation(exp.Expression):
+    """UNION, INTERSECT or EXCEPT (`kind`) of two queries."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "kind": True, "all": False}
+
+
+class Nested(exp.Expression):
+    """A query in parentheses."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Output(exp.Expression):
+    """Istream, Dstream, Rstream or Wstream (`kind`) of a query; `window` is that of Wstream."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True, "restore": False, "window": False}
+
+
+class WindowedCall(exp.Expression):
+    """`Wstream(sum(a)) [ROWS 10]` inside an aggregate: the aggregates of the last results."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
+
+
+class StatementNode(exp.Expression):
+    """A whole statement; `this` is a `panes.language.statements` value."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+Query = SelectBlock | SetOperation | Nested | Output
+QUERIES = (SelectBlock, SetOperation, Nested, Output)

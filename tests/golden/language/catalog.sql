@@ -1,0 +1,17 @@
+-- What the statements of the corpus can read.
+CREATE STREAM packets (ts BIGINT, link INT, src BIGINT, dst BIGINT, proto STRING, bytes BIGINT)
+  TIMESTAMP BY ts MILLISECONDS;
+CREATE STREAM readings (at TIMESTAMP, sensor INT, day DATE, value DOUBLE, ok BOOLEAN, note STRING)
+  TIMESTAMP BY at;
+CREATE STREAM link0 AS SELECT * FROM packets WHERE link = 0;
+CREATE STREAM link1 AS SELECT * FROM packets WHERE link = 1;
+CREATE STREAM link2 AS SELECT * FROM packets WHERE link = 2;
+CREATE STREAM heavy AS SELECT src, dst, bytes / 1000 AS kb FROM link0 WHERE bytes > 1000;
+CREATE STREAM s1 (a INT, b INT);
+CREATE STREAM s2 (a INT, b INT);
+CREATE STREAM s3 (a INT, b INT);
+CREATE STREAM r (a BIGINT, b BIGINT);
+CREATE STREAM s (a BIGINT, b BIGINT);
+CREATE TABLE hosts (src BIGINT, owner STRING, PRIMARY KEY (src));
+CREATE TABLE tariffs (proto STRING, rate DOUBLE, PRIMARY KEY (proto)) NON RETROACTIVE;
+CREATE TABLE wards (id INT PRIMARY KEY, ward STRING, since DATE) NON RETROACTIVE;

@@ -1,0 +1,116 @@
+"""The corpus of statements: text files of cases, each a statement and what comes of it.
+
+    == a title
+    SELECT …
+    =>
+    the canonical text, and the plan as EXPLAIN shows it; or the message of the refusal
+
+`python -m tests.language.corpus` writes what comes now under every statement: read the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from panes.errors import SqlError
+from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
+from panes.language import statements as st
+from panes.plan.explain import explain, explain_json
+
+FOLDER = Path(__file__).parent.parent / "golden" / "language"
+
+
+@dataclass
+class Shelf:
+    """A catalog in memory."""
+
+    things: dict[str, st.CreateStream | st.CreateDerivedStream | st.CreateTable] = field(default_factory=dict)
+
+    def stream(self, name: str) -> st.CreateStream | st.CreateDerivedStream | None:
+        found = self.things.get(name)
+        return None if isinstance(found, st.CreateTable) else found
+
+    def table(self, name: str) -> st.CreateTable | None:
+        found = self.things.get(name)
+        return found if isinstance(found, st.CreateTable) else None
+
+    def names(self) -> Sequence[str]:
+        return list(self.things)
+
+
+@dataclass(frozen=True)
+class Case:
+    file: str
+    title: str
+    sql: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.title}"
+
+
+def read_catalog(text: str | None = None) -> Shelf:
+    shelf = Shelf()
+    for statement in parse(text or (FOLDER / "catalog.sql").read_text(encoding="utf-8")):
+        assert isinstance(statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable)
+        shelf.things[statement.name] = statement
+    return shelf
+
+
+def read_cases(pattern: str = "*.txt") -> list[Case]:
+    return [case for file in sorted(FOLDER.glob(pattern)) for case in _cases_of(file)]
+
+
+def _cases_of(file: Path) -> list[Case]:
+    cases = []
+    for block in ("\n" + file.read_text(encoding="utf-8")).split("\n== ")[1:]:
+        title, _, rest = block.partition("\n")
+        sql, _, expected = rest.partition("\n=>")
+        cases.append(Case(file.stem, title, sql.strip("\n"), expected.strip("\n")))
+    return cases
+
+
+def outcome(sql: str, shelf: Shelf) -> str:
+    """What comes of a statement: its canonical text and its plan, or the refusal."""
+    try:
+        return "\n\n".join(_outcome_of(statement, shelf) for statement in parse(sql))
+    except SqlError as error:
+        return f"refused\n{error}"
+
+
+def _outcome_of(statement: st.Statement, shelf: Shelf) -> str:
+    parts = [statement.sql]
+    match statement:
+        case st.SelectQuery():
+            parts.append(explain(bind(statement, shelf)))
+        case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
+            plan = bind(query, shelf)
+            in_json = isinstance(statement, st.Explain) and statement.format == "JSON"
+            parts.append(str(explain_json(plan)["answer"]) if in_json else explain(plan))
+        case st.CreateDerivedStream():
+            parts.append(explain(bind_stream(statement, shelf)))
+        case st.InsertInto():
+            parts += [str(row) for row in bind_insert(statement, shelf).rows]
+        case st.UpdateTable():
+            update = bind_update(statement, shelf)
+            parts += [f"{column} := {value}" for column, value in update.assignments]
+            parts.append(f"where {update.condition}")
+        case st.DeleteFrom():
+            parts.append(f"where {bind_delete(statement, shelf).condition}")
+    return "\n".join(parts)
+
+
+def regenerate() -> None:
+    shelf = read_catalog()
+    for file in sorted(FOLDER.glob("*.txt")):
+        head = ("\n" + file.read_text(encoding="utf-8")).partition("\n== ")[0].strip("\n")
+        blocks = [f"== {c.title}\n{c.sql}\n=>\n{outcome(c.sql, shelf)}\n" for c in _cases_of(file)]
+        file.write_text("\n".join([*([head + "\n"] if head else []), *blocks]), encoding="utf-8")
+
+
+__all__ = ["Case", "Shelf", "outcome", "read_cases", "read_catalog"]
+
+if __name__ == "__main__":
+    regenerate()

@@ -1,0 +1,148 @@
+"""A bound query means what its text means: DuckDB agrees.
+
+Over streams that have stopped, windows that hold everything change nothing. So the text of every query of
+the corpus without its windows, given to DuckDB as it is, must have the same answer as the plan that the
+binder made of it, also without its windows.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from datetime import date, datetime, timedelta
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from panes.language import bind, parse
+from panes.language import statements as st
+from panes.language.dialect import Panes
+from panes.language.syntax import FromItem, Nested, Output, SelectBlock, WindowedCall
+from panes.plan import nodes
+from panes.plan.to_sql import quoted, to_sql
+from panes.plan.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type
+from panes.plan.walk import walk
+from tests.language.corpus import Case, read_cases, read_catalog
+
+CATALOG = read_catalog()
+OTHER_IN_DUCKDB = ("top_k", "quantile", "percentile", "approx_", "mean", "concat(", "CAST(1.9", "000001Z")
+"""Queries with these have another meaning in DuckDB, or none."""
+
+
+def query_of(case: Case) -> st.SelectQuery | None:
+    statements = parse(case.sql)
+    query = getattr(statements[0], "query", statements[0])
+    ours = isinstance(query, st.SelectQuery) and not query.tree.find(WindowedCall)
+    return query if ours and not any(word in case.sql for word in OTHER_IN_DUCKDB) else None
+
+
+CASES = [case for case in read_cases() if not case.file.startswith("refused") and query_of(case) is not None]
+
+
+def small_database(rows: int) -> duckdb.DuckDBPyConnection:
+    """All streams and tables of the catalog with a few random rows each, and derived streams as views."""
+    connection = duckdb.connect()
+    connection.execute("SET timezone = 'UTC'")
+    chance = random.Random(7)
+    for thing in CATALOG.things.values():
+        if isinstance(thing, st.CreateDerivedStream):
+            connection.execute(f"CREATE VIEW {thing.name} AS {without_windows(thing.query.tree)}")
+            continue
+        columns = ", ".join(f"{quoted(f.name)} {f.type}" for f in thing.columns)
+        connection.execute(f"CREATE TABLE {thing.name} ({columns})")
+        values = [[value(f.type, chance) for f in thing.columns] for _ in range(rows)]
+        marks = ", ".join("?" for _ in thing.columns)
+        connection.executemany(f"INSERT INTO {thing.name} VALUES ({marks})", values)
+    return connection
+
+
+@pytest.fixture(scope="module")
+def duck() -> duckdb.DuckDBPyConnection:
+    return small_database(rows=30)
+
+
+def value(type_: Type, chance: random.Random) -> object:
+    if chance.random() < 0.1:
+        return None
+    number = chance.randrange(8)
+    if type_ == STRING:
+        return chance.choice(["ftp", "telnet", "lab", "xyz", "", "It's"])
+    if type_ == BOOLEAN:
+        return number < 4
+    if type_ == DOUBLE:
+        return number / 4 + 0.25
+    if type_ == DATE:
+        return date(2026, 1, 28) + timedelta(days=number)
+    if type_ == TIMESTAMP:
+        return datetime(2026, 1, 31, 8) + timedelta(hours=number, microseconds=500_000)
+    return number
+
+
+def without_windows(tree: exp.Expression) -> str:
+    tree = tree.copy()
+    for output in list(tree.find_all(Output)):
+        if output is tree:
+            tree = output.this
+        else:
+            output.replace(Nested(this=output.this))
+    for item in tree.find_all(FromItem):
+        item.set("window", None)
+    for block in tree.find_all(SelectBlock):
+        block.set("window", None)
+    return re.sub(r"\bat\b", '"at"', tree.sql(dialect=Panes))  # a word of DuckDB's own
+
+
+def bare(plan: nodes.Node) -> nodes.Node:
+    """The plan without windows and output operators."""
+    if isinstance(plan, nodes.Window | nodes.Istream | nodes.Dstream | nodes.Rstream | nodes.Wstream):
+        return bare(plan.child)
+    return nodes.with_children(plan, *map(bare, plan.children))
+
+
+def leaf_sql(leaf: nodes.StreamScan | nodes.TableScan) -> str:
+    name = leaf.stream if isinstance(leaf, nodes.StreamScan) else leaf.table
+    skip = len(leaf.alias) + 1
+    columns = ", ".join(f"{quoted(f.name[skip:])} AS {quoted(f.name)}" for f in leaf.schema)
+    return f"SELECT {columns} FROM {name}"
+
+
+def answer_of_text(
+    query: st.SelectQuery, connection: duckdb.DuckDBPyConnection
+) -> Counter[tuple[object, ...]]:
+    return answer(without_windows(query.tree), connection)
+
+
+def answer_of_plan(plan: nodes.Node, connection: duckdb.DuckDBPyConnection) -> Counter[tuple[object, ...]]:
+    plan = bare(plan)
+    leaves = {n: leaf_sql(n) for n in walk(plan) if isinstance(n, nodes.StreamScan | nodes.TableScan)}
+    return answer(to_sql(plan, leaves), connection)
+
+
+def answer(sql: str, connection: duckdb.DuckDBPyConnection) -> Counter[tuple[object, ...]]:
+    return Counter(tuple(map(plain, row)) for row in connection.execute(sql).fetchall())
+
+
+def plain(cell: object) -> object:
+    """Values that SQL calls equal are equal: 1 and 1.0, a date and its midnight."""
+    if isinstance(cell, bool) or cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, date) and not isinstance(cell, datetime):
+        return datetime(cell.year, cell.month, cell.day)
+    if isinstance(cell, datetime):
+        return cell.replace(tzinfo=None)
+    return round(float(str(cell)), 9)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_duckdb_gives_the_same_answer_to_the_text_and_to_the_plan(
+    case: Case, duck: duckdb.DuckDBPyConnection
+) -> None:
+    query = query_of(case)
+    assert query is not None
+    assert answer_of_plan(bind(query, CATALOG), duck) == answer_of_text(query, duck)
+
+
+def test_most_queries_of_the_corpus_are_compared() -> None:
+    assert len(CASES) >= 150

@@ -1,0 +1,130 @@
+"""What the pages about the language show is what the code does.
+
+`python -m tests.language.test_pages` writes the plans, tables and messages into the pages anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
+from panes.language import statements as st
+from panes.plan.aggregates import AGGREGATES
+from panes.plan.explain import explain
+from panes.plan.functions import CASTS, FUNCTIONS
+from tests.language.corpus import Shelf, outcome
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+LANGUAGE, EXPLAIN = DOCS / "language.md", DOCS / "explain.md"
+SQL = re.compile(r"```sql\n(.*?)```", re.DOTALL)
+SQL_AND_PLAN = re.compile(r"```sql\n([^`]*?)```\n\n```text\n(.*?)```", re.DOTALL)
+REFUSAL = "SELECT x.src FROM link0 x, link1 [RANGE 1 MINUTE] y WHERE x.src = y.src"
+
+
+def statements_of(page: Path) -> Iterator[tuple[st.Statement, Shelf]]:
+    """Every statement of a page, with the catalog that those before it have made."""
+    shelf = Shelf()
+    for block in SQL.findall(page.read_text(encoding="utf-8")):
+        for statement in parse(block):
+            yield statement, shelf
+            if isinstance(statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable):
+                shelf.things[statement.name] = statement
+
+
+@pytest.mark.parametrize("page", [LANGUAGE, EXPLAIN], ids=lambda page: page.name)
+def test_every_statement_on_the_page_is_understood(page: Path) -> None:
+    bound = 0
+    for statement, shelf in statements_of(page):
+        match statement:
+            case st.SelectQuery():
+                bind(statement, shelf)
+            case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
+                bind(query, shelf)
+            case st.CreateDerivedStream():
+                bind_stream(statement, shelf)
+            case st.InsertInto():
+                bind_insert(statement, shelf)
+            case st.UpdateTable():
+                bind_update(statement, shelf)
+            case st.DeleteFrom():
+                bind_delete(statement, shelf)
+        bound += 1
+    assert bound >= 5
+
+
+@pytest.mark.parametrize("page", [LANGUAGE, EXPLAIN], ids=lambda page: page.name)
+def test_what_the_page_shows_is_what_the_code_gives(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == renewed(page)
+
+
+def test_every_kind_of_statement_is_on_the_page() -> None:
+    shown = {type(statement) for statement, _ in statements_of(LANGUAGE)}
+    kinds = {kind for kind in vars(st).values() if isinstance(kind, type) and issubclass(kind, st.Statement)}
+    abstract = {kind for kind in kinds if kind.__name__.startswith("_")} | {st.Statement}
+    assert kinds - abstract - shown == set()
+
+
+def renewed(page: Path) -> str:
+    """The page with its generated parts as they must be."""
+    text = page.read_text(encoding="utf-8")
+    if page == EXPLAIN:
+        return SQL_AND_PLAN.sub(with_plan, text)
+    for name, table in (("aggregates", aggregates()), ("functions", functions()), ("casts", casts())):
+        text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)
+    return re.sub("```text\n.*?```", lambda _: f"```text\n{refusal()}```", text, flags=re.DOTALL)
+
+
+def with_plan(match: re.Match[str]) -> str:
+    (query,) = parse(match.group(1))
+    assert isinstance(query, st.SelectQuery)
+    shelf = catalog_of(EXPLAIN)
+    return f"```sql\n{match.group(1)}```\n\n```text\n{explain(bind(query, shelf))}\n```"
+
+
+def catalog_of(page: Path) -> Shelf:
+    """The catalog after the last statement of a page."""
+    *_, (_, shelf) = statements_of(page)
+    return shelf
+
+
+def refusal() -> str:
+    return outcome(REFUSAL, catalog_of(LANGUAGE)).removeprefix("refused\n") + "\n"
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def aggregates() -> str:
+    rows = [(f"`{f.name}({', '.join(('x', *f.parameters))})`", f.meaning) for f in AGGREGATES.values()]
+    return table(("aggregate", "gives"), rows)
+
+
+def functions() -> str:
+    rows = [(f"`{f.symbol or f.name}`", f.meaning) for f in FUNCTIONS.values()]
+    return table(("function", "gives"), rows)
+
+
+def casts() -> str:
+    rows = [
+        (f"`{source}`", f"`{target}`", meaning)
+        for (source, target), meaning in CASTS.items()
+        if str(source) != "NULL"
+    ]
+    return table(("from", "to", "gives"), rows)
+
+
+def test_the_refusal_on_the_page_is_one() -> None:
+    shown = refusal()
+    assert shown.startswith("line 1, column ")
+    assert "give x a window" in shown
+
+
+if __name__ == "__main__":
+    for page in (LANGUAGE, EXPLAIN):
+        page.write_text(renewed(page), encoding="utf-8")

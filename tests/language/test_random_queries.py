@@ -1,0 +1,119 @@
+"""Random queries, bound and given to DuckDB: the plan and the text have the same answer (see test_meaning)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+
+import duckdb
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as draw
+
+from panes.language import bind, parse
+from panes.language.statements import SelectQuery
+from tests.language.corpus import read_catalog
+from tests.language.test_meaning import answer_of_plan, answer_of_text, small_database
+
+CATALOG = read_catalog()
+DUCK: duckdb.DuckDBPyConnection = small_database(rows=8)
+STREAMS = ("s1", "s2", "s3", "r", "s")
+TESTS = (
+    "{0} IS NULL", "{0} IS NOT NULL", "{0} IN ({1}, 3)", "{0} NOT IN (1, {1})", "{0} BETWEEN {1} AND 5",
+    "{0} = {1}", "{0} <> {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}",
+)  # fmt: skip
+
+
+@draw.composite
+def columns(drawing: draw.DrawFn, aliases: list[str]) -> str:
+    return f"{drawing(draw.sampled_from(aliases))}.{drawing(draw.sampled_from('ab'))}"
+
+
+@draw.composite
+def scalars(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
+    if depth == 0 or drawing(draw.booleans()):
+        return drawing(draw.one_of(columns(aliases), draw.integers(-3, 9).map(str)))
+    left, right = drawing(scalars(aliases, depth - 1)), drawing(scalars(aliases, depth - 1))
+    form = drawing(
+        draw.sampled_from(
+            (
+                "{0} + {1}", "{0} - {1}", "({0} * {1})", "coalesce({0}, {1})", "nullif({0}, {1})", "-{0}",
+                "greatest({0}, {1})", "CASE WHEN {0} > {1} THEN {0} ELSE {1} END", "({0} - {1})", "abs({0})",
+            )
+        )
+    )  # fmt: skip
+    text: str = form.format(left, right)
+    return text.replace("--", "- -")
+
+
+@draw.composite
+def conditions(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
+    if depth and drawing(draw.booleans()):
+        one, other = drawing(conditions(aliases, depth - 1)), drawing(conditions(aliases, depth - 1))
+        form = drawing(draw.sampled_from(("({0} OR {1})", "{0} AND {1}", "NOT ({0} AND {1})", "NOT {0}")))
+        return str(form.format(one, other))
+    left, right = drawing(scalars(aliases, 1)), drawing(scalars(aliases, 1))
+    form = drawing(draw.sampled_from(TESTS))
+    return str(form.format(left, right))
+
+
+@draw.composite
+def predicates(drawing: draw.DrawFn, aliases: list[str], number: int) -> str:
+    """A condition with a subquery."""
+    inner = f"u{number}"
+    stream = drawing(draw.sampled_from(STREAMS))
+    negation = drawing(draw.sampled_from(("", "NOT ")))
+    where = drawing(conditions([inner], 1))
+    if drawing(draw.booleans()):
+        subject = drawing(columns(aliases))
+        return f"{subject} {negation}IN (SELECT {inner}.a FROM {stream} [NOW] {inner} WHERE {where})"
+    tie = f"{inner}.a = {drawing(columns(aliases))}"
+    more = drawing(conditions([inner, *aliases], 1))
+    return f"{negation}EXISTS (SELECT * FROM {stream} [NOW] {inner} WHERE {tie} AND {where} AND {more})"
+
+
+@draw.composite
+def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
+    """A SELECT of so many columns."""
+    aliases = [f"t{place}" for place in range(drawing(draw.integers(1, 3)))]
+    items = []
+    for alias in aliases:
+        if depth and drawing(draw.integers(0, 3)) == 0:
+            names = drawing(blocks(2, depth - 1))
+            items.append(f"(SELECT x.c0 AS a, x.c1 AS b FROM ({names}) x) {alias}")
+        else:
+            items.append(f"{drawing(draw.sampled_from(STREAMS))} [RANGE 1 MINUTE] {alias}")
+    parts = drawing(draw.lists(conditions(aliases), max_size=2))
+    ties = [f"{one}.a = {other}.b" for one, other in pairwise(aliases)]
+    subqueries = [drawing(predicates(aliases, n)) for n in range(drawing(draw.integers(0, 2)))]
+    where = drawing(draw.permutations([*ties, *parts, *subqueries]))
+    text = f"FROM {', '.join(items)}" + (f" WHERE {' AND '.join(where)}" if where else "")
+    if drawing(draw.booleans()):
+        listed = [f"{drawing(scalars(aliases))} AS c{place}" for place in range(width)]
+        return f"SELECT {drawing(draw.sampled_from(('', 'DISTINCT ')))}{', '.join(listed)} {text}"
+    key = drawing(columns(aliases))
+    forms = ("count(*)", "sum({0})", "min({0}) + max({0})", "count(DISTINCT {0})", "count({0}) + {1}", "{1}")
+    listed = [
+        f"{drawing(draw.sampled_from(forms)).format(drawing(scalars(aliases, 1)), key)} AS c{place}"
+        for place in range(width)
+    ]
+    having = drawing(draw.sampled_from(("", f" HAVING count(*) > 1 OR {key} = 2")))
+    return f"SELECT {', '.join(listed)} {text} GROUP BY {key}{having}"
+
+
+@draw.composite
+def queries(drawing: draw.DrawFn) -> str:
+    width = drawing(draw.integers(1, 3))
+    text = drawing(blocks(width))
+    for _ in range(drawing(draw.integers(0, 2))):
+        word = drawing(draw.sampled_from(("UNION ALL", "UNION", "INTERSECT ALL", "EXCEPT ALL", "EXCEPT")))
+        text += f" {word} {drawing(blocks(width, 0))}"
+    return text
+
+
+@settings(max_examples=150, deadline=timedelta(minutes=1), suppress_health_check=list(HealthCheck))
+@given(queries())
+def test_duckdb_gives_the_same_answer_to_the_text_and_to_the_plan(sql: str) -> None:
+    (query,) = parse(sql)
+    assert isinstance(query, SelectQuery)
+    assert parse(query.sql) == [query]
+    assert answer_of_plan(bind(query, CATALOG), DUCK) == answer_of_text(query, DUCK)
