@@ -1,0 +1,78 @@
+"""Expressions over Arrow columns.
+
+`evaluate` gives the column of an expression over a table, `mask_of` the rows for which a condition is true.
+What each function does is in `delta/functions.py`, by the names of `plan/functions.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panes.delta.casts import cast
+from panes.delta.functions import KERNELS
+from panes.errors import EvaluationError
+from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
+from panes.plan.types import BOOLEAN
+
+Datum = Any
+
+
+def evaluate(expression: Expression, table: pa.Table) -> pa.Array | pa.ChunkedArray:
+    """The value of the expression for each row of the table."""
+    try:
+        return _spread(_evaluate(expression, table), expression.type.arrow, table.num_rows)
+    except pa.ArrowInvalid as error:
+        raise EvaluationError(f"{expression}: {error}") from error
+
+
+def mask_of(predicate: Expression, table: pa.Table) -> pa.Array | pa.ChunkedArray:
+    """Which rows the predicate is true for: neither false nor NULL."""
+    return pc.fill_null(evaluate(predicate, table), False)
+
+
+def _evaluate(expression: Expression, table: pa.Table) -> Datum:
+    if isinstance(expression, Column):
+        return table.column(expression.name)
+    if isinstance(expression, Literal):
+        return pa.scalar(expression.value, expression.type.arrow)
+    if isinstance(expression, Call):
+        args = [_evaluate(arg, table) for arg in expression.args]
+        return KERNELS[expression.function](expression.type, *args)
+    if isinstance(expression, Case):
+        return _case(expression, table)
+    if isinstance(expression, Cast):
+        return cast(_evaluate(expression.arg, table), expression.arg.type, expression.type)
+    raise TypeError(f"{type(expression).__name__} is not an expression")
+
+
+def _case(case: Case, table: pa.Table) -> Datum:
+    """Each branch sees only the rows that reach it: a branch may guard another against errors."""
+    answer: Any = np.full(table.num_rows, -1)
+    parts: list[pa.Array] = []
+    rows = np.arange(table.num_rows)
+    rest = table
+    taken = 0
+    for condition, value in (*case.branches, (None, case.otherwise)):
+        applies = Literal(BOOLEAN, True) if condition is None else condition
+        mask = np.asarray(mask_of(applies, rest))
+        chosen = rest.filter(pa.array(mask))
+        parts.append(_whole(evaluate(value, chosen)))
+        answer[rows[mask]] = np.arange(taken, taken + chosen.num_rows)
+        taken += chosen.num_rows
+        rest = rest.filter(pa.array(~mask))
+        rows = rows[~mask]
+    return pa.concat_arrays(parts).take(pa.array(answer))
+
+
+def _spread(datum: Datum, type_: pa.DataType, rows: int) -> pa.Array | pa.ChunkedArray:
+    if isinstance(datum, pa.Scalar):
+        return pa.repeat(datum.cast(type_), rows) if datum.is_valid else pa.nulls(rows, type_)
+    return datum if datum.type == type_ else datum.cast(type_)
+
+
+def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

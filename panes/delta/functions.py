@@ -1,0 +1,148 @@
+"""What each scalar function of `plan/functions.py` does to Arrow columns.
+
+A kernel takes the type of the result and the arguments: arrays, or scalars where they are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panes.delta import comparison, strings
+from panes.plan.types import Type
+
+Datum = Any
+Kernel = Callable[..., Datum]
+
+
+def divide(left: Datum, right: Datum) -> Datum:
+    return pc.divide(left, _null_where(pc.equal(right, 0.0), right))
+
+
+def modulo(left: Datum, right: Datum) -> Datum:
+    """The quotient is cut toward zero, so the remainder has the sign of the dividend."""
+    right = _null_where(pc.equal(right, 0), right)
+    right = pc.if_else(pc.equal(right, -1), 1, right)  # the least integer has no quotient by -1
+    return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
+
+
+def negate(value: Datum) -> Datum:
+    if pa.types.is_duration(value.type):
+        return pc.cast(pc.negate_checked(pc.cast(value, pa.int64())), value.type)
+    return pc.negate_checked(value)
+
+
+def add(left: Datum, right: Datum) -> Datum:
+    if pa.types.is_duration(left.type) and pa.types.is_timestamp(right.type):
+        left, right = right, left
+    return pc.add_checked(left, right)
+
+
+def round_half_away(value: Datum) -> Datum:
+    if pa.types.is_integer(value.type):
+        return value
+    return pc.round(value, round_mode="half_towards_infinity")
+
+
+def square_root(value: Datum) -> Datum:
+    return pc.sqrt(_null_where(pc.less(value, 0.0), value))
+
+
+def natural_logarithm(value: Datum) -> Datum:
+    return pc.ln(_null_where(pc.less_equal(value, 0.0), value))
+
+
+def date_trunc(unit: pa.Scalar, value: Datum) -> Datum:
+    whole = pc.floor_temporal(_naive(value), unit=unit.as_py(), week_starts_monday=True)
+    return pc.cast(whole, value.type)
+
+
+def _null_where(condition: Datum, value: Datum) -> Datum:
+    return pc.if_else(pc.fill_null(condition, False), pa.scalar(None, value.type), value)
+
+
+def _naive(value: Datum) -> Datum:
+    """Without the time zone, which is UTC: fields can then be read without a data base of zones."""
+    return pc.cast(value, pa.timestamp("us"))
+
+
+def _plain(function: Callable[..., Datum]) -> Kernel:
+    """A kernel whose result has the right type by itself."""
+    return lambda _type, *args: function(*args)
+
+
+def _typed(function: Callable[..., Datum]) -> Kernel:
+    """A kernel whose result is brought to the type of the call."""
+
+    def kernel(type_: Type, *args: Datum) -> Datum:
+        return pc.cast(function(*args), type_.arrow)
+
+    return kernel
+
+
+def _whole(function: Callable[..., Datum]) -> Kernel:
+    """A kernel that leaves integers as they are."""
+    return lambda _type, value: value if pa.types.is_integer(value.type) else function(value)
+
+
+def _field(function: Callable[..., Datum]) -> Kernel:
+    """A kernel that reads a field of an instant."""
+    return lambda type_, value: pc.cast(function(_naive(value)), type_.arrow)
+
+
+KERNELS: Mapping[str, Kernel] = {
+    "eq": _plain(comparison.equal),
+    "ne": _plain(comparison.not_equal),
+    "lt": _plain(comparison.less),
+    "le": _plain(comparison.less_equal),
+    "gt": _plain(comparison.greater),
+    "ge": _plain(comparison.greater_equal),
+    "and": _plain(pc.and_kleene),
+    "or": _plain(pc.or_kleene),
+    "not": _plain(pc.invert),
+    "is_null": _plain(pc.is_null),
+    "is_not_null": _plain(pc.is_valid),
+    "in": _plain(comparison.is_in),
+    "like": _plain(strings.like),
+    "add": _plain(add),
+    "subtract": _plain(pc.subtract_checked),
+    "multiply": _plain(pc.multiply_checked),
+    "divide": _plain(divide),
+    "modulo": _plain(modulo),
+    "negate": _plain(negate),
+    "abs": _plain(pc.abs_checked),
+    "sign": _typed(pc.sign),
+    "ceil": _whole(pc.ceil),
+    "floor": _whole(pc.floor),
+    "round": _plain(round_half_away),
+    "sqrt": _plain(square_root),
+    "ln": _plain(natural_logarithm),
+    "exp": _plain(pc.exp),
+    "power": _plain(pc.power),
+    "coalesce": _plain(pc.coalesce),
+    "nullif": _plain(comparison.null_if),
+    "greatest": _plain(comparison.greatest),
+    "least": _plain(comparison.least),
+    "upper": _plain(pc.utf8_upper),
+    "lower": _plain(pc.utf8_lower),
+    "length": _plain(strings.length),
+    "trim": _plain(strings.trim),
+    "ltrim": _plain(strings.trim_front),
+    "rtrim": _plain(strings.trim_end),
+    "substring": _plain(strings.substring),
+    "concat": _plain(strings.concat),
+    "replace": _plain(strings.replace),
+    "starts_with": _plain(strings.starts_with),
+    "ends_with": _plain(strings.ends_with),
+    "contains": _plain(strings.contains),
+    "year": _field(pc.year),
+    "month": _field(pc.month),
+    "day": _field(pc.day),
+    "hour": _field(pc.hour),
+    "minute": _field(pc.minute),
+    "second": _field(pc.second),
+    "date_trunc": _plain(date_trunc),
+}

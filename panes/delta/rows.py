@@ -1,0 +1,101 @@
+"""Gathering rows of Arrow tables by position, at the speed of numpy where the columns allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as pat
+
+Positions = npt.NDArray[np.int64]
+
+
+def array_of(table: pa.Table, name: str) -> pa.Array:
+    """A column as one array."""
+    column = table.column(name)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def fixed_width(array: pa.Array) -> npt.NDArray[Any] | None:
+    """The values of an array as numpy sees them, without a copy; None where they are not of fixed width.
+
+    Positions that are NULL hold anything. Dates and times come as their integers.
+    """
+    kind = array.type
+    if not _is_fixed(kind):
+        return None
+    width = kind.bit_width // 8
+    dtype = np.dtype(
+        f"f{width}" if pat.is_floating(kind) else f"u{width}" if _is_unsigned(kind) else f"i{width}"
+    )
+    values = array.buffers()[1]
+    if values is None or len(array) == 0:
+        return np.zeros(len(array), dtype=dtype)
+    return np.frombuffer(values, dtype=dtype, count=len(array), offset=array.offset * width)
+
+
+def from_fixed_width(values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """The inverse of `fixed_width` for values without NULL, without a copy."""
+    values = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def take_column(array: pa.Array, positions: Positions) -> pa.Array:
+    values = fixed_width(array) if array.null_count == 0 else None
+    if values is None:
+        return array.take(pa.array(positions))
+    return from_fixed_width(values[positions], array.type)
+
+
+def take(table: pa.Table, positions: Positions, columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows at the positions, in that order; `columns` narrows the result."""
+    names = table.column_names if columns is None else list(columns)
+    fields = [table.schema.field(name) for name in names]
+    return pa.Table.from_arrays(
+        [take_column(array_of(table, name), positions) for name in names], schema=pa.schema(fields)
+    )
+
+
+def where(mask: npt.NDArray[np.bool_]) -> Positions:
+    positions: Positions = np.flatnonzero(mask)
+    return positions
+
+
+def concat(tables: Sequence[pa.Table]) -> pa.Table:
+    """All rows in one table of one chunk. The first table gives the order of the columns."""
+    names = tables[0].column_names
+    if len(tables) == 1:
+        return tables[0]
+    return pa.concat_tables([table.select(names) for table in tables]).combine_chunks()
+
+
+def int64(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
+    """A column of int64 without NULL, as numpy."""
+    values: npt.NDArray[np.int64] = array_of(table, name).to_numpy(zero_copy_only=False)
+    return values
+
+
+def with_column(table: pa.Table, name: str, values: npt.NDArray[Any]) -> pa.Table:
+    """The table with one column set, in place when there is one of that name."""
+    array = pa.array(values)
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, array)
+    return table.append_column(name, array)
+
+
+def without(table: pa.Table, *names: str) -> pa.Table:
+    return table.drop_columns([name for name in names if name in table.column_names])
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    return bool(
+        (pat.is_integer(kind) or pat.is_float64(kind) or pat.is_float32(kind))
+        or (pat.is_date(kind) or pat.is_timestamp(kind) or pat.is_duration(kind))
+    )
+
+
+def _is_unsigned(kind: pa.DataType) -> bool:
+    return bool(pat.is_unsigned_integer(kind))
