@@ -1,0 +1,75 @@
+"""Manifests: each epoch from the one before, nothing written twice, nothing kept for ever."""
+
+import pyarrow as pa
+import pytest
+
+from panes.errors import StateError
+from panes.state.chunk import Chunk
+from panes.state.manifest import ShardState
+
+
+def chunk(*exps: int) -> Chunk:
+    return Chunk.of(pa.table({"_exp": pa.array(exps, pa.int64())}))
+
+
+def segments(folder):
+    return sorted(path.name for path in folder.glob("*.arrow"))
+
+
+def rows(state, epoch, buffer):
+    return [c.table.column("_exp").to_pylist() for c in state.chunks(state.load(epoch), buffer)]
+
+
+def test_a_chunk_that_stays_keeps_its_segment(tmp_path):
+    state = ShardState(tmp_path)
+    first = state.save(0, {"window": [chunk(1, 2)], "answer": [chunk(7)]}, None)
+    kept = state.chunks(first, "window")
+    state.save(1, {"window": [*kept, chunk(3)], "answer": []}, first)
+    assert segments(tmp_path) == [
+        "segment-0000000000-0000.arrow",
+        "segment-0000000000-0001.arrow",
+        "segment-0000000001-0000.arrow",
+    ]
+    assert rows(state, 0, "window") == [[1, 2]]
+    assert rows(state, 1, "window") == [[1, 2], [3]]
+    assert rows(state, 1, "answer") == []
+
+
+def test_an_epoch_done_again_writes_the_same_names(tmp_path):
+    state = ShardState(tmp_path)
+    first = state.save(0, {"window": [chunk(1)]}, None)
+    once = state.save(1, {"window": [*state.chunks(first, "window"), chunk(2)]}, first)
+    files = sorted(path.name for path in tmp_path.iterdir())
+    again = state.save(1, {"window": [*state.chunks(first, "window"), chunk(2)]}, first)
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+    assert again == once
+
+
+def test_collecting_removes_what_only_old_epochs_name(tmp_path):
+    state = ShardState(tmp_path)
+    before = state.save(0, {"window": [chunk(1), chunk(9)]}, None)
+    for epoch in range(1, 4):
+        stays = state.chunks(before, "window")[-1]
+        before = state.save(epoch, {"window": [chunk(epoch), stays]}, before)
+    state.collect(oldest_epoch=3)
+    assert [path.name for path in tmp_path.glob("manifest-*")] == ["manifest-0000000003.json"]
+    assert segments(tmp_path) == ["segment-0000000000-0001.arrow", "segment-0000000003-0000.arrow"]
+    assert rows(state, 3, "window") == [[3], [9]]
+
+
+def test_the_last_manifest_is_never_collected(tmp_path):
+    state = ShardState(tmp_path)
+    state.save(0, {"window": [chunk(1)]}, None)
+    state.collect(oldest_epoch=5)
+    assert rows(state, 0, "window") == [[1]]
+
+
+def test_a_missing_manifest_is_named(tmp_path):
+    with pytest.raises(StateError, match=r"manifest-0000000004\.json is missing"):
+        ShardState(tmp_path).load(4)
+
+
+def test_a_damaged_manifest_is_named(tmp_path):
+    (tmp_path / "manifest-0000000004.json").write_text('{"epoch": 4, "buff')
+    with pytest.raises(StateError, match=r"manifest-0000000004\.json is damaged"):
+        ShardState(tmp_path).load(4)
