@@ -1,0 +1,73 @@
+"""min, max, quantile, median and top_k: from the counts of the values of each group to a result.
+
+Values are ordered as everywhere: NaN is greater than all numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from panes.aggregates.adders import Doubles
+from panes.aggregates.base import Ints
+from panes.aggregates.frequencies import COUNT, GROUP, VALUE
+from panes.plan.expressions import Aggregate
+
+
+def result(aggregate: Aggregate, values: pl.DataFrame, groups: int) -> pa.Array:
+    """The value of the aggregate for each of the groups, NULL for a group that holds no value.
+
+    `values` has the values that each group holds, with their counts, sorted by group and value.
+    """
+    match aggregate.function:
+        case "min":
+            found = values.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).first())
+        case "max":
+            found = values.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).last())
+        case "quantile":
+            (fraction,) = aggregate.parameters
+            assert isinstance(fraction, (int, float))
+            found = _quantile(values, float(fraction))
+        case "median":
+            found = _quantile(values, 0.5)
+        case "top_k":
+            (k,) = aggregate.parameters
+            assert isinstance(k, int)
+            found = _most_frequent(values, k)
+        case other:
+            raise TypeError(f"there is no aggregate {other}")
+    return _spread(found, aggregate, groups)
+
+
+def _quantile(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
+    """Between the two values next to the place `fraction` of the way from the least to the greatest."""
+    if not values.height:
+        return values.select(GROUP, VALUE)
+    group = values[GROUP].to_numpy()
+    starts = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    counted = np.cumsum(values[COUNT].to_numpy())
+    before = np.concatenate([[0], counted])[starts]
+    total = np.diff(np.append(before, counted[-1]))
+    place = fraction * (total - 1)
+    low = _ranked(values, counted, before + np.floor(place).astype(np.int64))
+    high = _ranked(values, counted, before + np.ceil(place).astype(np.int64))
+    between = np.where(low == high, low, low + (high - low) * (place - np.floor(place)))
+    return pl.DataFrame({GROUP: group[starts], VALUE: between})
+
+
+def _ranked(values: pl.DataFrame, counted: Ints, ranks: Ints) -> Doubles:
+    at = np.searchsorted(counted, ranks, side="right")
+    return np.asarray(values[VALUE].cast(pl.Float64).to_numpy()[at])
+
+
+def _most_frequent(values: pl.DataFrame, k: int) -> pl.DataFrame:
+    ordered = values.sort(GROUP, COUNT, VALUE, descending=[False, True, False])
+    return ordered.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).head(k))
+
+
+def _spread(found: pl.DataFrame, aggregate: Aggregate, groups: int) -> pa.Array:
+    places = np.full(groups, -1)
+    places[found[GROUP].to_numpy()] = np.arange(found.height)
+    column = found[VALUE].to_arrow().cast(aggregate.type.arrow)
+    return column.take(pa.array(places, mask=places < 0))

@@ -1,0 +1,91 @@
+"""Changes of groups in the order of time: what each group was before and after each instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from panes.aggregates.base import Accumulators, Ints
+from panes.aggregates.table import has_collision, starts_of
+from panes.delta.delta import Instants
+from panes.delta.hashing import Hashes, sort_order
+
+
+@dataclass(frozen=True)
+class Steps:
+    """One row per group and instant at which it changes, sorted by group and then by instant."""
+
+    first: Hashes
+    second: Hashes
+    instants: Instants
+    changes: Accumulators
+    """What the events of the instant add up to."""
+    event: Ints
+    """An event of each step, from which the values of the keys can be taken."""
+
+    @property
+    def starts(self) -> Ints:
+        """Where each group begins."""
+        return starts_of(self.first, self.second)
+
+    def totals(self) -> Accumulators:
+        """The whole change of each group."""
+        starts = self.starts
+        return {number: np.add.reduceat(change, starts) for number, change in self.changes.items()}
+
+    def running(self, base: Accumulators) -> tuple[Accumulators, Accumulators]:
+        """The accumulators before and after each step, where `base` is what each group had at first."""
+        starts = self.starts
+        lengths = np.diff(np.append(starts, len(self.first)))
+        before: Accumulators = {}
+        after: Accumulators = {}
+        for number in sorted({*self.changes, *base}):
+            had = base.get(number, np.zeros(len(starts), np.int64))
+            change = self.changes.get(number)
+            if change is None:
+                before[number] = after[number] = np.repeat(had, lengths)
+                continue
+            summed = np.cumsum(change)
+            after[number] = summed + np.repeat(had - (summed[starts] - change[starts]), lengths)
+            before[number] = after[number] - change
+        return before, after
+
+
+def steps_of(
+    first: Hashes, second: Hashes, instants: Instants, changes: Accumulators, *, keep_still: bool = False
+) -> Steps:
+    """Adds up the events of each group and instant; steps that change nothing are left out, unless
+    `keep_still`."""
+    order = _by_group_and_instant(first, second, instants)
+    by = first[order], second[order], instants[order]
+    starts = _starts(*by)
+    sums = {number: np.add.reduceat(c[order], starts) for number, c in changes.items() if c.any()}
+    if not keep_still and sums:
+        moves = np.logical_or.reduce([change != 0 for change in sums.values()])
+        if not moves.all():
+            starts, sums = starts[moves], {number: change[moves] for number, change in sums.items()}
+    elif not sums:
+        starts = starts if keep_still else starts[:0]
+        sums = {0: np.zeros(len(starts), np.int64)}
+    return Steps(by[0][starts], by[1][starts], by[2][starts], sums, order[starts])
+
+
+def _by_group_and_instant(first: Hashes, second: Hashes, instants: Instants) -> Ints:
+    order = sort_order(first)
+    if has_collision(first[order], second[order]):
+        return np.lexsort((instants, second, first))
+    if not len(order) or (instants == instants[0]).all():
+        return order
+    ordered = first[order]
+    groups = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
+    number = np.searchsorted(np.unique(instants), instants[order])
+    steps = groups * (int(number.max()) + 1) + number
+    # Spread to the high bits, where the order is told by.
+    spread = np.uint64(1) << np.uint64(63 - int(steps[-1]).bit_length())
+    return order[sort_order(steps.astype(np.uint64) * spread)]
+
+
+def _starts(first: Hashes, second: Hashes, instants: Instants) -> Ints:
+    same = (first[1:] == first[:-1]) & (second[1:] == second[:-1]) & (instants[1:] == instants[:-1])
+    return np.flatnonzero(np.append(len(first) > 0, ~same))

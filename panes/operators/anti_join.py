@@ -1,0 +1,102 @@
+"""Rows without a match: NOT EXISTS and NOT IN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from panes.delta.delta import EXP, TS, WEIGHT, Delta
+from panes.delta.rows import int64, take, where, with_column
+from panes.operators.base import Operator
+from panes.operators.edge import Edge
+from panes.operators.semi_join import SemiJoin
+from panes.operators.steps import Steps, rows_of
+from panes.operators.strategy import Departures
+from panes.operators.values import Values
+from panes.plan.expressions import Expression
+from panes.plan.patterns import Pattern
+from panes.state.base import State
+from panes.state.waiting import Waiting
+
+_END = "_end"
+
+
+@dataclass
+class AntiJoin(Operator):
+    """Left rows for which the right side holds no row with an equal key that passes the residual.
+
+    `null_aware` is NOT IN: a left row whose key is NULL, and every row while the right side holds a NULL key,
+    is left out, unless the right side is empty.
+
+    Output: a left row as long as it has no match. A match that comes takes back the rest of its lifetime (a
+        row of weight -1 and the same `exp`); when the last match expires the row is given again. STRICT.
+    State: that of the semi-join, and the rows that are known to be free again at a later time.
+    Cost: that of the semi-join, and a sort of what changes by value and time.
+    """
+
+    left: Edge
+    right: Edge
+    left_keys: Sequence[str]
+    right_keys: Sequence[str]
+    residual: Expression | None = None
+    null_aware: bool = False
+    _semi: SemiJoin = field(init=False)
+    _waiting: Waiting = field(init=False)
+    departures: Departures = field(default_factory=Departures, init=False)
+
+    def __post_init__(self) -> None:
+        self._semi = SemiJoin(
+            self.left, self.right, self.left_keys, self.right_keys, self.residual, self.null_aware
+        )
+        fields = [*self.left.schema.arrow, *(pa.field(name, pa.int64()) for name in (EXP, _END, WEIGHT))]
+        self._waiting = Waiting(pa.schema(fields))
+
+    @property
+    def buffers(self) -> Mapping[str, State]:
+        return {**self._semi.buffers, "waiting": self._waiting}
+
+    @property
+    def output(self) -> Edge:
+        """The edge that leaves this operator."""
+        edge = self.left
+        return Edge(edge.schema, Pattern.STRICT, edge.strategy, partitions=edge.partitions)
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+        left, right = inputs
+        self.counters.count(left)
+        self.counters.count(right)
+        matched = self._semi.process(inputs, since, clock)
+        due = self._waiting.due(since, clock)
+        rows = self._free(left, matched, due, since)
+        later = int64(rows, TS) > clock
+        if later.any():
+            self._waiting.insert(_to_wait(take(rows, where(later))))
+            rows = take(rows, where(~later))
+        self.counters.touched = self._semi.counters.touched + self._waiting.touched
+        output = Delta(rows, clock)
+        self.departures.count(output)
+        return output
+
+    def _free(self, left: Delta, matched: Delta, due: pa.Table, since: int) -> pa.Table:
+        """The left rows, and those that fall due, less those that match: rows of any time to come."""
+        names = list(self.left.schema.names)
+        if not matched.rows and not due.num_rows:
+            table = with_column(left.table.select([*names, TS, EXP]), WEIGHT, left.weight)
+            return table.select(self.output.columns.names)
+        tables = [left.table.select(names), matched.table.select(names), due.select(names)]
+        values = Values(tables, names)
+        steps = Steps(1, since)
+        steps.add(0, values.codes[0], left.exp, left.weight, left.ts)
+        steps.add(0, values.codes[1], matched.exp, -matched.weight, matched.ts)
+        steps.add(0, values.codes[2], int64(due, _END), int64(due, WEIGHT), int64(due, EXP))
+        code, time, (number,) = steps.sums()
+        code, ts, exp, weight = rows_of(code, time, number)
+        hidden = [pa.array(ts), pa.array(exp), pa.array(weight)]
+        return pa.Table.from_arrays([*values.take(code).columns, *hidden], schema=self.output.columns)
+
+
+def _to_wait(rows: pa.Table) -> pa.Table:
+    names = {EXP: _END, TS: EXP}
+    return rows.rename_columns([names.get(name, name) for name in rows.column_names])

@@ -1,0 +1,177 @@
+"""Duplicate elimination over input without negative tuples (the δ* operator)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panes.delta.delta import BEGINNING, EXP, Delta, Instants
+from panes.delta.grouped import cummax_within, sort_by_group, starts_of
+from panes.delta.keys import HASH
+from panes.delta.rows import Positions, concat, int64, take, where, with_column, without
+from panes.operators.base import Operator
+from panes.operators.edge import Edge
+from panes.operators.values import Values
+from panes.plan.patterns import Pattern
+from panes.state.base import State
+from panes.state.calendar import Calendar
+from panes.state.chunked import ChunkedBuffer, equal_runs
+from panes.state.scan import Scan
+
+YOUNGEST = "_youngest"
+"""Until when the youngest duplicate of a value lives; `_exp` is until when the shown row does."""
+
+
+def keep_youngest(table: pa.Table) -> pa.Table:
+    """One row per value and shown row, with the youngest of all duplicates."""
+    values = [name for name in table.column_names if name not in (YOUNGEST, HASH, EXP)]
+    table, starts = equal_runs(table, values)
+    if len(starts) == table.num_rows:
+        return table
+    return with_column(take(table, starts), YOUNGEST, np.maximum.reduceat(int64(table, YOUNGEST), starts))
+
+
+@dataclass
+class DistinctStar(Operator):
+    """Keeps one live row per value.
+
+    Output: a row when its value first appears, as long as it is known to stay by the end of the span; when
+        the shown row expires and a duplicate lives, that one with the lifetime that is left. Nothing is
+        retracted, so WEAKEST and WEAK input give WEAK output.
+    State: of each value, until when it is shown and until when its youngest duplicate lives, by the former.
+        At most two rows for a value, over all values.
+    Cost: one sort of the delta by value and time; expiry touches only what expires.
+    """
+
+    edge: Edge
+    state: ChunkedBuffer
+
+    @classmethod
+    def over(cls, edge: Edge) -> DistinctStar:
+        """δ* over an edge that is not STRICT."""
+        names = edge.schema.names
+        if edge.strategy == "direct":
+            return cls(edge, Scan(names, nulls_equal=True, combine=keep_youngest))
+        calendar = Calendar(
+            names, partitions=edge.partitions, nulls_equal=True, combine=keep_youngest, at_most_double=True
+        )
+        return cls(edge, calendar)
+
+    @property
+    def buffers(self) -> Mapping[str, State]:
+        return {"shown": self.state}
+
+    @property
+    def output(self) -> Edge:
+        """The edge that leaves this operator."""
+        pattern = Pattern.MONOTONIC if self.edge.pattern is Pattern.MONOTONIC else Pattern.WEAK
+        return Edge(self.edge.schema, pattern, self.edge.strategy, partitions=self.edge.partitions)
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+        (delta,) = inputs
+        self.counters.count(delta)
+        ended = self.state.expire_clustered(clock, since)
+        if not delta.rows and not ended.num_rows:
+            return Delta(self.output.columns.empty_table(), clock)
+        parts: list[pa.Table] = []
+        went_on = np.zeros(ended.num_rows, dtype=np.bool_)
+        if delta.rows:
+            known = _Known(delta, self.edge.schema.names, self.state, ended, clock)
+            parts.append(self._follow(delta, known, clock))
+            went_on[known.ended_at] = known.went_on
+        if ended.num_rows:
+            parts.append(self._continue(ended, where(~went_on), clock))
+        self.counters.touched = self.state.touched
+        return Delta(concat(parts), clock)
+
+    def _follow(self, delta: Delta, known: _Known, clock: int) -> pa.Table:
+        """The stretches of time during which the values of the delta are held: a run goes on from the state,
+        or begins in the span."""
+        order = sort_by_group(known.codes, delta.ts)
+        code, ts, exp = known.codes[order], delta.ts[order], delta.exp[order]
+        first = starts_of(code)
+        covered = cummax_within(exp, first)
+        before = np.empty_like(covered)
+        before[1:] = covered[:-1]
+        before[first] = BEGINNING
+        begins = ts > np.maximum(before, known.youngest[code])
+        is_run = begins.copy()
+        is_run[first] = True
+        heads = np.flatnonzero(is_run)
+        group, is_new = code[heads], begins[heads]
+        shown, youngest = known.shown[group], known.youngest[group]
+        until = np.maximum.reduceat(exp, heads)
+        until = np.where(is_new, until, np.maximum(until, youngest))
+        known.note_runs_that_go_on(group, ~is_new)
+        # Of the runs that go on, those whose shown row has expired need another one; of the others, those
+        # that a younger duplicate prolongs only have to be remembered so.
+        is_over = ~is_new & (shown <= clock)
+        is_given = is_new | (is_over & (until > shown))
+        is_longer = ~is_new & ~is_over & (until > youngest)
+        kept = where((is_given | is_longer) & (until > clock))
+        self._remember(
+            known.take(group[kept]), np.where(is_given, until, shown)[kept], until[kept]
+        )
+        given = where(is_given)
+        start = np.where(is_new, ts[heads], shown)
+        return self._shown(take(known.values, order[heads[given]]), start[given], until[given])
+
+    def _continue(self, ended: pa.Table, rows: Positions, clock: int) -> pa.Table:
+        """A shown row that expired gives way to the youngest duplicate that came before the span."""
+        shown, youngest = int64(ended, EXP), int64(ended, YOUNGEST)
+        rows = rows[where(youngest[rows] > shown[rows])]
+        values = take(without(ended, EXP, YOUNGEST), rows)
+        alive = where(youngest[rows] > clock)
+        self._remember(take(values, alive), youngest[rows[alive]], youngest[rows[alive]])
+        return self._shown(values, shown[rows], youngest[rows])
+
+    def _shown(self, values: pa.Table, ts: Instants, exp: Instants) -> pa.Table:
+        arrays = [values.column(name) for name in self.edge.schema.names]
+        return pa.Table.from_arrays([*arrays, pa.array(ts), pa.array(exp)], schema=self.output.columns)
+
+    def _remember(self, values: pa.Table, shown: Instants, youngest: Instants) -> None:
+        if len(shown):
+            table = values.append_column(EXP, pa.array(shown)).append_column(YOUNGEST, pa.array(youngest))
+            self.state.insert(table.select([*self.edge.schema.names, EXP, YOUNGEST, *_hash_of(table)]))
+
+
+class _Known:
+    """What the state knows of each value of a delta: until when it is shown, and its youngest duplicate."""
+
+    def __init__(
+        self, delta: Delta, names: Sequence[str], state: ChunkedBuffer, ended: pa.Table, clock: int
+    ) -> None:
+        self._numbered = Values([delta.table.select(list(names))], names)
+        self.values = delta.table.select(list(names))
+        self.codes = self._numbered.codes[0]
+        self.take = lambda codes: self._numbered.take(codes, with_hash=True)
+        self.shown: Instants = np.full(self._numbered.count, BEGINNING)
+        self.youngest: Instants = np.full(self._numbered.count, BEGINNING)
+        codes, (exp, youngest) = self._numbered.stored(state, [EXP, YOUNGEST], after=clock)
+        self._note(codes, exp, youngest)
+        self._ended_codes = self.ended_at = np.zeros(0, dtype=np.int64)
+        if ended.num_rows:
+            self._ended_codes, at = self._numbered.found_in(ended)
+            self._note(self._ended_codes, int64(ended, EXP)[at], int64(ended, YOUNGEST)[at])
+            self.ended_at = at
+        self._goes_on = np.zeros(self._numbered.count, dtype=np.bool_)
+
+    def _note(self, codes: Positions, shown: Instants, youngest: Instants) -> None:
+        np.maximum.at(self.shown, codes, shown)
+        np.maximum.at(self.youngest, codes, youngest)
+
+    def note_runs_that_go_on(self, codes: Positions, goes_on: npt.NDArray[np.bool_]) -> None:
+        self._goes_on[codes[where(goes_on)]] = True
+
+    @property
+    def went_on(self) -> npt.NDArray[np.bool_]:
+        """For each of `ended_at`, whether its run goes on with rows of the delta."""
+        return self._goes_on[self._ended_codes]
+
+
+def _hash_of(table: pa.Table) -> list[str]:
+    return [HASH] if HASH in table.column_names else []

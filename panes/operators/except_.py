@@ -1,0 +1,28 @@
+"""Bag difference (EXCEPT ALL)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from panes.delta.grouped import Numbers
+from panes.operators.counting import Counting
+from panes.operators.edge import Edge
+from panes.operators.timelines import Timelines
+from panes.plan.patterns import Pattern
+
+
+def except_(left: Edge, right: Edge, *, leaves_early: bool = True) -> Timelines | Counting:
+    """Each value as often as the left side has more of it than the right.
+
+    `leaves_early` says whether most rows are expected to leave the answer by a new row on the right: then
+    every departure is a negative tuple, and counting suffices. Otherwise rows are given with their time to
+    leave, and only what leaves before it is taken back.
+    """
+    if leaves_early or Pattern.STRICT in (left.pattern, right.pattern):
+        return Counting([left, right], _surplus)
+    return Timelines(left, right, _surplus, Pattern.STRICT)
+
+
+def _surplus(left: Numbers, right: Numbers) -> Numbers:
+    surplus: Numbers = np.maximum(left - right, 0)
+    return surplus

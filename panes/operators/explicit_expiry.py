@@ -1,0 +1,72 @@
+"""Every departure as a negative tuple."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
+from panes.delta.rows import concat, int64, take, where, with_column, without
+from panes.operators.base import Operator
+from panes.operators.edge import Edge
+from panes.plan.patterns import Pattern
+from panes.state.base import State
+from panes.state.calendar import Calendar
+from panes.state.chunked import sum_weights
+
+
+@dataclass
+class ExplicitExpiry(Operator):
+    """Turns lifetimes that end at a known time into negative tuples at that time.
+
+    It stands above every window under the strategy `nt`, and under `upa` above a negation from which many
+    rows leave early.
+
+    Output: each row without an end, and its negative tuple when it expires. STRICT.
+    State: the live rows by expiry; a row that is taken back early cancels the negative tuple to come.
+    Cost: constant per row, twice: when it comes and when it goes.
+    """
+
+    edge: Edge
+    live: Calendar = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.live = Calendar(None, partitions=self.edge.partitions, combine=sum_weights)
+
+    @property
+    def buffers(self) -> Mapping[str, State]:
+        return {"live": self.live}
+
+    @property
+    def output(self) -> Edge:
+        """The edge that leaves this operator."""
+        edge = self.edge
+        return Edge(edge.schema, Pattern.STRICT, edge.strategy, True, edge.has_until, edge.partitions)
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+        (delta,) = inputs
+        self.counters.count(delta)
+        table = with_column(delta.table, WEIGHT, delta.weight).select(self.output.columns.names)
+        exp = delta.exp
+        ended = self.live.expire(clock, since)
+        parts = [self._endless(table, delta.ts, delta.weight, comes=True)]
+        gone = where(exp <= clock)
+        if len(gone):
+            parts.append(self._endless(take(table, gone), exp[gone], -delta.weight[gone]))
+        if ended.num_rows:
+            parts.append(self._endless(ended, int64(ended, EXP), -int64(ended, WEIGHT)))
+        later = where((exp > clock) & (exp < FOREVER))
+        self.live.insert(take(without(table, TS), later))
+        self.counters.touched = self.live.touched
+        return Delta(concat(parts), clock)
+
+    def _endless(self, rows: pa.Table, ts: Instants, weight: Instants, *, comes: bool = False) -> pa.Table:
+        arrays = [rows.column(name) for name in self.edge.schema.names]
+        arrays += [pa.array(ts), pa.array(np.full(len(ts), FOREVER)), pa.array(weight)]
+        if self.edge.has_until:
+            # An answer keeps a row until `_until`: its departure concerns operators only.
+            arrays.append(rows.column(UNTIL) if comes else pa.array(ts))
+        return pa.Table.from_arrays(arrays, schema=self.output.columns)

@@ -1,0 +1,243 @@
+"""Group-by: the stateful half, from partial rows to results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panes.aggregates import holistic
+from panes.aggregates.base import Accumulators, Ints
+from panes.aggregates.frequencies import Frequencies, held
+from panes.aggregates.linear import ROWS, Linear, is_count_distinct, is_linear
+from panes.aggregates.partials import partial_schema, value_name
+from panes.aggregates.steps import Steps, steps_of
+from panes.aggregates.table import FIRST, SECOND, AccumulatorTable
+from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
+from panes.delta.hashing import Hashes, hash_pair
+from panes.operators.base import Operator
+from panes.plan import nodes
+from panes.plan.expressions import Aggregate
+from panes.state.base import State
+from panes.state.waiting import Waiting
+
+Flags = npt.NDArray[np.bool_]
+
+_BORN = -1
+"""The accumulator that says, where there are no keys, that the row of the one group was given out."""
+
+
+@dataclass
+class GroupBy(Operator):
+    """One row per group with its aggregates, kept current.
+
+    Output: when a group's value changes at e, `(old row, e, FOREVER, -1)` and `(new row, e, FOREVER, +1)`;
+        STRICT. With `every_instant` e is each instant at which the input changes (that is, each slide),
+        without it the clock of the span.
+    State: the accumulators of each group, and the partial rows that are still to expire; for count(DISTINCT),
+        min, max, quantile and top_k how often each group holds each value.
+    Cost: the rows that come and those that expire; of the groups, only those that change are touched. For
+        min, max, quantile and top_k the distinct values of those groups are read, once per instant.
+    """
+
+    node: nodes.GroupBy
+    every_instant: bool
+    has_until: bool = False
+    """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
+    stays: bool = False
+    """Whether the windows below are INTERNAL, so that values once given stay in the answer."""
+    linear: Linear = field(init=False)
+    groups: AccumulatorTable = field(init=False)
+    expiring: Waiting = field(init=False)
+    distinct: Mapping[str, AccumulatorTable] = field(init=False)
+    """How often each group holds each value, for each column whose distinct values are counted."""
+    frequencies: Mapping[str, Frequencies] = field(init=False)
+    """The same in the order of values, for each column that has to be read in it."""
+    holistic: Mapping[str, Aggregate] = field(init=False)
+
+    def __post_init__(self) -> None:
+        aggregates = {a.name: a for a in self.node.aggregates if not is_linear(a)}
+        self.holistic = {name: a for name, a in aggregates.items() if not is_count_distinct(a)}
+        self.linear = Linear(self.node.aggregates)
+        self.groups = AccumulatorTable()
+        schema = partial_schema(self.node).arrow
+        counted = {value_name(self.node, arg) for arg in self.linear.distinct}
+        self.distinct = {name: AccumulatorTable() for name in sorted(counted)}
+        ordered = {value_name(self.node, a.arg) for a in self.holistic.values()}
+        self.frequencies = {name: Frequencies(schema.field(name).type) for name in sorted(ordered)}
+        for name, type_ in ((FIRST, pa.uint64()), (SECOND, pa.uint64()), (EXP, pa.int64())):
+            schema = schema.append(pa.field(name, type_))
+        self.expiring = Waiting(schema)
+
+    @property
+    def buffers(self) -> Mapping[str, State]:
+        buffers: dict[str, State] = {"groups": self.groups, "expiring": self.expiring}
+        buffers |= {f"distinct{name}": table for name, table in self.distinct.items()}
+        return buffers | {f"frequencies{name}": table for name, table in self.frequencies.items()}
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+        (delta,) = inputs
+        self.counters.count(delta)
+        events = self._events(delta, since, clock)
+        if not self.node.keys:
+            events = self._with_birth(events, since)
+        if not self.every_instant:
+            events = events.at(clock)
+        parts = [delta_schema(self.node.schema, weighted=True).empty_table()]
+        for part in events.by_instant() if self.holistic else [events]:
+            parts += self._apply(part)
+        self.counters.touched = sum(state.touched for state in self.buffers.values())
+        return Delta(self._finished(pa.concat_tables(parts)), clock)
+
+    def _events(self, delta: Delta, since: int, clock: int) -> _Events:
+        """The partial rows that come and those that go."""
+        rows = delta.table
+        first, second = hash_pair([rows.column(key) for key in self.node.keys], rows.num_rows)
+        rows = rows.append_column(FIRST, pa.array(first)).append_column(SECOND, pa.array(second))
+        exp = delta.exp
+        going = self.expiring.due(since, clock)
+        self.expiring.insert(rows.filter(pa.array((exp > clock) & (exp < FOREVER))))
+        rows = rows.select(going.column_names)
+        gone = exp <= clock
+        table = pa.concat_tables([rows, going, rows.filter(pa.array(gone))])
+        instants = np.concatenate([delta.ts, going.column(EXP).to_numpy(), exp[gone]])
+        came = rows.num_rows
+        changes = {number: _signed(lifted, came) for number, lifted in self.linear.lift(table).items()}
+        return _Events(table, instants, changes, _signed(table.column(ROWS).to_numpy(), came))
+
+    def _with_birth(self, events: _Events, since: int) -> _Events:
+        """Without keys there is a row from the first instant on, even if nothing ever comes."""
+        nobody = np.zeros(1, np.uint64)
+        born = self.groups.look_up(nobody, nobody).get(_BORN)
+        if born is not None and born[0]:
+            return events
+        names = events.rows.schema
+        columns = {name: pa.nulls(1, names.field(name).type) for name in names.names}
+        columns |= {FIRST: pa.array(nobody), SECOND: pa.array(nobody)}
+        rows = pa.concat_tables([events.rows, pa.table(columns, schema=names)])
+        changes = {number: np.append(change, 0) for number, change in events.changes.items()}
+        changes[_BORN] = np.append(np.zeros(len(events.instants), np.int64), 1)
+        return _Events(rows, np.append(events.instants, since + 1), changes, np.append(events.counts, 0))
+
+    def _apply(self, events: _Events) -> list[pa.Table]:
+        """Moves the state on by the events, and says what changed."""
+        first, second = events.hashes
+        changes = events.changes | self._appearances(events)
+        # Where values matter, a group may change although its counts and sums do not.
+        steps = steps_of(first, second, events.instants, changes, keep_still=bool(self.holistic))
+        if not len(steps.instants):
+            return []
+        starts = steps.starts
+        before, after = steps.running(self.groups.look_up(steps.first[starts], steps.second[starts]))
+        self.groups.add(steps.first[starts], steps.second[starts], steps.totals())
+        old_values = self._values(steps)
+        for name, frequencies in self.frequencies.items():
+            frequencies.add(first, second, events.rows.column(name), events.counts)
+        keys = events.rows.select(self.node.keys).take(pa.array(steps.event))
+        old, new = self._rows(keys, before, old_values), self._rows(keys, after, self._values(steps))
+        had, has = self._is_there(before, old.num_rows), self._is_there(after, new.num_rows)
+        changed = (had != has) | _differ(old, new)
+        return [_at(old, steps.instants, had & changed, -1), _at(new, steps.instants, has & changed, 1)]
+
+    def _appearances(self, events: _Events) -> Accumulators:
+        """For each column whose distinct values are counted, +1 at an event of each group, value and instant
+        at which the group comes to hold the value, and -1 where it ceases to."""
+        appearances: Accumulators = {}
+        for arg, number in self.linear.distinct.items():
+            name = value_name(self.node, arg)
+            there = np.flatnonzero(events.rows.column(name).is_valid())
+            rows = events.rows.take(pa.array(there))
+            keyed = hash_pair([rows.column(n) for n in (FIRST, SECOND, name)], len(there))
+            steps = steps_of(*keyed, events.instants[there], {0: events.counts[there]})
+            starts = steps.starts
+            table = self.distinct[name]
+            before, after = steps.running(table.look_up(steps.first[starts], steps.second[starts]))
+            table.add(steps.first[starts], steps.second[starts], steps.totals())
+            appearances[number] = np.zeros(len(events.instants), np.int64)
+            if len(starts):
+                held_now = (after[0] > 0).astype(np.int64) - (before[0] > 0)
+                appearances[number][there[steps.event]] = held_now
+        return appearances
+
+    def _values(self, steps: Steps) -> Mapping[str, pa.Array]:
+        """The holistic aggregates of the groups of the steps, as the state is now."""
+        values = {name: held(f.of(steps.first, steps.second)) for name, f in self.frequencies.items()}
+        return {
+            name: holistic.result(a, values[value_name(self.node, a.arg)], len(steps.first))
+            for name, a in self.holistic.items()
+        }
+
+    def _rows(self, keys: pa.Table, accumulators: Accumulators, values: Mapping[str, pa.Array]) -> pa.Table:
+        columns = dict(zip(keys.column_names, keys.columns, strict=True))
+        count = len(next(iter(accumulators.values())))
+        columns |= self.linear.results(accumulators, count)
+        columns |= values
+        schema = self.node.schema
+        return pa.table({field.name: columns[field.name] for field in schema}, schema.arrow)
+
+    def _is_there(self, accumulators: Accumulators, count: int) -> Flags:
+        counted = accumulators.get(0 if self.node.keys else _BORN)
+        return np.zeros(count, np.bool_) if counted is None else counted > 0
+
+    def _finished(self, rows: pa.Table) -> pa.Table:
+        if not self.has_until:
+            return rows
+        until = rows.column(EXP)
+        if self.stays:
+            until = pc.if_else(pc.greater(rows.column(WEIGHT), 0), until, rows.column(TS))
+        return rows.append_column(UNTIL, until)
+
+
+@dataclass(frozen=True)
+class _Events:
+    """Partial rows that come or go, in no order."""
+
+    rows: pa.Table
+    instants: Instants
+    changes: Accumulators
+    counts: Ints
+    """How many rows each of them stands for, below zero for those that go."""
+
+    @property
+    def hashes(self) -> tuple[Hashes, Hashes]:
+        return self.rows.column(FIRST).to_numpy(), self.rows.column(SECOND).to_numpy()
+
+    def at(self, clock: int) -> _Events:
+        """The same, as if all happened at the clock."""
+        return _Events(self.rows, np.full(len(self.instants), clock), self.changes, self.counts)
+
+    def by_instant(self) -> Iterator[_Events]:
+        for instant in np.unique(self.instants):
+            at = np.flatnonzero(self.instants == instant)
+            changes = {number: change[at] for number, change in self.changes.items()}
+            yield _Events(self.rows.take(pa.array(at)), self.instants[at], changes, self.counts[at])
+
+
+def _signed(amounts: Ints, came: int) -> Ints:
+    """The amounts of the rows that come as they are, those of the rows that go below zero."""
+    return np.concatenate([amounts[:came], -amounts[came:]])
+
+
+def _differ(old: pa.Table, new: pa.Table) -> Flags:
+    """Which rows are not the same; NULL is the same as NULL, and NaN as NaN."""
+    differ = np.zeros(old.num_rows, np.bool_)
+    for name in old.column_names:
+        a, b = old.column(name), new.column(name)
+        if a is not b:
+            differ |= pl.Series(a).ne_missing(pl.Series(b)).to_numpy()
+    return differ
+
+
+def _at(rows: pa.Table, instants: Instants, mask: Flags, weight: int) -> pa.Table:
+    rows = rows.filter(pa.array(mask))
+    count = rows.num_rows
+    return (
+        rows.append_column(TS, pa.array(instants[mask]))
+        .append_column(EXP, pa.array(np.full(count, FOREVER)))
+        .append_column(WEIGHT, pa.array(np.full(count, weight)))
+    )

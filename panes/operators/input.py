@@ -1,0 +1,67 @@
+"""Where rows enter a dataflow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.delta import EXP, FOREVER, HIDDEN, WEIGHT, Delta
+from panes.operators.base import Operator
+from panes.plan.schema import Field, Schema
+
+
+@dataclass(frozen=True)
+class Input:
+    """A sub-plan that is computed elsewhere, and what its rows are.
+
+    `rows`: the rows of the sub-plan, with `_ts` and, when it is not a stream, `_exp` and `_weight`.
+    `partials`: the partial rows of a group-by (`partial_schema`), with `_ts` and `_exp`.
+    """
+
+    name: str
+    kind: Literal["rows", "partials"] = "rows"
+
+
+@dataclass
+class Entry(Operator):
+    """Gives arrivals the column names of the plan, and stream tuples a lifetime without end.
+
+    Output: the arrivals. Their `_ts` is the event time, and may lie outside the span: a window or Hold
+        follows.
+    State: none.
+    Cost: constant.
+    """
+
+    name: str
+    schema: Schema
+    prefix: str = ""
+    """What the plan puts before the names of the columns as they arrive: the alias of a scan."""
+    weighted: bool = False
+
+    @property
+    def arriving(self) -> Schema:
+        return Schema(tuple(Field(f.name.removeprefix(self.prefix), f.type) for f in self.schema))
+
+    def arrive(self, arrivals: pa.Table, clock: int) -> Delta:
+        columns: dict[str, pa.ChunkedArray | pa.Array]
+        columns = {
+            f.name: arrivals.column(f.name.removeprefix(self.prefix)).cast(f.type.arrow) for f in self.schema
+        }
+        columns |= {name: arrivals.column(name) for name in HIDDEN if name in arrivals.column_names}
+        columns.setdefault(EXP, pa.array(np.full(arrivals.num_rows, FOREVER)))
+        if self.weighted:
+            columns.setdefault(WEIGHT, pa.array(np.ones(arrivals.num_rows, np.int64)))
+        table = pa.table({name: columns[name] for name in (*self.schema.names, *HIDDEN) if name in columns})
+        return Delta(table, clock)
+
+    def nothing(self, clock: int) -> Delta:
+        return Delta.empty(self.schema, clock, weighted=self.weighted)
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
+        (arrived,) = inputs
+        self.counters.count(arrived)
+        return arrived

@@ -1,0 +1,178 @@
+"""The join of two windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.delta import EXP, TS, UNTIL, WEIGHT, Delta, Instants
+from panes.delta.evaluate import mask_of
+from panes.delta.keys import has_null
+from panes.delta.rows import Positions, array_of, concat, int64, take, where, with_column, without
+from panes.operators.base import Operator
+from panes.operators.edge import Edge, harder
+from panes.plan.expressions import Expression
+from panes.state.base import State
+from panes.state.chunked import ChunkedBuffer, Match, cluster, matching, sum_weights
+
+
+@dataclass
+class Join(Operator):
+    """All pairs of rows with equal keys that pass the residual predicate.
+
+    Output: a pair lives while both of its rows do: `ts` is the later, `exp` the earlier of the two, weights
+        multiply. Rows that expired within the span still meet what lived at the same time. WEAK over inputs
+        without negative tuples, else STRICT; a negative tuple makes one for each pair it was part of.
+    State: both inputs, each as its pattern wants it. Rows whose key is NULL are not kept. What is stored has
+        no `_ts`: rows to come begin later than all that is here.
+    Cost: a sort of the two deltas by key hash and a binary search per chunk of the other side, then the
+        pairs. It grows with the logarithm of the windows.
+
+    Joins of more than two inputs are trees of these. Evaluation is eager: with SLIDE the windows below give
+    lifetimes that begin and end at slides, and the lazy join without restore semantics is the same rows. For
+    restore semantics the windows keep their true lifetimes, the join gives every pair that ever lived, and
+    the output operator brings those between two slides to the next one.
+    """
+
+    left: Edge
+    right: Edge
+    left_keys: Sequence[str]
+    right_keys: Sequence[str]
+    left_state: ChunkedBuffer
+    right_state: ChunkedBuffer
+    residual: Expression | None = None
+    nulls_equal: bool = False
+    """Whether a key that is NULL equals another (within set operations)."""
+
+    @classmethod
+    def over(
+        cls,
+        left: Edge,
+        right: Edge,
+        left_keys: Sequence[str],
+        right_keys: Sequence[str],
+        residual: Expression | None = None,
+        *,
+        nulls_equal: bool = False,
+    ) -> Join:
+        """A join with empty state; `left_keys` and `right_keys` may both be empty (a product)."""
+        return cls(
+            left,
+            right,
+            left_keys,
+            right_keys,
+            left.buffer(left_keys, nulls_equal=nulls_equal),
+            right.buffer(right_keys, nulls_equal=nulls_equal),
+            residual,
+            nulls_equal,
+        )
+
+    @property
+    def buffers(self) -> Mapping[str, State]:
+        return {"left": self.left_state, "right": self.right_state}
+
+    @property
+    def output(self) -> Edge:
+        """The edge that leaves this operator."""
+        early = self.left.leaves_early or self.right.leaves_early
+        return Edge(
+            self.left.schema + self.right.schema,
+            harder(self.left.pattern, self.right.pattern),
+            self.left.strategy,
+            leaves_early=early,
+            has_until=self.left.has_until or self.right.has_until,
+            partitions=self.left.partitions,
+        )
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
+        left, right = inputs
+        self.counters.count(left)
+        self.counters.count(right)
+        new_left = self._clustered(left, self.left, self.left_keys)
+        new_right = self._clustered(right, self.right, self.right_keys)
+        parts: list[pa.Table] = []
+        if new_left.num_rows:
+            found = self.right_state.matches(new_left, self.left_keys)
+            parts += self._pairs(new_left, found, new_is_left=True)
+        if new_right.num_rows:
+            found = self.left_state.matches(new_right, self.right_keys)
+            parts += self._pairs(new_right, found, new_is_left=False)
+        if new_left.num_rows and new_right.num_rows:
+            found = iter([self._match(new_left, new_right)])
+            parts += self._pairs(new_left, found, new_is_left=True)
+        self._remember(new_left, self.left_state, clock)
+        self._remember(new_right, self.right_state, clock)
+        self.counters.touched = self.left_state.touched + self.right_state.touched
+        return Delta(self._result(parts), clock)
+
+    def _clustered(self, delta: Delta, edge: Edge, keys: Sequence[str]) -> pa.Table:
+        table = delta.table
+        if edge.is_weighted and not delta.is_weighted:
+            table = with_column(table, WEIGHT, delta.weight)
+        if edge.has_until and UNTIL not in table.column_names:
+            table = with_column(table, UNTIL, delta.exp)
+        if not self.nulls_equal:
+            nulls = has_null(table, keys)
+            if nulls.any():
+                table = take(table, where(~nulls))
+        return cluster(table, keys)
+
+    def _match(self, left: pa.Table, right: pa.Table) -> Match:
+        return matching(left, self.left_keys, right, self.right_keys, nulls_equal=self.nulls_equal)
+
+    def _remember(self, rows: pa.Table, state: ChunkedBuffer, clock: int) -> None:
+        state.forget(clock)
+        if rows.num_rows:
+            exp = int64(rows, EXP)
+            if exp.min() <= clock:
+                rows = take(rows, where(exp > clock))
+            state.insert(without(rows, TS))
+
+    def _pairs(self, new: pa.Table, found: Iterable[Match], *, new_is_left: bool) -> Iterator[pa.Table]:
+        """The result rows for the rows of a delta and what they match on the other side."""
+        ts, exp = int64(new, TS), int64(new, EXP)
+        for at, stored, stored_at in found:
+            begin, end = ts[at], np.minimum(exp[at], int64(stored, EXP)[stored_at])
+            if TS in stored.column_names:
+                begin = np.maximum(begin, int64(stored, TS)[stored_at])
+            both_live = begin < end
+            if not both_live.all():
+                alive = where(both_live)
+                at, stored_at, begin, end = at[alive], stored_at[alive], begin[alive], end[alive]
+            if len(at):
+                left, right = (new, at), (stored, stored_at)
+                if not new_is_left:
+                    left, right = right, left
+                yield self._result_rows([(self.left, *left), (self.right, *right)], begin, end)
+
+    def _result_rows(
+        self, sides: Sequence[tuple[Edge, pa.Table, Positions]], begin: Instants, end: Instants
+    ) -> pa.Table:
+        values = [take(table, at, edge.schema.names) for edge, table, at in sides]
+        arrays = [array_of(table, name) for table in values for name in table.column_names]
+        hidden: list[Instants] = [begin, end]
+        if self.output.is_weighted:
+            weight = np.ones(len(begin), dtype=np.int64)
+            for edge, table, at in sides:
+                if edge.is_weighted:
+                    weight = weight * int64(table, WEIGHT)[at]
+            hidden.append(weight)
+        if self.output.has_until:
+            (a, left, left_at), (b, right, right_at) = sides
+            until = [int64(left, UNTIL if a.has_until else EXP)[left_at]]
+            until.append(int64(right, UNTIL if b.has_until else EXP)[right_at])
+            hidden.append(np.minimum(until[0], until[1]))
+        rows = pa.Table.from_arrays(arrays + [pa.array(h) for h in hidden], schema=self.output.columns)
+        return rows if self.residual is None else rows.filter(mask_of(self.residual, rows))
+
+    def _result(self, parts: Sequence[pa.Table]) -> pa.Table:
+        if not parts:
+            return self.output.columns.empty_table()
+        rows = concat(parts)
+        if self.output.is_weighted and (int64(rows, WEIGHT) < 0).any():
+            # State may hold a row and its negative tuple side by side: pairs with both say nothing.
+            rows = sum_weights(rows)
+        return rows

@@ -1,0 +1,283 @@
+"""From a logical plan to operators with buffers: the one place where it is decided what runs a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from panes.aggregates.partials import partial_schema
+from panes.operators.anti_join import AntiJoin
+from panes.operators.base import Operator
+from panes.operators.dataflow import Dataflow, Step
+from panes.operators.distinct import distinct
+from panes.operators.dstream import Dstream
+from panes.operators.edge import Edge
+from panes.operators.except_ import except_
+from panes.operators.explicit_expiry import ExplicitExpiry
+from panes.operators.group_by import GroupBy
+from panes.operators.hold import Hold
+from panes.operators.input import Entry, Input
+from panes.operators.intersect import intersect
+from panes.operators.istream import Istream
+from panes.operators.join import Join
+from panes.operators.pre_aggregate import PreAggregate
+from panes.operators.project import Project
+from panes.operators.rows_window import RowsWindow
+from panes.operators.rstream import Rstream
+from panes.operators.select import Select
+from panes.operators.semi_join import SemiJoin
+from panes.operators.strategy import check_strategy, leave_early
+from panes.operators.to_slide import ToSlide
+from panes.operators.union import Union
+from panes.operators.window import TimeWindow
+from panes.plan import nodes
+from panes.plan.patterns import MONOTONIC, STRICT, answer_pattern, has_internal, pattern_of
+from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
+from panes.plan.windows import RowsWindow as RowsSpec
+
+
+def lower(
+    plan: nodes.Node,
+    *,
+    strategy: str = "upa",
+    inputs: Mapping[nodes.Node, Input] | None = None,
+    every_instant: bool = False,
+    partitions: int = 10,
+    early_share: float = 1.0,
+) -> Dataflow:
+    """The operators of a plan.
+
+    `inputs` names the sub-plans that are computed elsewhere; every other StreamScan is an input named by its
+    stream, whose columns come without the alias. A GroupBy whose input is partial rows stands in `inputs`
+    itself, with kind `partials`. `every_instant` makes group-by give its value at every instant, not only at
+    clocks, also where nothing slides. `partitions` is the number of partitions of calendar queues.
+    `early_share` is the measured share of rows that leave negations before their time.
+    """
+    check_strategy(plan, strategy)
+    lowering = _Lowering(
+        strategy, inputs or {}, every_instant, partitions, leave_early(early_share), has_internal(plan)
+    )
+    top = lowering.relation(plan)
+    pattern = answer_pattern(plan).pattern
+    if top.edge.is_weighted and not top.edge.has_until:
+        pattern = STRICT
+    return Dataflow(lowering.steps, plan.schema, pattern)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A step, and the edge that leaves it."""
+
+    step: int
+    edge: Edge
+
+
+@dataclass
+class _Lowering:
+    strategy: str
+    inputs: Mapping[nodes.Node, Input]
+    every_instant: bool
+    partitions: int
+    leaves_early: bool
+    has_until: bool
+    steps: list[Step] = field(default_factory=list)
+    _done: dict[tuple[nodes.Node, str], _Made] = field(default_factory=dict)
+
+    def relation(self, node: nodes.Node) -> _Made:
+        """The step whose output is the delta of the node."""
+        return self._once(node, "relation", self._relation)
+
+    def arrivals(self, node: nodes.Node) -> _Made:
+        """The step that gives the tuples of a stream, whose time may lie before or after the span."""
+        return self._once(node, "arrivals", self._arrivals)
+
+    def _once(self, node: nodes.Node, what: str, make: Callable[[nodes.Node], _Made]) -> _Made:
+        if (node, what) not in self._done:
+            self._done[node, what] = make(node)
+        return self._done[node, what]
+
+    def _add(self, name: str, operator: Operator, edge: Edge, *inputs: _Made) -> _Made:
+        self.steps.append(Step(f"{len(self.steps):02}_{name}", operator, [i.step for i in inputs]))
+        return _Made(len(self.steps) - 1, edge)
+
+    def _edge(self, node: nodes.Node, *, has_until: bool = False) -> Edge:
+        pattern = pattern_of(node).pattern
+        return Edge(node.schema, pattern, self.strategy, has_until=has_until, partitions=self.partitions)
+
+    def _relation(self, node: nodes.Node) -> _Made:
+        given = self.inputs.get(node)
+        if isinstance(node, nodes.GroupBy) and (given is None or given.kind == "partials"):
+            return self._group_by(node, given)
+        if given is not None or is_stream(node):
+            return self._hold(self.arrivals(node))
+        match node:
+            case nodes.Window():
+                return self._window(node)
+            case nodes.Select() | nodes.Project():
+                return self._row_by_row(node, self.relation(node.child))
+            case nodes.Union():
+                return self._union(node, self.relation(node.left), self.relation(node.right))
+            case nodes.Join():
+                left, right = self.relation(node.left), self.relation(node.right)
+                join = Join.over(left.edge, right.edge, node.left_keys, node.right_keys, node.residual)
+                return self._add("join", join, join.output, left, right)
+            case nodes.Distinct():
+                child = self.relation(node.child)
+                once = distinct(child.edge)
+                return self._add("distinct", once, once.output, child)
+            case nodes.SemiJoin() | nodes.AntiJoin():
+                return self._exists(node)
+            case nodes.Istream():
+                return self._istream(node)
+            case nodes.Dstream():
+                child = self.relation(node.child)
+                return self._add("dstream", Dstream(node.schema), self._edge(node), child)
+            case nodes.Rstream():
+                return self._rstream(node)
+            case nodes.Wstream():
+                return self._window(nodes.Window(nodes.Istream(node.child), node.spec))
+            case nodes.Intersect():
+                left, right = self.relation(node.left), self.relation(node.right)
+                both = intersect(left.edge, right.edge)
+                return self._add("intersect", both, both.output, left, right)
+            case nodes.Except():
+                left, right = self.relation(node.left), self.relation(node.right)
+                rest = except_(left.edge, right.edge, leaves_early=self.leaves_early)
+                return self._add("except", rest, rest.output, left, right)
+        raise TypeError(f"there is no operator for {type(node).__name__}")
+
+    def _exists(self, node: nodes.SemiJoin | nodes.AntiJoin) -> _Made:
+        left, right = self.relation(node.left), self.relation(node.right)
+        keys = (node.left_keys, node.right_keys)
+        if isinstance(node, nodes.SemiJoin):
+            semi_join = SemiJoin(left.edge, right.edge, *keys, node.residual)
+            return self._add("semi_join", semi_join, semi_join.output, left, right)
+        anti_join = AntiJoin(left.edge, right.edge, *keys, node.residual, node.null_aware)
+        edge = replace(anti_join.output, leaves_early=self.leaves_early)
+        negation = self._add("anti_join", anti_join, edge, left, right)
+        return self._explicit(negation) if self.leaves_early else negation
+
+    def _istream(self, node: nodes.Istream) -> _Made:
+        slides = slides_of(node.child)
+        if not node.restore or not slides:
+            return self._add("istream", Istream(node.schema), self._edge(node), self.relation(node.child))
+        return self._restored(node.child, max(slides))
+
+    def _restored(self, child: nodes.Node, slide: int) -> _Made:
+        """Every result that would have been given without SLIDE, at the next slide."""
+        edge = self._edge(nodes.Istream(child))
+        entering = self._add("istream", Istream(child.schema), edge, self._continual(child))
+        return self._hold(self._add("to_slide", ToSlide(slide), edge, entering))
+
+    def _continual(self, node: nodes.Node) -> _Made:
+        """The relation as it is without SLIDE, with its value at every instant."""
+        every_instant, self.every_instant = self.every_instant, True
+        made = self.relation(without_slides(node))
+        self.every_instant = every_instant
+        return made
+
+    def _rstream(self, node: nodes.Rstream) -> _Made:
+        slides = slides_of(node.child)
+        rstream = Rstream(node.schema, slides)
+        if not node.restore or not slides:
+            return self._add("rstream", rstream, self._edge(node), self.relation(node.child))
+        relation = self._continual(node.child)
+        entered = self._restored(node.child, max(slides))
+        return self._add("rstream", rstream, self._edge(node), relation, entered)
+
+    def _arrivals(self, node: nodes.Node) -> _Made:
+        edge = self._edge(node)
+        if node in self.inputs:
+            entry = Entry(self.inputs[node].name, node.schema, weighted=edge.is_weighted)
+            return self._add("input", entry, edge)
+        match node:
+            case nodes.StreamScan():
+                return self._add("input", Entry(node.stream, node.schema, prefix=f"{node.alias}."), edge)
+            case nodes.TableScan():
+                entry = Entry(node.table, node.schema, prefix=f"{node.alias}.", weighted=True)
+                return self._add("input", entry, edge)
+            case nodes.Select() | nodes.Project():
+                return self._row_by_row(node, self.arrivals(node.child))
+            case nodes.Union():
+                return self._union(node, self.arrivals(node.left), self.arrivals(node.right))
+        return self.relation(node)
+
+    def _row_by_row(self, node: nodes.Select | nodes.Project, child: _Made) -> _Made:
+        if isinstance(node, nodes.Select):
+            return self._add("select", Select(node.predicate), child.edge, child)
+        return self._add("project", Project(node.columns), replace(child.edge, schema=node.schema), child)
+
+    def _union(self, node: nodes.Union, left: _Made, right: _Made) -> _Made:
+        edge = self._edge(node, has_until=left.edge.has_until or right.edge.has_until)
+        pattern = max(edge.pattern, left.edge.pattern, right.edge.pattern)
+        return self._add("union", Union(node.schema), replace(edge, pattern=pattern), left, right)
+
+    def _hold(self, arrivals: _Made) -> _Made:
+        return self._add("hold", Hold.over(arrivals.edge.columns), arrivals.edge, arrivals)
+
+    def _explicit(self, made: _Made) -> _Made:
+        """Lets every departure be a negative tuple."""
+        expiry = ExplicitExpiry(made.edge)
+        return self._add("expiry", expiry, expiry.output, made)
+
+    def _window(self, node: nodes.Window) -> _Made:
+        edge = self._edge(node, has_until=self.has_until)
+        match node.spec:
+            case RangeWindow() | NowWindow() | UnboundedWindow():
+                window = TimeWindow(node.spec, has_until=self.has_until)
+                made = self._hold(self._add("window", window, edge, self.arrivals(node.child)))
+                return self._explicit(made) if self.strategy == "nt" else made
+            case RowsSpec():
+                rows = RowsWindow(node.spec, has_until=self.has_until)
+                return self._add("window", rows, edge, self.relation(node.child))
+            case BeginEndWindow():
+                raise TypeError(
+                    "a BEGIN … END window is applied when the query is invoked, not by an operator"
+                )
+
+    def _group_by(self, node: nodes.GroupBy, given: Input | None) -> _Made:
+        slides = changes_at_slides(node.child)
+        if given is None:
+            child = self.relation(node.child)
+            partials = self._add("pre_aggregate", PreAggregate(node, combine=slides), child.edge, child)
+        else:
+            edge = Edge(partial_schema(node), MONOTONIC, self.strategy)
+            partials = self._hold(self._add("input", Entry(given.name, edge.schema), edge))
+        edge = self._edge(node, has_until=self.has_until)
+        stays = answer_pattern(node).pattern is MONOTONIC
+        group_by = GroupBy(node, slides or self.every_instant, has_until=self.has_until, stays=stays)
+        return self._add("group_by", group_by, edge, partials)
+
+
+def is_stream(node: nodes.Node) -> bool:
+    """Whether a node only passes on tuples of base streams, or rows of tables, as they arrive."""
+    if isinstance(node, (nodes.StreamScan, nodes.TableScan)):
+        return True
+    if isinstance(node, (nodes.Select, nodes.Project, nodes.Union)):
+        return all(map(is_stream, node.children))
+    return False
+
+
+def slides_of(node: nodes.Node) -> tuple[int, ...]:
+    """The slides of the windows that a relation is made of; none when it also changes between them."""
+    if not changes_at_slides(node):
+        return ()
+    if isinstance(node, nodes.Window) and isinstance(node.spec, RangeWindow) and node.spec.slide_us:
+        return (node.spec.slide_us,)
+    return tuple(sorted({slide for child in node.children for slide in slides_of(child)}))
+
+
+def without_slides(node: nodes.Node) -> nodes.Node:
+    """The same plan over windows that move on at every instant."""
+    if isinstance(node, nodes.Window) and isinstance(node.spec, RangeWindow):
+        return replace(node, spec=replace(node.spec, slide_us=None))
+    return nodes.with_children(node, *map(without_slides, node.children))
+
+
+def changes_at_slides(node: nodes.Node) -> bool:
+    """Whether the relation changes at slides only, so that its value can be given at every change."""
+    if isinstance(node, nodes.Window):
+        return isinstance(node.spec, RangeWindow) and node.spec.slide_us is not None
+    if isinstance(node, nodes.TableScan):
+        return True
+    return bool(node.children) and all(map(changes_at_slides, node.children))

@@ -1,0 +1,150 @@
+"""Count windows: the youngest tuples of a stream, or of each partition of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from panes.aggregates.base import Ints
+from panes.aggregates.table import FIRST, SECOND, AccumulatorTable, starts_of
+from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
+from panes.delta.hashing import hash_pair
+from panes.operators.base import Operator
+from panes.operators.window import round_up
+from panes.plan.windows import RowsWindow as Spec
+from panes.state.base import State
+from panes.state.keyed import Keyed
+
+_AT = "_at"
+"""The number of the tuple, within the partition, at which something is to happen to a stored row."""
+_LEAVES = "_leaves"
+"""The number of the tuple at which a row leaves the window."""
+_KEYS = (FIRST, SECOND, _AT)
+
+
+@dataclass
+class RowsWindow(Operator):
+    """`[ROWS n]`, `[ROWS n SLIDE m]` and `[PARTITION BY … ROWS n]`.
+
+    The tuples of a partition are numbered 1, 2, … in the order of time, and those of one instant in the
+    order of arrival (a tuple that came late is numbered when it came). Tuple j comes into the window with
+    the first tuple not before j whose number is a multiple of m, and leaves with the first such tuple not
+    before j + n; without SLIDE m is 1.
+
+    Output: a row when the tuple comes into the window, and its retraction when it leaves; STRICT. A tuple
+        that does both at the same instant is not seen.
+    State: the tuples of the window by the number at which they leave, with SLIDE those that still wait to
+        come in, and the last number of each partition.
+    Cost: the tuples that come and those that leave; a search per tuple in each chunk.
+    """
+
+    spec: Spec
+    has_until: bool = False
+    """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
+    numbers: AccumulatorTable = field(default_factory=AccumulatorTable, init=False)
+    waiting: Keyed = field(default_factory=lambda: Keyed(_KEYS), init=False)
+    inside: Keyed = field(default_factory=lambda: Keyed(_KEYS), init=False)
+
+    @property
+    def buffers(self) -> Mapping[str, State]:
+        buffers: dict[str, State] = {"numbers": self.numbers, "inside": self.inside}
+        return buffers | {"waiting": self.waiting} if self.spec.slide else buffers
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
+        (delta,) = inputs
+        self.counters.count(delta)
+        batch = self._number(delta)
+        coming, by = batch.rows, np.arange(delta.rows)
+        coming_at = batch.times(by, _ints(coming, _AT))
+        if self.spec.slide:
+            known = coming_at < FOREVER
+            ready, ready_by = self._due(self.waiting, batch)
+            self.waiting.insert(coming.filter(pa.array(~known)))
+            coming = pa.concat_tables([ready, coming.filter(pa.array(known))])
+            by = np.concatenate([ready_by, by[known]])
+            coming_at = batch.times(by, _ints(coming, _AT))
+        gone_at = batch.times(by, _ints(coming, _LEAVES))
+        leaving, leaving_by = self._due(self.inside, batch)
+        stays = coming.filter(pa.array(gone_at == FOREVER))
+        self.inside.insert(stays.set_column(stays.column_names.index(_AT), _AT, stays.column(_LEAVES)))
+        self.counters.touched = sum(state.touched for state in self.buffers.values())
+        came = self._output(coming, coming_at, gone_at, 1)
+        left = self._output(leaving, batch.ts[leaving_by], np.full(len(leaving_by), FOREVER), -1)
+        return Delta(pa.concat_tables([came, left]), clock)
+
+    def _number(self, delta: Delta) -> _Batch:
+        """The tuples with their numbers, and the numbers at which they come into the window and leave it."""
+        keys = [delta.table.column(key) for key in self.spec.partition_by]
+        first, second = hash_pair(keys, delta.rows)
+        order = np.lexsort((delta.ts, second, first))
+        first, second, ts = first[order], second[order], delta.ts[order]
+        starts = starts_of(first, second)
+        lengths = np.diff(np.append(starts, len(first)))
+        last = self.numbers.look_up(first[starts], second[starts]).get(0, np.zeros(len(starts), np.int64))
+        self.numbers.add(first[starts], second[starts], {0: lengths})
+        before = np.repeat(last, lengths)
+        start = np.repeat(starts, lengths)
+        number = np.arange(1, len(first) + 1) - start + before
+        step = self.spec.slide or 1
+        comes, leaves = round_up(number, step), round_up(number + self.spec.rows, step)
+        rows = delta.values.take(pa.array(order))
+        columns = {
+            FIRST: first,
+            SECOND: second,
+            _AT: comes,
+            _LEAVES: leaves,
+            EXP: np.full(len(first), FOREVER),
+        }
+        for name, values in columns.items():
+            rows = rows.append_column(name, pa.array(values))
+        return _Batch(rows, ts, number, before, start, np.repeat(lengths, lengths))
+
+    def _due(self, state: Keyed, batch: _Batch) -> tuple[pa.Table, Ints]:
+        """Takes from the state the rows that waited for the number of a tuple, and says for which tuple."""
+        wanted = pa.table({FIRST: batch.rows[FIRST], SECOND: batch.rows[SECOND], _AT: batch.number})
+        which, found = state.probe(wanted)
+        if not len(which):
+            return batch.rows.slice(0, 0), np.zeros(0, np.int64)
+        state.remove(found)
+        return found.select(batch.rows.column_names), which
+
+    def _output(self, rows: pa.Table, ts: Instants, exp: Instants, weight: int) -> pa.Table:
+        rows = rows.drop_columns([FIRST, SECOND, _AT, _LEAVES, EXP])
+        rows = rows.append_column(TS, pa.array(ts)).append_column(EXP, pa.array(exp))
+        rows = rows.append_column(WEIGHT, pa.array(np.full(len(ts), weight)))
+        if self.has_until:
+            # What an internal window gave stays in the answer: the retraction concerns operators only.
+            stays = np.full(len(ts), FOREVER) if weight > 0 else ts
+            rows = rows.append_column(UNTIL, pa.array(stays if self.spec.internal else exp))
+        return rows.filter(pa.array(ts < exp))
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """New tuples, sorted by partition and number."""
+
+    rows: pa.Table
+    ts: Instants
+    number: Ints
+    before: Ints
+    """The last number of the partition before this batch."""
+    start: Ints
+    """Where the partition begins."""
+    length: Ints
+    """How many tuples of the partition are in the batch."""
+
+    def times(self, by: Ints, numbers: Ints) -> Instants:
+        """When the tuples of these numbers come, in the partitions of the tuples `by`; FOREVER when later
+        than all of the batch."""
+        place = numbers - self.before[by] - 1
+        here = place < self.length[by]
+        times = np.full(len(by), FOREVER)
+        times[here] = self.ts[self.start[by[here]] + place[here]]
+        return times
+
+
+def _ints(table: pa.Table, name: str) -> Ints:
+    return np.asarray(table.column(name).to_numpy())

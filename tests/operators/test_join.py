@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.operators.pointwise import LAST, Row, assert_pointwise, cuts, exact, histories, relation, rows_of, run
+
+from panes.delta.delta import EXP, FOREVER, TS, UNTIL, Delta
+from panes.operators.edge import Edge
+from panes.operators.join import Join
+from panes.plan.expressions import Call, Column, Expression
+from panes.plan.patterns import Pattern
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT, BOOLEAN, STRING
+
+LEFT = Schema.of([("a.k", BIGINT), ("a.x", BIGINT)])
+RIGHT = Schema.of([("b.k", BIGINT), ("b.y", STRING)])
+UNEQUAL = Call(BOOLEAN, "ne", (Column(BIGINT, "a.x"), Column(BIGINT, "b.k")))
+
+left_values = st.tuples(st.sampled_from([1, 2, 3, None]), st.integers(1, 3))
+right_values = st.tuples(st.sampled_from([1, 2, 3, None]), st.sampled_from(["p", "q", None]))
+
+
+def join_of(
+    left: Pattern,
+    right: Pattern,
+    strategy: str = "upa",
+    *,
+    has_keys: bool = True,
+    residual: Expression | None = None,
+) -> Join:
+    keys = (["a.k"], ["b.k"]) if has_keys else ([], [])
+    return Join.over(Edge(LEFT, left, strategy), Edge(RIGHT, right, strategy), *keys, residual)
+
+
+def joined(
+    left: list[Row], right: list[Row], now: int, *, has_keys: bool, has_residual: bool
+) -> Counter[Row]:
+    pairs: Counter[Row] = Counter()
+    for (k, x), n in relation(left, now).items():
+        for (j, y), m in relation(right, now).items():
+            equal = (k == j and k is not None) or not has_keys
+            passes = not has_residual or (j is not None and x != j)
+            if equal and passes:
+                pairs[k, x, j, y] += n * m
+    return pairs
+
+
+def test_a_pair_lives_from_the_later_ts_to_the_earlier_exp():
+    #  1   2   3   4   5   6   7
+    #  a-----------)
+    #          b-----------)         the pair: 3 to 4
+    left, right = [(7, 1, 1, 4, 1)], [(7, "p", 3, 6, 1)]
+    make = lambda: join_of(Pattern.WEAKEST, Pattern.WEAKEST)  # noqa: E731
+    for ends in ([7], [1, 2, 3, 4, 7], [2, 7]):
+        output = run(
+            make, [(left, LEFT, Pattern.WEAKEST), (right, RIGHT, Pattern.WEAKEST)], ends, is_strict=False
+        )
+        assert output == [(7, 1, 7, "p", 3, 4, 1)]
+
+
+def test_rows_that_met_and_expired_within_one_span_still_make_a_pair():
+    #  1   2   3   4   5 | 9
+    #  a-------)
+    #      b-------)           both are gone at the end of the span
+    left, right = [(7, 1, 1, 3, 1)], [(7, "p", 2, 4, 1)]
+    make = lambda: join_of(Pattern.WEAK, Pattern.WEAK)  # noqa: E731
+    output = run(make, [(left, LEFT, Pattern.WEAK), (right, RIGHT, Pattern.WEAK)], [9], is_strict=False)
+    assert output == [(7, 1, 7, "p", 2, 3, 1)]
+
+
+def test_a_negative_tuple_retracts_every_pair_it_was_part_of():
+    left = [(7, 1, 1, FOREVER, 1), (7, 1, 5, FOREVER, -1)]
+    right = [(7, "p", 2, 9, 1), (7, "q", 3, 4, 1)]
+    make = lambda: join_of(Pattern.STRICT, Pattern.WEAK)  # noqa: E731
+    output = run(make, [(left, LEFT, Pattern.STRICT), (right, RIGHT, Pattern.WEAK)], [1, 2, 3, 4, 5])
+    assert sorted(output) == [(7, 1, 7, "p", 2, 9, 1), (7, 1, 7, "p", 5, 9, -1), (7, 1, 7, "q", 3, 4, 1)]
+
+
+def test_null_keys_meet_nothing_and_are_not_kept():
+    make = join_of(Pattern.WEAK, Pattern.WEAK)
+    left = Delta(pa.table({"a.k": pa.array([None], pa.int64()), "a.x": [1], TS: [1], EXP: [9]}), 1)
+    right = Delta(pa.table({"b.k": pa.array([None], pa.int64()), "b.y": ["p"], TS: [1], EXP: [9]}), 1)
+    assert make.process([left, right], 0, 1).rows == 0
+    assert make.left_state.rows == make.right_state.rows == 0
+
+
+def test_the_time_a_pair_stays_in_the_answer_is_the_shorter_of_both():
+    join = Join.over(
+        Edge(LEFT, Pattern.WEAKEST, has_until=True),
+        Edge(RIGHT, Pattern.WEAKEST, has_until=True),
+        ["a.k"],
+        ["b.k"],
+    )
+    left = pa.table({"a.k": [1], "a.x": [1], TS: [1], EXP: [5], UNTIL: [FOREVER]})
+    right = pa.table({"b.k": [1], "b.y": ["p"], TS: [2], EXP: [6], UNTIL: [100]})
+    nothing = Delta(right.slice(0, 0), 1)
+    assert join.process([Delta(left, 1), nothing], 0, 1).rows == 0
+    output = join.process([Delta(left.slice(0, 0), 2), Delta(right, 2)], 1, 2)
+    assert output.table.select([TS, EXP, UNTIL]).to_pylist() == [{TS: 2, EXP: 5, UNTIL: 100}]
+
+
+@pytest.mark.parametrize("strategy", ["upa", "nt", "direct"])
+@exact
+@given(data=st.data())
+def test_the_join_is_exact_at_every_instant(data: st.DataObject, strategy: str):
+    allowed = {"upa": list(Pattern), "nt": [Pattern.STRICT], "direct": list(Pattern)[:3]}[strategy]
+    left_pattern, right_pattern = data.draw(st.sampled_from(allowed)), data.draw(st.sampled_from(allowed))
+    left = data.draw(histories(left_pattern, left_values))
+    right = data.draw(histories(right_pattern, right_values))
+    has_keys, has_residual = data.draw(st.booleans()), data.draw(st.booleans())
+    output = run(
+        lambda: join_of(
+            left_pattern,
+            right_pattern,
+            strategy,
+            has_keys=has_keys,
+            residual=UNEQUAL if has_residual else None,
+        ),
+        [(left, LEFT, left_pattern), (right, RIGHT, right_pattern)],
+        data.draw(cuts),
+        is_strict=Pattern.STRICT in (left_pattern, right_pattern),
+    )
+    assert_pointwise(
+        output, LAST, lambda now: joined(left, right, now, has_keys=has_keys, has_residual=has_residual)
+    )
+
+
+def test_probing_touches_only_rows_that_match():
+    join = join_of(Pattern.WEAKEST, Pattern.WEAKEST)
+    many = 10_000
+    right = pa.table({"b.k": list(range(many)), "b.y": ["p"] * many, TS: [1] * many, EXP: [99] * many})
+    left = pa.table({"a.k": [5], "a.x": [1], TS: [2], EXP: [99]})
+    join.process([Delta(left.slice(0, 0), 1), Delta(right, 1)], 0, 1)
+    before = join.right_state.touched
+    output = join.process([Delta(left, 2), Delta(right.slice(0, 0), 2)], 1, 2)
+    assert rows_of(output) == [(5, 1, 5, "p", 2, 99, 1)]
+    assert join.right_state.touched - before == 1

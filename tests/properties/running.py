@@ -1,0 +1,81 @@
+"""Running a plan over drawn arrivals."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from panes.delta.consolidate import changes_of, contents_at
+from panes.errors import SettingError
+from panes.operators.dataflow import Dataflow
+from panes.operators.lower import lower
+from panes.plan import nodes
+from panes.plan.patterns import Pattern
+from panes.testing import Oracle, same_rows
+from tests.properties.streams import Arrivals
+
+
+@functools.cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """One for all cases: to open one takes longer than to answer a query."""
+    return duckdb.connect(config={"threads": 1})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to run a plan."""
+
+    strategy: str
+    early_share: float = 1.0
+
+    def lower(self, plan: nodes.Node, *, every_instant: bool = False) -> Dataflow:
+        return lower(plan, strategy=self.strategy, early_share=self.early_share, every_instant=every_instant)
+
+    def is_refused(self, plan: nodes.Node) -> bool:
+        try:
+            self.lower(plan)
+        except SettingError:
+            return True
+        return False
+
+
+UPA, NT, DIRECT = Choice("upa"), Choice("nt"), Choice("direct")
+UPA_FEW_EARLY = Choice("upa", early_share=0.0)
+"""As if few rows left negations before their time, so that those keep their known lifetimes."""
+
+
+def outputs(dataflow: Dataflow, arrivals: Arrivals) -> Iterator[pa.Table]:
+    """The delta of each span; what every delta must be is checked on the way."""
+    for came, since, clock in arrivals.spans():
+        delta = dataflow.process({name: came[name] for name in dataflow.inputs}, since, clock)
+        assert delta.clock == clock
+        assert (delta.ts > since).all()
+        assert (delta.ts <= clock).all()
+        assert (delta.ts < delta.exp).all()
+        if dataflow.pattern is not Pattern.STRICT:
+            assert (delta.weight > 0).all()
+        yield delta.table
+
+
+def check_answers(plan: nodes.Node, arrivals: Arrivals, dataflow: Dataflow) -> None:
+    """At every clock, the answer is that of the oracle."""
+    oracle = Oracle(arrivals.tables, connection())
+    tables: list[pa.Table] = []
+    for clock, table in zip(arrivals.clocks, outputs(dataflow, arrivals), strict=True):
+        tables.append(table)
+        difference = same_rows(contents_at(together(tables), clock), oracle.answer_at(plan, clock))
+        assert difference is None, f"at {clock}: {difference}"
+
+
+def together(tables: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables([table.select(tables[0].column_names) for table in tables])
+
+
+def changes_until(tables: Sequence[pa.Table], clock: int) -> pa.Table:
+    """What happened up to the clock."""
+    changes = changes_of(together(tables))
+    return changes.filter(pa.array(changes.column("_at").to_numpy() <= clock))

@@ -1,0 +1,257 @@
+"""The checks can fail: a bug planted in any operator is found by the same check that the operators pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from panes.aggregates import holistic
+from panes.aggregates.adders import Doubles, DoubleSum, IntegerSum
+from panes.aggregates.base import Accumulators, Ints
+from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
+from panes.aggregates.linear import ROWS
+from panes.aggregates.steps import Steps, steps_of
+from panes.delta.delta import EXP, FOREVER, WEIGHT, Delta, Instants
+from panes.delta.hashing import Hashes
+from panes.delta.rows import with_column
+from panes.operators import distinct, except_, group_by, rows_window, select
+from panes.operators.anti_join import AntiJoin
+from panes.operators.distinct_star import DistinctStar
+from panes.operators.explicit_expiry import ExplicitExpiry
+from panes.operators.group_by import GroupBy
+from panes.operators.hold import Hold
+from panes.operators.input import Entry
+from panes.operators.join import Join
+from panes.operators.pre_aggregate import PreAggregate
+from panes.operators.project import Project
+from panes.operators.semi_join import SemiJoin
+from panes.operators.timelines import Timelines
+from panes.operators.union import Union
+from panes.operators.window import TimeWindow
+from panes.plan import nodes
+from panes.plan.expressions import Aggregate
+from panes.plan.types import BIGINT
+from panes.plan.windows import RowsWindow
+from tests.properties.plans import Drawing, windows
+from tests.properties.running import NT, UPA, UPA_FEW_EARLY, Choice, check_answers
+from tests.properties.streams import Arrivals, arrivals
+
+Plan = Callable[[Drawing], nodes.Node]
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A bug, and plans that run the operator it is in."""
+
+    bug: str
+    plan: Plan
+    plant: Patch
+    choice: Choice = UPA
+
+
+def output_of(operator: type, spoil: Callable[[Delta], Delta]) -> Patch:
+    """Spoils what an operator gives."""
+    process = operator.process
+
+    def spoiled(self: object, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+        delta: Delta = process(self, inputs, since, clock)
+        return spoil(delta)
+
+    return lambda patch: patch.setattr(operator, "process", spoiled)
+
+
+def replaced(owner: object, name: str, value: object) -> Patch:
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def without_last(delta: Delta) -> Delta:
+    return Delta(delta.table.slice(0, max(delta.rows - 1, 0)), delta.clock)
+
+
+def twice(delta: Delta) -> Delta:
+    return Delta(pa.concat_tables([delta.table, delta.table]), delta.clock)
+
+
+def an_instant_longer(delta: Delta) -> Delta:
+    longer = np.where(delta.exp < FOREVER, delta.exp + 1, FOREVER)
+    return Delta(with_column(delta.table, EXP, longer), delta.clock)
+
+
+def never_taking_back(delta: Delta) -> Delta:
+    return delta.filter(delta.weight > 0)
+
+
+def all_positive(delta: Delta) -> Delta:
+    return Delta(with_column(delta.table, WEIGHT, abs(delta.weight)), delta.clock)
+
+
+def absolute_counts(delta: Delta) -> Delta:
+    return Delta(with_column(delta.table, ROWS, abs(delta.table.column(ROWS).to_numpy())), delta.clock)
+
+
+def grouped(function: str) -> Plan:
+    """A group-by with an aggregate of this kind, over a window."""
+
+    def draw(drawing: Drawing) -> nodes.Node:
+        window = drawing.window()
+        aggregates = [a for a in (drawing.aggregate(window) for _ in range(40)) if a is not None]
+        wanted = [a for a in aggregates if function == ("distinct" if a.distinct else a.function)]
+        assume(wanted)
+        return nodes.GroupBy(window, (), tuple(wanted[:1]))
+
+    return draw
+
+
+def over_rows(make: Callable[[Drawing, nodes.Node], nodes.Node]) -> Plan:
+    """Something over a count window, whose rows are taken back."""
+
+    def draw(drawing: Drawing) -> nodes.Node:
+        return make(drawing, nodes.Window(drawing.stream(), RowsWindow(drawing.draw(st.integers(1, 3)))))
+
+    return draw
+
+
+def count_of_all(drawing: Drawing, child: nodes.Node) -> nodes.Node:
+    return nodes.GroupBy(child, (), (Aggregate(drawing.name("g"), "count", None, BIGINT),))
+
+
+def everything_passes(_: object, table: pa.Table) -> pa.Array:
+    return pa.array([True] * table.num_rows)
+
+
+def a_number_later(batch: rows_window._Batch, by: Ints, numbers: Ints) -> Instants:
+    return _TIMES(batch, by, numbers + 1)
+
+
+def rounded_down(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
+    found = _QUANTILE(values, fraction)
+    return found.with_columns(pl.col(VALUE).floor())
+
+
+def rare_values_first(values: pl.DataFrame, k: int) -> pl.DataFrame:
+    return values.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).tail(k))
+
+
+def halved_integers(adder: IntegerSum, accumulators: Accumulators, rows: int) -> tuple[Ints, object]:
+    sums, fits = _INTEGERS(adder, accumulators, rows)
+    return sums // 2, fits
+
+
+def doubled_doubles(adder: DoubleSum, accumulators: Accumulators, rows: int) -> Doubles:
+    return _DOUBLES(adder, accumulators, rows) * 2
+
+
+def copies_appear(
+    first: Hashes, second: Hashes, instants: Instants, changes: Accumulators, **how: bool
+) -> Steps:
+    """Every row counts as another key, as if its value had not been there before."""
+    if changes.keys() == {0} and not how:
+        second = np.arange(len(first)).astype(np.uint64)
+    return steps_of(first, second, instants, changes, **how)
+
+
+def never_leaving(
+    table: Frequencies, first: Hashes, second: Hashes, values: pa.ChunkedArray, counts: Ints
+) -> None:
+    _ADD(table, first, second, values, abs(counts))
+
+
+def of_sets(left: Ints, right: Ints) -> Ints:
+    return np.where(right > 0, 0, left)
+
+
+_TIMES = rows_window._Batch.times
+_QUANTILE = holistic._quantile
+_INTEGERS = IntegerSum.integers
+_DOUBLES = DoubleSum.doubles
+_ADD = Frequencies.add
+
+
+MUTATIONS = [
+    Mutation("an arrival is lost", Drawing.window, output_of(Entry, without_last)),
+    Mutation(
+        "rows come before their slide", Drawing.window, replaced(Hold, "process", lambda _, i, *__: i[0])
+    ),
+    Mutation("a window is an instant too long", Drawing.window, output_of(TimeWindow, an_instant_longer)),
+    Mutation(
+        "rows stay in a count window", Drawing.window, replaced(rows_window._Batch, "times", a_number_later)
+    ),
+    Mutation(
+        "a condition is not looked at",
+        lambda d: d.select(d.window()),
+        replaced(select, "mask_of", everything_passes),
+    ),
+    Mutation("a projection forgets signs", over_rows(Drawing.project), output_of(Project, all_positive)),
+    Mutation("a union loses a row", lambda d: nodes.Union(*d.alike(1)), output_of(Union, without_last)),
+    Mutation("partial rows forget signs", over_rows(count_of_all), output_of(PreAggregate, absolute_counts)),
+    Mutation("old values of groups stay", grouped("count"), output_of(GroupBy, never_taking_back)),
+    Mutation("sums are halved", grouped("sum"), replaced(IntegerSum, "integers", halved_integers)),
+    Mutation("means are of all rows", grouped("avg"), replaced(DoubleSum, "doubles", doubled_doubles)),
+    Mutation(
+        "every copy counts as distinct", grouped("distinct"), replaced(group_by, "steps_of", copies_appear)
+    ),
+    Mutation("the least value stays", grouped("min"), replaced(Frequencies, "add", never_leaving)),
+    Mutation("the greatest value stays", grouped("max"), replaced(Frequencies, "add", never_leaving)),
+    Mutation("quantiles are whole", grouped("quantile"), replaced(holistic, "_quantile", rounded_down)),
+    Mutation("medians are whole", grouped("median"), replaced(holistic, "_quantile", rounded_down)),
+    Mutation(
+        "top_k ignores counts", grouped("top_k"), replaced(holistic, "_most_frequent", rare_values_first)
+    ),
+    Mutation("pairs outlive their rows", lambda d: d.join(1), output_of(Join, an_instant_longer)),
+    Mutation("each match gives a row", lambda d: d.semi_join(1), output_of(SemiJoin, twice)),
+    Mutation(
+        "a match takes nothing back",
+        lambda d: d.anti_join(1),
+        output_of(AntiJoin, never_taking_back),
+        UPA_FEW_EARLY,
+    ),
+    Mutation("a duplicate never takes over", lambda d: d.distinct(1), output_of(DistinctStar, without_last)),
+    Mutation(
+        "copies are not duplicates",
+        over_rows(lambda d, w: nodes.Distinct(d.narrow(w))),
+        replaced(distinct, "_once", lambda left, _: left),
+    ),
+    Mutation(
+        "an intersection outlives its rows",
+        lambda d: nodes.Intersect(*d.alike(1)),
+        output_of(Timelines, an_instant_longer),
+    ),
+    Mutation(
+        "a difference is one of sets",
+        lambda d: nodes.Except(*d.alike(1)),
+        replaced(except_, "_surplus", of_sets),
+    ),
+    Mutation("nothing leaves", lambda d: d.window(), output_of(ExplicitExpiry, never_taking_back), NT),
+]
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.bug)
+def test_planted_bug_is_found(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
+    @st.composite
+    def plans(draw: st.DrawFn) -> nodes.Node:
+        return mutation.plan(Drawing(draw, windows()))
+
+    @settings(
+        max_examples=300,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=(Phase.generate,),
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(plans(), arrivals())
+    def check(plan: nodes.Node, arrivals: Arrivals) -> None:
+        check_answers(plan, arrivals, mutation.choice.lower(plan))
+
+    mutation.plant(monkeypatch)
+    with pytest.raises((AssertionError, ValueError)):
+        check()
