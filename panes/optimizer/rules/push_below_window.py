@@ -1,0 +1,20 @@
+"""Selections and projections go below time windows, where they are stateless work on a stream."""
+
+from __future__ import annotations
+
+from panes.plan.nodes import Node, Project, Select, Window, with_children
+from panes.plan.windows import NowWindow, RangeWindow, UnboundedWindow
+
+
+def push_below_window(plan: Node) -> Node:
+    """Select(Window(x)) → Window(Select(x)), and the same for Project.
+
+    A time window keeps or drops a tuple by its time alone, so what it holds can be filtered and computed
+    before. A count window holds the last n of what is below it, so nothing passes it.
+    """
+    plan = with_children(plan, *map(push_below_window, plan.children))
+    if isinstance(plan, (Select, Project)) and isinstance(plan.child, Window):
+        window = plan.child
+        if isinstance(window.spec, (RangeWindow, NowWindow, UnboundedWindow)):
+            return with_children(window, push_below_window(with_children(plan, window.child)))
+    return plan

@@ -1,0 +1,83 @@
+"""The catalog: what is stored, found again, refused and removed."""
+
+import pytest
+
+from panes.catalog import Catalog
+from panes.errors import CatalogError, SettingError
+from panes.language import parse
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    catalog = Catalog(tmp_path / "catalog.sqlite")
+    yield catalog
+    catalog.close()
+
+
+def created(catalog, sql):
+    (statement,) = parse(sql)
+    catalog.create(statement)
+    return statement
+
+
+def test_streams_and_tables_come_back_as_they_were_written(catalog):
+    base = created(
+        catalog, "CREATE STREAM s (a BIGINT, t TIMESTAMP) TIMESTAMP BY t SLACK INTERVAL 2 SECONDS FROM RATE"
+    )
+    derived = created(catalog, "CREATE STREAM d AS SELECT a FROM s WHERE a > 1")
+    table = created(catalog, "CREATE TABLE hosts (a BIGINT, PRIMARY KEY (a)) NON RETROACTIVE")
+    assert catalog.stream("s") == base
+    assert catalog.streams() == [base, derived]
+    assert catalog.table("hosts") == table
+    assert catalog.tables() == [table]
+    assert (catalog.stream("hosts"), catalog.table("s"), catalog.stream("x")) == (None, None, None)
+    assert catalog.names() == ["s", "d", "hosts"]
+
+
+def test_a_base_stream_keeps_its_number_for_life(catalog):
+    for name in "abc":
+        created(catalog, f"CREATE STREAM {name} (value BIGINT) FROM RATE")
+    catalog.drop("STREAM", "b")
+    created(catalog, "CREATE STREAM b (value BIGINT) FROM RATE")
+    assert [(number, stream.name) for number, stream in catalog.base_streams()] == [
+        (1, "a"),
+        (3, "c"),
+        (4, "b"),
+    ]
+
+
+def test_names_are_taken_in_any_case(catalog):
+    created(catalog, "CREATE STREAM packets (value BIGINT) FROM RATE")
+    with pytest.raises(CatalogError, match="already a stream or table named 'PACKETS'"):
+        created(catalog, "CREATE STREAM PACKETS (value BIGINT) FROM RATE")
+    catalog.register("q", "SELECT 1", 2, "upa")
+    with pytest.raises(CatalogError, match="already a query named 'Q'"):
+        catalog.register("Q", "SELECT 2", 2, "upa")
+
+
+def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
+    catalog.register("early", "SELECT 1", 2, "upa")
+    assert [q.first_epoch for q in catalog.begin_queries(4)] == [4]
+    catalog.register("late", "SELECT 2", 2, "nt")
+    assert [q.first_epoch for q in catalog.queries()] == [4, None]
+    assert [q.first_epoch for q in catalog.begin_queries(5)] == [4, 5]
+    # Epoch 5 failed and is done again.
+    assert [q.first_epoch for q in catalog.begin_queries(5)] == [4, 5]
+
+
+def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
+    first = catalog.register("q", "SELECT 1", 2, "upa")
+    catalog.drop_query("q")
+    assert catalog.register("q", "SELECT 1", 2, "upa").id > first.id
+    with pytest.raises(CatalogError, match="no query named 'x'; there are q"):
+        catalog.drop_query("x")
+
+
+def test_settings_have_defaults_and_are_checked(catalog):
+    assert catalog.setting("shards") == 2
+    catalog.set("shards", 7)
+    assert catalog.setting("shards") == 7
+    with pytest.raises(SettingError, match="shards takes a whole number above 0, not 0"):
+        catalog.set("shards", 0)
+    with pytest.raises(SettingError, match="no setting named 'shard'"):
+        catalog.setting("shard")
