@@ -1,0 +1,34 @@
+"""What went wrong in Spark, in one sentence of ours, out of a page of Java's."""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from panes import errors
+from panes.errors import PanesError, PipelineError
+
+_OURS = re.compile(r"^panes\.errors\.(\w+): (.+)$", re.MULTILINE)
+"""An error of Panes that was raised in a worker, at the end of the worker's traceback."""
+
+_CODED = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
+"""A sentence of Spark's with its error code; the innermost is the most telling, and it comes last."""
+
+
+def explained(error: BaseException, where: str) -> BaseException:
+    """The error to raise for one that ended an epoch; those that are not Spark's are passed on as they are."""
+    if not isinstance(error, (PySparkException, Py4JError)):
+        return error
+    text = str(error)
+    ours = _OURS.search(text)
+    if ours:
+        kind = getattr(errors, ours[1], PipelineError)
+        if issubclass(kind, PanesError) and kind is not errors.SqlError:
+            return kind(ours[2])
+    coded = [
+        line for line in _CODED.findall(text) if not line.startswith(("[FOREACH_BATCH", "[STREAM_FAILED"))
+    ]
+    reason = coded[-1] if coded else text.strip().splitlines()[0]
+    return PipelineError(f"an epoch failed in Spark ({where}): {reason}")

@@ -1,0 +1,267 @@
+"""Sources: where the tuples of a base stream come from, as streaming DataFrames.
+
+Every source gives the declared columns, `_ts`, the event time in microseconds, and `_bad`: why the row cannot be
+used, NULL when it can.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from panes.delta.delta import TS
+from panes.errors import SourceError
+from panes.language.statements import CreateStream, OptionValue
+from panes.pipeline.batch import BAD
+from panes.pipeline.traffic import TRAFFIC
+from panes.pipeline.types import spark_schema, spark_type
+from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type
+
+_FORMATS = ("parquet", "csv", "json")
+_TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
+_UNREADABLE = "_unreadable"
+"""Where Spark leaves the text of a record that does not parse."""
+
+
+def check_source(stream: CreateStream) -> None:
+    """Raises SourceError, before anything is stored, when the source cannot be what the statement says."""
+    _SOURCES[stream.source.kind].check(stream)
+
+
+def read_source(session: SparkSession, stream: CreateStream, name: str, pushed: Path) -> DataFrame:
+    """The rows of a stream; `name` is the place of the source in the checkpoint, `pushed` where pushes go."""
+    rows = _SOURCES[stream.source.kind].read(session, stream, name, pushed)
+    columns = [F.col(f"`{field.name}`") for field in stream.columns]
+    ts = _event_time(stream)
+    reason = F.when(ts.isNull(), F.lit("there is no event time, or one beyond all bounds"))
+    if _UNREADABLE in rows.columns:
+        unreadable = F.col(_UNREADABLE)
+        reason = F.when(unreadable.isNotNull(), F.concat(F.lit("does not parse: "), unreadable)).otherwise(
+            reason
+        )
+    return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
+
+
+def _event_time(stream: CreateStream) -> Column:
+    if stream.timestamp is None:
+        # The time at which Spark planned the epoch is in the checkpoint: an epoch done again has it again.
+        return F.unix_micros(F.current_timestamp())
+    column = F.col(f"`{stream.timestamp.column}`")
+    if stream.timestamp.unit == "TIMESTAMP":
+        return F.unix_micros(column.cast("timestamp"))
+    return F.try_multiply(
+        column.cast("bigint"), F.lit(_TO_MICROSECONDS[stream.timestamp.unit]).cast("bigint")
+    )
+
+
+class _Files:
+    @staticmethod
+    def check(stream: CreateStream) -> None:
+        _check_options(stream, {"format": _is_format, "files_per_epoch": _is_positive, "header": _is_flag})
+        location = stream.source.location
+        if location is None:
+            raise SourceError(
+                f"stream {stream.name!r}: FROM FILES needs a folder or pattern: FROM FILES 'data/in'"
+            )
+        found = sorted(glob.glob(location))
+        if not found:
+            raise SourceError(
+                f"stream {stream.name!r}: no file or folder matches {location!r} "
+                f"(seen from {Path.cwd()}); create the folder first, or mend the path"
+            )
+        if _format(stream) == "parquet":
+            _check_parquet(stream, Path(found[0]))
+
+    @staticmethod
+    def read(session: SparkSession, stream: CreateStream, name: str, _: Path) -> DataFrame:
+        options = stream.source.options
+        schema = spark_schema(stream.columns)
+        if _format(stream) != "parquet":
+            schema = _with_unreadable(schema)
+        reader = session.readStream.name(name).format(_format(stream)).schema(schema)
+        reader = reader.option("columnNameOfCorruptRecord", _UNREADABLE)
+        if "files_per_epoch" in options:
+            reader = reader.option("maxFilesPerTrigger", int(options["files_per_epoch"]))
+        if "header" in options:
+            reader = reader.option("header", str(options["header"]).lower())
+        return reader.load(str(Path(str(stream.source.location)).absolute()))
+
+
+class _Rate:
+    """Spark's rate source: rows numbered from 0, so many per second, the same again after a restart."""
+
+    @staticmethod
+    def check(stream: CreateStream) -> None:
+        _check_options(stream, {"rows_per_second": _is_positive, "generator": _is_generator})
+        made = _columns_of(stream)
+        for field in stream.columns:
+            if field.name not in made:
+                raise SourceError(
+                    f"stream {stream.name!r}: FROM RATE makes no column {field.name!r}; "
+                    f"it makes {', '.join(made)}"
+                )
+
+    @staticmethod
+    def read(session: SparkSession, stream: CreateStream, name: str, _: Path) -> DataFrame:
+        rate = int(stream.source.options.get("rows_per_second", 1))
+        rows = session.readStream.name(name).format("rate").option("rowsPerSecond", rate).load()
+        made = _columns_of(stream)
+        value, moment = F.col("value"), F.col("timestamp")
+        return rows.select(
+            *(made[f.name](value, moment).cast(spark_type(f.type)).alias(f.name) for f in stream.columns)
+        )
+
+
+class _Push:
+    """What Python pushes: a file per push, complete before `push` returns, removed once its epoch is committed."""
+
+    @staticmethod
+    def check(stream: CreateStream) -> None:
+        _check_options(stream, {})
+
+    @staticmethod
+    def read(session: SparkSession, stream: CreateStream, name: str, pushed: Path) -> DataFrame:
+        folder = pushed / stream.name
+        folder.mkdir(parents=True, exist_ok=True)
+        reader = session.readStream.name(name).format("parquet").schema(spark_schema(stream.columns))
+        return reader.option("cleanSource", "delete").load(str(folder))
+
+
+class _Kafka:
+    """A topic of JSON records, through Spark's own connector when the session has it."""
+
+    @staticmethod
+    def check(stream: CreateStream) -> None:
+        _check_options(stream, {"servers": _is_text, "starting": _is_text, "rows_per_epoch": _is_positive})
+        if stream.source.location is None or "servers" not in stream.source.options:
+            raise SourceError(
+                f"stream {stream.name!r}: FROM KAFKA needs a topic and its servers: "
+                "FROM KAFKA 'topic' WITH (servers = 'host:9092')"
+            )
+
+    @staticmethod
+    def read(session: SparkSession, stream: CreateStream, name: str, _: Path) -> DataFrame:
+        options = stream.source.options
+        reader = (
+            session.readStream.name(name)
+            .format("kafka")
+            .option("kafka.bootstrap.servers", str(options["servers"]))
+            .option("subscribe", str(stream.source.location))
+            .option("startingOffsets", str(options.get("starting", "earliest")))
+        )
+        if "rows_per_epoch" in options:
+            reader = reader.option("maxOffsetsPerTrigger", int(options["rows_per_epoch"]))
+        try:
+            records = reader.load()
+        except AnalysisException as error:
+            raise SourceError(
+                f"stream {stream.name!r}: this Spark session has no Kafka connector; start it with "
+                "--packages org.apache.spark:spark-sql-kafka-0-10_2.13 and give it to panes.connect(spark=…)"
+            ) from error
+        schema = _with_unreadable(spark_schema(stream.columns))
+        parsed = F.from_json(
+            F.col("value").cast("string"), schema, {"columnNameOfCorruptRecord": _UNREADABLE}
+        )
+        return records.select(parsed.alias("row")).select("row.*")
+
+
+_COUNTER: dict[str, Callable[[Column, Column], Column]] = {
+    "value": lambda value, _: value,
+    "timestamp": lambda _, moment: moment,
+    "ts": lambda _, moment: F.unix_millis(moment),
+}
+
+_GENERATORS = {"counter": _COUNTER, "traffic": TRAFFIC}
+
+_SOURCES: dict[str, type[_Files] | type[_Rate] | type[_Push] | type[_Kafka]] = {
+    "FILES": _Files,
+    "RATE": _Rate,
+    "PUSH": _Push,
+    "KAFKA": _Kafka,
+}
+
+
+def _columns_of(stream: CreateStream) -> dict[str, Callable[[Column, Column], Column]]:
+    return _GENERATORS[str(stream.source.options.get("generator", "counter"))]
+
+
+def _with_unreadable(schema: StructType) -> StructType:
+    return StructType([*schema.fields, StructField(_UNREADABLE, StringType())])
+
+
+def _format(stream: CreateStream) -> str:
+    return str(stream.source.options.get("format", "parquet")).lower()
+
+
+def _is_format(value: OptionValue) -> str | None:
+    return None if str(value).lower() in _FORMATS else f"one of {', '.join(_FORMATS)}"
+
+
+def _is_generator(value: OptionValue) -> str | None:
+    return None if value in _GENERATORS else f"one of {', '.join(_GENERATORS)}"
+
+
+def _is_positive(value: OptionValue) -> str | None:
+    good = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return None if good else "a whole number above 0"
+
+
+def _is_text(value: OptionValue) -> str | None:
+    return None if isinstance(value, str) and value else "a text"
+
+
+def _is_flag(value: OptionValue) -> str | None:
+    return None if isinstance(value, bool) else "TRUE or FALSE"
+
+
+def _check_options(stream: CreateStream, known: dict[str, Callable[[OptionValue], str | None]]) -> None:
+    for name, value in stream.source.options.items():
+        if name not in known:
+            raise SourceError(
+                f"stream {stream.name!r}: FROM {stream.source.kind} has no option {name!r}; "
+                f"it takes {', '.join(known) or 'none'}"
+            )
+        wanted = known[name](value)
+        if wanted:
+            raise SourceError(f"stream {stream.name!r}: {name} takes {wanted}, not {value!r}")
+
+
+def _check_parquet(stream: CreateStream, path: Path) -> None:
+    """Compares the declared columns with those of the first file: a slip shows now, not in Spark."""
+    file = path if path.is_file() else next(iter(sorted(path.glob("*.parquet"))), None)
+    if file is None:
+        return
+    there = pq.read_schema(file)
+    for field in stream.columns:
+        index = there.get_field_index(field.name)
+        if index < 0:
+            raise SourceError(
+                f"stream {stream.name!r}: {file} has no column {field.name!r}; "
+                f"it has {', '.join(there.names)}"
+            )
+        if not _readable(there.field(index).type, field.type):
+            raise SourceError(
+                f"stream {stream.name!r}: column {field.name!r} is declared {field.type}, "
+                f"but {file} holds {there.field(index).type}; declare it as that"
+            )
+
+
+def _readable(stored: pa.DataType, declared: Type) -> bool:
+    if pa.types.is_integer(stored):
+        small = bool(stored.bit_width < 32 or stored.equals(pa.int32()))
+        return declared == BIGINT or (declared == INT and small)
+    if pa.types.is_floating(stored):
+        return declared == DOUBLE
+    if pa.types.is_large_string(stored):
+        return declared == STRING
+    if pa.types.is_timestamp(stored):
+        return bool(pa.types.is_timestamp(declared.arrow))
+    return bool(stored.equals(declared.arrow))

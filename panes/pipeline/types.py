@@ -1,0 +1,27 @@
+"""Panes types as Spark types."""
+
+from __future__ import annotations
+
+from pyspark.sql import types as spark
+
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP, Type
+
+_SPARK: dict[Type, spark.DataType] = {
+    BOOLEAN: spark.BooleanType(),
+    INT: spark.IntegerType(),
+    BIGINT: spark.LongType(),
+    DOUBLE: spark.DoubleType(),
+    STRING: spark.StringType(),
+    DATE: spark.DateType(),
+    TIMESTAMP: spark.TimestampType(),
+    INTERVAL: spark.DayTimeIntervalType(),
+}
+
+
+def spark_type(type_: Type) -> spark.DataType:
+    return _SPARK[type_]
+
+
+def spark_schema(schema: Schema) -> spark.StructType:
+    return spark.StructType([spark.StructField(field.name, spark_type(field.type)) for field in schema])

@@ -1,0 +1,38 @@
+"""One Spark session for all tests that need one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+import panes
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that use Spark, and runs them last: most mistakes show long before Spark is up."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session that databases under test borrow, and leave running."""
+    from panes.pipeline.session import local_session
+
+    session = local_session()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def commands_on_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets what connects by itself, commands and programs, share the session too."""
+    monkeypatch.setattr(panes, "connect", functools.partial(panes.connect, spark=spark))

@@ -1,0 +1,102 @@
+"""Drawn plans end to end on Spark: over any cut into epochs and any number of shards, the oracle's answers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from itertools import count
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from panes.answers.invoke import invoke
+from panes.clock import HandClock
+from panes.delta.delta import TS
+from panes.language import parse
+from panes.optimizer.optimizer import optimize
+from panes.pipeline.cut import cut
+from panes.pipeline.engine import Engine
+from panes.pipeline.epoch import StandingQuery, Workload
+from panes.state.epochs import EpochLog
+from panes.testing import Oracle, same_rows
+from tests.properties.plans import plans
+from tests.properties.streams import STREAMS, Arrivals, arrivals
+
+CASES = int(os.environ.get("PANES_SPARK_CASES", "3"))
+PLANS_PER_CASE = 8
+"""Run together over the same epochs: an epoch costs the same for one query as for a few."""
+
+
+def streams(folder: Path, drawn: Arrivals) -> list:
+    """The arrivals as files, a file of each stream per epoch, and the streams that read them."""
+    created = []
+    for number, name in enumerate(STREAMS, start=1):
+        table = drawn.tables[name].rename_columns(["k", "v", "w", "at"])
+        (folder / name).mkdir()
+        for epoch, (came, _, _) in enumerate(drawn.spans()):
+            part = came[name].rename_columns(["k", "v", "w", "at"])
+            path = folder / name / f"{epoch}.parquet"
+            pq.write_table(part, path)
+            os.utime(path, (epoch, epoch))
+        assert table.column_names[-1] == "at"
+        (statement,) = parse(
+            f"CREATE STREAM {name} (k BIGINT, v DOUBLE, w STRING, at BIGINT) TIMESTAMP BY at MICROSECONDS "
+            f"FROM FILES '{folder / name}' WITH (files_per_epoch = 1)"
+        )
+        created.append((number, statement))
+    return created
+
+
+@settings(
+    max_examples=CASES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+@given(
+    drawn=st.lists(plans(), min_size=PLANS_PER_CASE, max_size=PLANS_PER_CASE),
+    came=arrivals(),
+    shards=st.sampled_from([1, 2, 5]),
+    strategy=st.sampled_from(["upa", "nt"]),
+)
+def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, strategy):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        log = EpochLog(folder / "epochs")
+        numbers = count(1)
+        standing = {}
+        for plan in drawn:
+            stage = cut(optimize(plan))
+            number = next(numbers)
+            standing[number] = StandingQuery(
+                id=number,
+                stage=stage,
+                shards=shards if stage.is_sharded else 1,
+                strategy=strategy,
+                first_epoch=0,
+                folder=folder / "queries" / str(number),
+            )
+        oracle = Oracle(came.tables)
+        engine = Engine(folder, log, HandClock(), spark)
+        epochs = []
+
+        def compare(record):
+            for number, query in standing.items():
+                answer = invoke(query.stage.plan, query.folder, number, record)
+                if answer.as_of is None:
+                    continue  # the slower stream has brought nothing yet
+                expected = oracle.answer_at(drawn[number - 1], record.clock)
+                difference = same_rows(answer.table, expected)
+                assert difference is None, f"{drawn[number - 1]} at {record.clock}: {difference}"
+            epochs.append(record)
+
+        workload = Workload(list(standing.values()), retain_epochs=8, idle_after_us=60_000_000)
+        engine.start(streams(folder, came), lambda _: workload, compare, heartbeat_s=None)
+        engine.wait()
+        engine.catch_up()
+        last = max(max(table.column(TS).to_pylist(), default=0) for table in came.tables.values())
+        assert epochs[-1].clock == last
