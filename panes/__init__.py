@@ -1,0 +1,56 @@
+"""Panes answers sliding-window queries over streams, exactly and continuously, on Spark.
+
+The five nouns: a *stream* brings tuples, a *window* says which of them count at an instant, a *query* stands
+over windows, an *epoch* takes in what has arrived, and an *answer* is what a query says as of the last epoch.
+
+>>> import panes
+>>> with panes.connect() as db:  # a temporary database
+...     _ = db.sql("CREATE STREAM ticks (value BIGINT, ts BIGINT) TIMESTAMP BY ts MILLISECONDS FROM RATE")
+...     q = db.register("SELECT count(*) AS n FROM ticks [RANGE 1 MINUTE]", name="ticking")
+...     len(q.invoke())  # nothing has arrived yet
+0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from panes import errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from panes.answers.answer import Answer
+    from panes.database import Database, Query
+    from panes.status import Epoch, Status
+
+__all__ = ["Answer", "Database", "Epoch", "Query", "Status", "connect", "errors"]
+
+__version__ = "0.1.0"
+
+# Loaded when first used: Spark's workers import parts of Panes, and have no need of Spark's own interface.
+_HOMES = {
+    "Answer": "panes.answers.answer",
+    "Database": "panes.database",
+    "Epoch": "panes.status",
+    "Query": "panes.database",
+    "Status": "panes.status",
+}
+
+
+def connect(path: str | Path | None = None, *, spark: SparkSession | None = None) -> Database:
+    """Opens the database in a directory, making it if need be; None is a temporary one.
+
+    With `spark` the epochs run in that session's Spark context; without, one is started here when needed.
+    """
+    from panes.database import Database
+
+    return Database(path, spark=spark)
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'panes' has no attribute {name!r}")

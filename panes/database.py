@@ -1,0 +1,401 @@
+"""The database: statements in, standing queries kept up to date, answers out."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO, TypeAlias
+
+import pyarrow as pa
+
+from panes.answers.answer import Answer
+from panes.answers.invoke import invoke
+from panes.catalog import Catalog, QueryRecord
+from panes.clock import Clock, WallClock
+from panes.config import SETTINGS
+from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError
+from panes.language import bind, parse
+from panes.language import statements as st
+from panes.language.names_read import names_read
+from panes.optimizer.optimizer import optimize
+from panes.pipeline.cut import cut
+from panes.pipeline.engine import Engine
+from panes.pipeline.epoch import StandingQuery, Workload
+from panes.pipeline.push import Rows, push
+from panes.pipeline.sources import check_source
+from panes.plan.explain import explain, explain_json
+from panes.plan.nodes import Node
+from panes.state.epochs import EpochLog, EpochRecord
+from panes.status import Epoch, Status, epoch_of, status_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Result: TypeAlias = "Answer | pa.Table | str | None"
+
+
+class Database:
+    """A directory with a catalog, a checkpoint, states and answers. Made by `panes.connect`."""
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        spark: SparkSession | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._is_temporary = path is None
+        self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
+        self._lock = _lock_directory(self.path)
+        self._clock = clock or WallClock()
+        self._catalog = Catalog(self.path / "catalog.sqlite")
+        self._log = EpochLog(self.path / "epochs")
+        self._engine = Engine(self.path, self._log, self._clock, spark)
+        self._plans: dict[int, Node] = {}
+        self._on_epoch: Callable[[Epoch], None] | None = None
+        self._is_closed = False
+
+    # Statements.
+
+    def sql(self, text: str) -> Result:
+        """Runs one or more statements separated by semicolons; gives what the last one gives.
+
+        INVOKE gives an Answer, EXPLAIN text, SHOW a table, the others nothing.
+        """
+        self._check_open()
+        result: Result = None
+        for statement in parse(text):
+            result = self._execute(statement)
+        return result
+
+    def register(self, query: str, name: str | None = None) -> Query:
+        """Registers a standing query; it sees the tuples of the epochs that begin from now on."""
+        self._check_open()
+        match parse(query):
+            case [st.SelectQuery() as select]:
+                statement = st.CreateQuery(name or self._free_name(), select)
+            case [st.CreateQuery() as statement]:
+                pass
+            case _:
+                raise SqlError("register takes one query: SELECT … FROM …", sql=query)
+        self._create_query(statement)
+        return Query(self, statement.name)
+
+    def query(self, name: str) -> Query:
+        """A query that is already registered."""
+        self._check_open()
+        return Query(self, self._catalog.query(name).name)
+
+    def queries(self) -> list[Query]:
+        """All registered queries, in the order of registration."""
+        self._check_open()
+        return [Query(self, record.name) for record in self._catalog.queries()]
+
+    # Data.
+
+    def run(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
+        """Takes in everything that the sources hold now, and returns.
+
+        `on_epoch` is called after every epoch, when its answers can be invoked.
+        """
+        self._check_stopped()
+        self._start(on_epoch, in_background=False)
+        try:
+            self._engine.wait()
+            self._engine.catch_up()
+        except BaseException:
+            self._engine.stop()
+            raise
+
+    def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
+        """Takes in what the sources bring, in the background, until `stop`."""
+        self._check_stopped()
+        self._start(on_epoch, in_background=True)
+
+    def push(self, stream: str, rows: Rows) -> int:
+        """Gives rows to a stream that was created without FROM; they are safe when this returns.
+
+        `rows` is an Arrow table, a dictionary or a list of dictionaries with the columns of the stream. The
+        next epoch takes them in.
+        """
+        return push(self.path / "pushed", self._base_stream(stream), rows)
+
+    def late_rows(self, stream: str) -> pa.Table:
+        """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
+        return self._engine.aside.read(self._base_stream(stream), "late")
+
+    def bad_rows(self, stream: str) -> pa.Table:
+        """The rows that could not be used, with the reason in `_bad`."""
+        return self._engine.aside.read(self._base_stream(stream), "bad")
+
+    def stop(self) -> None:
+        """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
+        self._check_open()
+        self._engine.stop()
+
+    def status(self) -> Status:
+        """How things are: rows, rate, lag, clock, state, by stream and by query.
+
+        Raises what ended the background run, if something did.
+        """
+        self._check_open()
+        self._engine.check()
+        names = {record.id: record.name for record in self._catalog.queries()}
+        return status_of(
+            self._log.recent(10), names, self._clock.now_us(), is_running=self._engine.is_running
+        )
+
+    def close(self) -> None:
+        """Stops, and lets go of the directory; a temporary one is removed. The Spark session stays."""
+        if self._is_closed:
+            return
+        try:
+            self._engine.stop()
+        finally:
+            self._is_closed = True
+            self._catalog.close()
+            self._lock.close()
+            if self._is_temporary:
+                shutil.rmtree(self.path, ignore_errors=True)
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Database {self.path}{' (closed)' if self._is_closed else ''}>"
+
+    # What statements do.
+
+    def _execute(self, statement: st.Statement) -> Result:
+        match statement:
+            case st.CreateStream():
+                check_source(statement)
+                self._change_streams(lambda: self._catalog.create(statement))
+            case st.CreateDerivedStream():
+                self._create_derived(statement)
+            case st.CreateQuery():
+                self._create_query(statement)
+            case st.Invoke():
+                return self._invoke(statement.name)
+            case st.Explain():
+                return self._explain(statement)
+            case st.Show():
+                return self._show(statement)
+            case st.Drop():
+                self._drop(statement)
+            case st.SetSetting():
+                self._catalog.set(statement.name, statement.value)
+            case st.SelectQuery():
+                bind(statement, self._catalog)
+                raise SqlError(
+                    "a SELECT on its own has no standing answer",
+                    sql=statement.text,
+                    hint="register it: CREATE QUERY name AS SELECT …, then INVOKE name",
+                )
+            case _:
+                raise SqlError(
+                    "tables cannot be stored yet, only written in queries for EXPLAIN", sql=statement.sql
+                )
+        return None
+
+    def _create_derived(self, statement: st.CreateDerivedStream) -> None:
+        # Binding a query over it shows whether the definition can be used.
+        bind(statement.query, self._catalog)
+        self._catalog.create(statement)
+
+    def _create_query(self, statement: st.CreateQuery) -> None:
+        plan = self._plan(statement.query)
+        stage = cut(plan)
+        shards = int(self._catalog.setting("shards")) if stage.is_sharded else 1
+        strategy = str(self._catalog.setting("strategy"))
+        record = self._catalog.register(statement.name, statement.query.sql, shards, strategy)
+        self._plans[record.id] = plan
+
+    def _invoke(self, name: str) -> Answer:
+        record = self._catalog.query(name)
+        return invoke(self._plan_of(record), self._folder(record), record.id, self._log.latest())
+
+    def _explain(self, statement: st.Explain) -> str:
+        target = statement.target
+        plan = self._plan_of(self._catalog.query(target)) if isinstance(target, str) else self._plan(target)
+        return explain(plan) if statement.format == "TEXT" else json.dumps(explain_json(plan), indent=2)
+
+    def _show(self, statement: st.Show) -> pa.Table:
+        match statement.kind:
+            case "QUERIES":
+                rows = [(q.name, q.sql) for q in self._catalog.queries()]
+            case "STREAMS":
+                rows = [(s.name, s.sql) for s in self._catalog.streams()]
+            case "TABLES":
+                rows = [(t.name, t.sql) for t in self._catalog.tables()]
+            case "SETTINGS":
+                rows = [(name, str(self._catalog.setting(name))) for name in SETTINGS]
+        second = "value" if statement.kind == "SETTINGS" else "sql"
+        names = [name for name, _ in rows]
+        return pa.table(
+            {"name": pa.array(names, pa.string()), second: pa.array([t for _, t in rows], pa.string())}
+        )
+
+    def _drop(self, statement: st.Drop) -> None:
+        try:
+            if statement.kind == "QUERY":
+                record = self._catalog.drop_query(statement.name)
+                self._plans.pop(record.id, None)
+                return
+            self._check_unused(statement.name)
+            self._change_streams(lambda: self._catalog.drop(statement.kind, statement.name))
+        except CatalogError:
+            if not statement.if_exists:
+                raise
+
+    def _check_unused(self, name: str) -> None:
+        """Nothing may be dropped while a query or a derived stream reads it."""
+        readers = [
+            (f"stream {stream.name!r}", stream.query)
+            for stream in self._catalog.streams()
+            if isinstance(stream, st.CreateDerivedStream)
+        ]
+        readers += [(f"query {q.name!r}", _parse_query(q.sql)) for q in self._catalog.queries()]
+        for reader, query in readers:
+            if name.lower() in names_read(query):
+                raise CatalogError(f"{name!r} is read by {reader}; drop that first")
+
+    def _change_streams(self, change: Callable[[], None]) -> None:
+        """Changes the set of streams; a background run goes on with the new set, over the same checkpoint."""
+        was_running = self._engine.is_running
+        if was_running:
+            self._engine.stop()
+        try:
+            change()
+        finally:
+            if was_running:
+                self._start(self._on_epoch, in_background=True)
+
+    # Plans and epochs.
+
+    def _plan(self, query: st.SelectQuery) -> Node:
+        return optimize(bind(query, self._catalog))
+
+    def _plan_of(self, record: QueryRecord) -> Node:
+        if record.id not in self._plans:
+            self._plans[record.id] = self._plan(_parse_query(record.sql))
+        return self._plans[record.id]
+
+    def _folder(self, record: QueryRecord) -> Path:
+        return self.path / "queries" / f"{record.id:06d}"
+
+    def _base_stream(self, name: str) -> st.CreateStream:
+        self._check_open()
+        stream = self._catalog.stream(name)
+        if not isinstance(stream, st.CreateStream):
+            known = ", ".join(stream.name for _, stream in self._catalog.base_streams()) or "none yet"
+            raise CatalogError(f"there is no base stream named {name!r}; there are {known}")
+        return stream
+
+    def _start(self, on_epoch: Callable[[Epoch], None] | None, *, in_background: bool) -> None:
+        streams = self._catalog.base_streams()
+        if not streams:
+            raise SourceError("there is no stream to run: CREATE STREAM … comes first")
+        self._on_epoch = on_epoch
+
+        def after_commit(record: EpochRecord) -> None:
+            if on_epoch is not None:
+                on_epoch(epoch_of(record))
+
+        heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
+        self._engine.start(streams, self._workload, after_commit, heartbeat_s=heartbeat)
+
+    def _workload(self, epoch: int) -> Workload:
+        """What to do in an epoch: the queries of that moment."""
+        standing = [
+            StandingQuery(
+                id=record.id,
+                stage=cut(self._plan_of(record)),
+                shards=record.shards,
+                strategy=record.strategy,
+                first_epoch=epoch if record.first_epoch is None else record.first_epoch,
+                folder=self._folder(record),
+            )
+            for record in self._catalog.begin_queries(epoch)
+        ]
+        self._remove_dropped({query.folder for query in standing})
+        return Workload(
+            standing,
+            retain_epochs=int(self._catalog.setting("retain_epochs")),
+            idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+        )
+
+    def _remove_dropped(self, kept: set[Path]) -> None:
+        """Removes the states of dropped queries, between epochs, when nothing writes to them."""
+        for folder in (self.path / "queries").glob("*"):
+            if folder not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _free_name(self) -> str:
+        taken = {record.name for record in self._catalog.queries()}
+        return next(name for number in count(1) if (name := f"query_{number}") not in taken)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise DatabaseClosed(f"{self.path} is closed; connect to it again")
+
+    def _check_stopped(self) -> None:
+        self._check_open()
+        if self._engine.is_running:
+            raise CatalogError("the database is running in the background; stop() it first")
+
+
+class Query:
+    """A registered query of a database."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database = database
+        self.name = name
+
+    def invoke(self) -> Answer:
+        """The answer as of the last committed epoch, without a Spark job."""
+        answer = self._database.sql(st.Invoke(self.name).sql)
+        assert isinstance(answer, Answer)
+        return answer
+
+    def explain(self) -> str:
+        """The plan with the update pattern of every edge, and the state it keeps."""
+        return str(self._database.sql(st.Explain(self.name).sql))
+
+    def drop(self) -> None:
+        """Ends the query; its state is removed."""
+        self._database.sql(st.Drop("QUERY", self.name).sql)
+
+    def __repr__(self) -> str:
+        return f"<Query {self.name}>"
+
+
+def _parse_query(sql: str) -> st.SelectQuery:
+    (statement,) = parse(sql)
+    assert isinstance(statement, st.SelectQuery), sql
+    return statement
+
+
+def _lock_directory(path: Path) -> TextIO:
+    """Holds the directory for this connection alone, for as long as the file stays open."""
+    path.mkdir(parents=True, exist_ok=True)
+    lock = (path / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise DatabaseInUse(
+            f"{path} is in use by another connection; close that one, or connect to another directory"
+        ) from error
+    return lock

@@ -1,0 +1,76 @@
+"""How a database is doing: what `db.status()` gives, and what `run(on_epoch=…)` is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from panes.clock import to_datetime
+from panes.delta.delta import BEGINNING
+from panes.state.epochs import EpochRecord, QueryProgress, StreamProgress
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A committed epoch: its number, the clock it moved to, its rows, and how long it took."""
+
+    number: int
+    clock: datetime | None
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of things after the last committed epoch; `epoch` is -1 before the first.
+
+    `rows` counts all rows so far, `rows_per_second` those of the last epochs, and `lag_seconds` is wall time
+    minus the clock: for a live stream, how far the answers are behind.
+    """
+
+    is_running: bool
+    epoch: int = -1
+    clock: datetime | None = None
+    rows: int = 0
+    rows_per_second: float = 0.0
+    lag_seconds: float | None = None
+    epoch_seconds: float = 0.0
+    state_bytes: int = 0
+    late_rows: int = 0
+    bad_rows: int = 0
+    streams: Mapping[str, StreamProgress] = field(default_factory=dict)
+    queries: Mapping[str, QueryProgress] = field(default_factory=dict)
+
+
+def epoch_of(record: EpochRecord) -> Epoch:
+    return Epoch(record.epoch, _moment(record.clock), record.rows, record.seconds)
+
+
+def status_of(
+    recent: Sequence[EpochRecord], names: Mapping[int, str], now_us: int, *, is_running: bool
+) -> Status:
+    """The status after the last of some recent epochs; `names` are those of the queries by id."""
+    if not recent:
+        return Status(is_running)
+    last = recent[-1]
+    passed_us = last.finished_us - recent[0].finished_us
+    came = sum(record.rows for record in recent[1:])
+    return Status(
+        is_running=is_running,
+        epoch=last.epoch,
+        clock=_moment(last.clock),
+        rows=sum(stream.rows for stream in last.streams.values()),
+        rows_per_second=came * 1_000_000 / passed_us if passed_us > 0 else 0.0,
+        lag_seconds=None if last.clock == BEGINNING else (now_us - last.clock) / 1_000_000,
+        epoch_seconds=last.seconds,
+        state_bytes=last.state_bytes,
+        late_rows=sum(stream.late for stream in last.streams.values()),
+        bad_rows=sum(stream.bad for stream in last.streams.values()),
+        streams=last.streams,
+        queries={names[query]: progress for query, progress in last.queries.items() if query in names},
+    )
+
+
+def _moment(clock: int) -> datetime | None:
+    return None if clock == BEGINNING else to_datetime(clock)

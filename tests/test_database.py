@@ -1,0 +1,185 @@
+"""The façade, as far as it goes without Spark: definitions, refusals, and that a refusal changes nothing."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import panes
+from panes import errors
+
+PACKETS = (
+    "CREATE STREAM packets (ts BIGINT, src BIGINT, proto STRING) TIMESTAMP BY ts MILLISECONDS FROM FILES '{}'"
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "in"
+    path.mkdir()
+    table = pa.table({"ts": [1], "src": [2], "proto": ["tcp"], "size": pa.array([1.5])})
+    pq.write_table(table, path / "one.parquet")
+    return path
+
+
+@pytest.fixture
+def db(tmp_path, folder):
+    with panes.connect(tmp_path / "db") as database:
+        database.sql(PACKETS.format(folder))
+        yield database
+
+
+def contents(db):
+    """All that the catalog holds, and all files of the database but SQLite's own."""
+    shown = [db.sql(f"SHOW {kind}").to_pylist() for kind in ("STREAMS", "QUERIES", "TABLES", "SETTINGS")]
+    return shown, sorted(str(path) for path in db.path.rglob("*") if "sqlite" not in path.name)
+
+
+REFUSALS = {
+    "malformed": ("SELEC src FROM packets [RANGE 1 SECOND]", errors.SqlError, "line 1, column 1"),
+    "no window": (
+        "CREATE QUERY q AS\nSELECT src, count(*) FROM packets GROUP BY\n", errors.SqlError, "line 2, column"
+    ),
+    "unknown stream": ("CREATE QUERY q AS SELECT a FROM pakets [NOW]", errors.SqlError, "packets"),
+    "unknown column": ("CREATE QUERY q AS SELECT scr FROM packets [NOW]", errors.SqlError, "src"),
+    "wrong type": (
+        "CREATE QUERY q AS SELECT src FROM packets [NOW]\n  WHERE proto > 3", errors.SqlError, "line 2, column"
+    ),
+    "missing files": (
+        "CREATE STREAM s (a INT) FROM FILES 'nowhere/*.parquet'",
+        errors.SourceError, "no file or folder matches 'nowhere/[*].parquet'.*create the folder first",
+    ),
+    "wrong type in file": (
+        "CREATE STREAM s (proto BIGINT) FROM FILES '{folder}'",
+        errors.SourceError, "column 'proto' is declared BIGINT, but .*one.parquet holds string; declare it",
+    ),
+    "missing column in file": (
+        "CREATE STREAM s (nothing BIGINT) FROM FILES '{folder}'",
+        errors.SourceError, "one.parquet has no column 'nothing'; it has ts, src, proto, size",
+    ),
+    "unknown option": (
+        "CREATE STREAM s (ts BIGINT) FROM FILES '{folder}' WITH (fomat = 'csv')",
+        errors.SourceError, "has no option 'fomat'; it takes format, files_per_epoch",
+    ),
+    "wrong option": (
+        "CREATE STREAM s (ts BIGINT) FROM FILES '{folder}' WITH (files_per_epoch = 0)",
+        errors.SourceError, "files_per_epoch takes a whole number above 0, not 0",
+    ),
+    "no such generated column": (
+        "CREATE STREAM s (color STRING) FROM RATE",
+        errors.SourceError, "FROM RATE makes no column 'color'; it makes value, timestamp, ts",
+    ),
+    "kafka without servers": (
+        "CREATE STREAM s (a INT) FROM KAFKA 'topic'", errors.SourceError, "needs a topic and its servers",
+    ),
+    "name taken": (
+        "CREATE STREAM packets AS SELECT src FROM packets", errors.CatalogError, "drop it first or choose another"
+    ),
+    "unknown query": ("INVOKE talkers", errors.CatalogError, "no query named 'talkers'; there are none yet"),
+    "unknown drop": ("DROP STREAM s", errors.CatalogError, "no stream named 's'; there are packets"),
+    "unknown setting": ("SET shard = 3", errors.SettingError, "no setting named 'shard'; there are strategy"),
+    "wrong setting": ("SET strategy = 'fast'", errors.SettingError, "takes 'upa', 'nt' or 'direct', not 'fast'"),
+    "one-time select": ("SELECT src FROM packets [NOW]", errors.SqlError, "CREATE QUERY name AS"),
+    "tables": ("CREATE TABLE hosts (a INT, PRIMARY KEY (a))", errors.SqlError, "tables cannot be stored yet"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_a_refusal_says_what_and_where_and_changes_nothing(db, folder, case):
+    sql, kind, message = REFUSALS[case]
+    before = contents(db)
+    with pytest.raises(kind, match=message) as caught:
+        db.sql(sql.format(folder=folder))
+    assert isinstance(caught.value, errors.PanesError)
+    assert contents(db) == before
+
+
+def test_an_error_of_a_statement_points_at_its_place(db):
+    with pytest.raises(errors.SqlError) as caught:
+        db.sql("CREATE QUERY q AS\n  SELECT scr FROM packets [RANGE 1 MINUTE]")
+    assert (caught.value.line, caught.value.column) == (2, 10)
+    assert str(caught.value).splitlines()[1:3] == [
+        "    SELECT scr FROM packets [RANGE 1 MINUTE]",
+        "           ^",
+    ]
+
+
+def test_a_directory_is_held_by_one_connection(db):
+    with pytest.raises(errors.DatabaseInUse, match="close that one, or connect to another directory"):
+        panes.connect(db.path)
+    assert db.sql("SHOW STREAMS").num_rows == 1
+    db.close()
+    with panes.connect(db.path) as again:
+        assert again.sql("SHOW STREAMS").num_rows == 1
+
+
+def test_a_closed_database_says_so(db):
+    db.close()
+    db.close()
+    with pytest.raises(errors.DatabaseClosed, match="connect to it again"):
+        db.sql("SHOW STREAMS")
+
+
+def test_a_temporary_database_is_removed_when_it_is_closed():
+    db = panes.connect()
+    assert db.path.is_dir()
+    db.close()
+    assert not db.path.exists()
+
+
+def test_what_is_defined_is_still_there_after_reopening(db):
+    db.sql("CREATE STREAM tcp AS SELECT src FROM packets WHERE proto = 'tcp'; SET shards = 3")
+    db.register("SELECT src FROM tcp [RANGE 1 MINUTE]", name="sources")
+    before = contents(db)
+    db.close()
+    with panes.connect(db.path) as again:
+        assert contents(again) == before
+        assert again.queries()[0].name == "sources"
+        assert "WEAKEST" in again.query("sources").explain()
+
+
+def test_a_query_without_a_name_gets_a_free_one(db):
+    names = [db.register("SELECT src FROM packets [NOW]").name for _ in range(2)]
+    assert names == ["query_1", "query_2"]
+
+
+def test_register_takes_create_query_too(db):
+    query = db.register("CREATE QUERY named AS SELECT src FROM packets [NOW]")
+    assert query.name == "named"
+    with pytest.raises(errors.SqlError, match="register takes one query"):
+        db.register("SHOW STREAMS")
+
+
+def test_a_query_that_has_seen_nothing_has_an_empty_answer(db):
+    answer = db.register("SELECT src AS host FROM packets [RANGE 1 MINUTE]").invoke()
+    assert (len(answer), answer.as_of) == (0, None)
+    assert answer.table.schema == pa.schema([("host", pa.int64())])
+    assert repr(answer) == "<Answer as of nothing yet: 0 rows of host>"
+
+
+def test_what_is_read_cannot_be_dropped(db):
+    db.sql("CREATE STREAM tcp AS SELECT src FROM packets WHERE proto = 'tcp'")
+    query = db.register("SELECT src FROM tcp [NOW]", name="sources")
+    with pytest.raises(errors.CatalogError, match="'packets' is read by stream 'tcp'; drop that first"):
+        db.sql("DROP STREAM packets")
+    with pytest.raises(errors.CatalogError, match="'tcp' is read by query 'sources'; drop that first"):
+        db.sql("DROP STREAM tcp")
+    query.drop()
+    db.sql("DROP STREAM tcp; DROP STREAM packets; DROP STREAM IF EXISTS packets")
+    assert db.sql("SHOW STREAMS").num_rows == 0
+
+
+def test_a_database_without_streams_has_nothing_to_run(tmp_path):
+    with panes.connect(tmp_path / "empty") as db, pytest.raises(errors.SourceError, match="CREATE STREAM"):
+        db.run()
+
+
+def test_status_before_the_first_epoch(db):
+    status = db.status()
+    assert (status.epoch, status.clock, status.rows, status.is_running) == (-1, None, 0, False)
+
+
+def test_explain_as_text_and_as_data(db):
+    text = db.sql("EXPLAIN SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src")
+    assert "STRICT" in text
+    data = db.sql("EXPLAIN (FORMAT JSON) SELECT src FROM packets [RANGE 1 MINUTE]")
+    assert '"WEAKEST"' in data
