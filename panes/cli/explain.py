@@ -1,0 +1,31 @@
+"""`panes explain`: the plan of a query, without running it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import panes
+from panes.cli.results import print_result
+from panes.cli.statements import split
+from panes.cli.tables import console
+
+
+def explain(
+    query: Annotated[str, typer.Argument(help="A SELECT, or the name of a registered query.")],
+    file: Annotated[
+        Path | None, typer.Option(help="A file of statements to run first: the streams.", exists=True)
+    ] = None,
+    database: Annotated[
+        Path | None, typer.Option(help="The directory of the database; without it, a temporary one.")
+    ] = None,
+) -> None:
+    """Print the plan of a query: its operators, and the update pattern of each with the reason."""
+    with closing(panes.connect(database)) as db:
+        if file:
+            for sql in split(file.read_text()).statements:
+                db.sql(sql)
+        print_result(console(), db.sql(f"EXPLAIN {query}"))

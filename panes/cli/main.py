@@ -1,0 +1,34 @@
+"""The `panes` command: one file per subcommand."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import panes
+from panes.cli.demo import demo
+from panes.cli.explain import explain
+from panes.cli.failures import exits_on_failure
+from panes.cli.run import run
+from panes.cli.shell import shell
+
+app = typer.Typer(
+    help="Sliding-window queries over streams, answered exactly and continuously, on Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if show:
+        print(panes.__version__)
+        raise typer.Exit
+
+
+for command in (demo, run, shell, explain):
+    app.command()(exits_on_failure(command))

@@ -1,0 +1,89 @@
+"""`panes run`: the statements of a file, over everything that the sources hold."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+import panes
+from panes.cli.interrupts import ctrl_c
+from panes.cli.results import print_result
+from panes.cli.spark_noise import without_spark_noise
+from panes.cli.statements import split
+from panes.cli.tables import console, text
+from panes.language import parse
+from panes.language.statements import CreateQuery, CreateStream, Drop, Invoke, SelectQuery
+
+if TYPE_CHECKING:
+    from panes.database import Database
+
+
+def run(
+    file: Annotated[
+        Path, typer.Argument(help="A file of statements, each ended by a semicolon.", exists=True)
+    ],
+    seconds: Annotated[
+        float | None, typer.Option(help="Follow the sources for this long, in place of once through.", min=0)
+    ] = None,
+    database: Annotated[
+        Path | None, typer.Option(help="The directory of the database; without it, a temporary one.")
+    ] = None,
+) -> None:
+    """Run a file of statements, take in what the sources hold, and print the answers of its queries."""
+    out = console()
+    with without_spark_noise(), closing(panes.connect(database)) as db:
+        Script(db, out, seconds).run(file.read_text())
+
+
+class Script:
+    """Runs statements in order, and lets the data flow in before the first one that asks for an answer."""
+
+    def __init__(self, db: Database, out: Console, seconds: float | None) -> None:
+        self._db = db
+        self._out = out
+        self._seconds = seconds
+        self._is_behind = False
+        self._unanswered: list[str] = []
+
+    def run(self, script: str) -> None:
+        pieces = split(script)
+        for sql in (*pieces.statements, pieces.rest):
+            if sql:
+                self._run_one(sql)
+        self._catch_up()
+        for name in self._unanswered:
+            self._print_answer(name)
+
+    def _run_one(self, sql: str) -> None:
+        [statement] = parse(sql)
+        if isinstance(statement, (SelectQuery, Invoke)):
+            self._catch_up()
+        print_result(self._out, self._db.sql(sql))
+        if isinstance(statement, (CreateStream, CreateQuery)):
+            self._is_behind = True
+        if isinstance(statement, CreateQuery):
+            self._unanswered.append(statement.name)
+        elif isinstance(statement, (Invoke, Drop)) and statement.name in self._unanswered:
+            self._unanswered.remove(statement.name)
+
+    def _catch_up(self) -> None:
+        if not self._is_behind:
+            return
+        self._is_behind = False
+        if self._seconds is None:
+            self._db.run()
+            return
+        self._db.start()
+        with ctrl_c() as stop:
+            stop.wait(self._seconds)
+        self._db.stop()
+
+    def _print_answer(self, name: str) -> None:
+        answer = self._db.query(name).invoke()
+        as_of = f"as of {text(answer.as_of)}" if answer.as_of else "before the first tuple"
+        self._out.print(f"{name}, {as_of}", style="bold", highlight=False, markup=False)
+        print_result(self._out, answer)

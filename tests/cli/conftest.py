@@ -1,0 +1,95 @@
+"""A database that needs no Spark, for tests of what the commands do around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pytest
+
+import panes
+from panes.answers.answer import Answer
+from panes.errors import SqlError
+from panes.status import Epoch
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class FakeStatus:
+    epoch: int = 7
+    epoch_seconds: float = 0.5
+    clock: datetime | None = NOON
+    rows: int = 35_000
+    rows_per_second: float = 5000.0
+    lag_seconds: float | None = 0.4
+    state_bytes: int = 1_500_000
+
+
+@dataclass
+class FakeQuery:
+    name: str
+    sql: str
+    table: pa.Table
+
+    def invoke(self) -> Answer:
+        return Answer(NOON, self.table)
+
+
+@dataclass
+class FakeDatabase:
+    """Notes what is asked of it; every query has the same answer, and 'wrong' is not understood."""
+
+    table: pa.Table
+    calls: list[str] = field(default_factory=list)
+    queries: dict[str, FakeQuery] = field(default_factory=dict)
+    results: dict[str, object] = field(default_factory=dict)
+    on_status: Callable[[], None] = lambda: None
+
+    def sql(self, text: str) -> object:
+        self.calls.append(text.strip())
+        words = text.split()
+        if "wrong" in words:
+            raise SqlError("this is wrong", sql=text, line=1, column=text.index("wrong") + 1)
+        if words[:2] == ["CREATE", "QUERY"]:
+            return self.register(text, name=words[2])
+        if words[0] == "INVOKE":
+            return self.queries[words[1]].invoke()
+        return self.results.get(text.strip())
+
+    def register(self, sql: str, name: str) -> FakeQuery:
+        self.queries[name] = FakeQuery(name, sql, self.table)
+        return self.queries[name]
+
+    def query(self, name: str) -> FakeQuery:
+        return self.queries[name]
+
+    def status(self) -> FakeStatus:
+        self.on_status()
+        return FakeStatus()
+
+    def run(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
+        self.calls.append("run()")
+        if on_epoch:
+            on_epoch(Epoch(number=0, clock=NOON, rows=12, seconds=0.5))
+
+    def start(self) -> None:
+        self.calls.append("start()")
+
+    def stop(self) -> None:
+        self.calls.append("stop()")
+
+    def close(self) -> None:
+        self.calls.append("close()")
+
+
+@pytest.fixture
+def db(monkeypatch: pytest.MonkeyPatch) -> FakeDatabase:
+    """The database that every command of the test connects to."""
+    columns = {"src": [7, 4], "dst": [1, 2], "proto": ["tcp", "udp"], "link": [0, 1], "packets": [30, 50]}
+    sizes = {name: [900, 1400] for name in ("bytes", "bytes0", "bytes1", "total")}
+    fake = FakeDatabase(pa.table({**columns, **sizes}))
+    monkeypatch.setattr(panes, "connect", lambda _path: fake, raising=False)
+    return fake
