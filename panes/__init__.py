@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING
 from panes import errors
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from panes.answers.answer import Answer
     from panes.database import Database, Query
+    from panes.pipeline.session import SparkSession
     from panes.status import Epoch, Status
 
 __all__ = ["Answer", "Database", "Epoch", "Query", "Status", "connect", "errors"]

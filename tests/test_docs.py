@@ -1,0 +1,73 @@
+"""What the pages say is true: links lead somewhere, commands exist, and programs print what is shown."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import panes
+from panes.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MODULES = ["panes", *(module.name for module in pkgutil.walk_packages(panes.__path__, "panes."))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for name, body in BLOCK.findall(page.read_text()) if name == language]
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path):
+    broken = []
+    for link in LINK.findall(BLOCK.sub("", page.read_text())):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_make_targets_that_are_mentioned_exist(page: Path):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z]+)", page.read_text())) - targets == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_that_are_mentioned_exist(page: Path):
+    text = CliRunner().invoke(app, ["--help"]).output
+    for command in set(re.findall(r"`panes ([a-z]+)", page.read_text())):
+        assert re.search(rf"\b{command}\b", text), f"there is no command 'panes {command}'"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_give_what_they_show(name: str):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.usefixtures("commands_on_spark")
+def test_the_program_in_readme_prints_what_readme_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    [program] = blocks(ROOT / "README.md", "python")
+    [shown] = blocks(ROOT / "README.md", "text")
+    monkeypatch.chdir(ROOT)
+    exec(compile(program, "README.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out == shown

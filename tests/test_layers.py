@@ -1,0 +1,115 @@
+"""Imports point one way: a part of Panes may import the parts to its left, never those to its right."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "panes"
+PUBLIC_FACE = "panes"
+"""The name here of panes/__init__.py: whoever writes `import panes` depends on all of what it imports."""
+
+LAYERS: tuple[frozenset[str], ...] = tuple(
+    frozenset(layer.split())
+    for layer in (
+        "errors clock config metrics java crash_points",
+        "delta plan",
+        "language",
+        "catalog",
+        "state aggregates synopses",
+        "optimizer",
+        "operators",
+        "sharing",
+        "answers",
+        "pipeline",
+        "schedule",
+        "status",
+        "database",
+        PUBLIC_FACE,
+        "testing",
+        "server cli",
+    )
+)
+RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The folder or file directly under panes/ that a module belongs to."""
+    first = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return PUBLIC_FACE if first == "__init__" else first
+
+
+def imported_modules(source: str, package: str) -> Iterator[str]:
+    """The full names of all modules (or names in modules) that the source imports, at any depth."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*parents, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def imported_parts(path: Path) -> set[str]:
+    package = ".".join(path.relative_to(ROOT.parent).parent.parts)
+    parts = set()
+    for name in imported_modules(path.read_text(), package):
+        top, _, rest = name.partition(".")
+        if top == "panes":
+            first = rest.partition(".")[0]
+            is_a_part = (ROOT / first).is_dir() or (ROOT / f"{first}.py").exists()
+            parts.add(first if first and is_a_part else PUBLIC_FACE)
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import panes", ["panes"]),
+        ("import panes.plan.nodes as nodes", ["panes.plan.nodes"]),
+        ("from panes.plan import nodes, types", ["panes.plan.nodes", "panes.plan.types"]),
+        ("from panes import connect", ["panes.connect"]),
+        ("from . import chunk", ["panes.state.chunk"]),
+        ("from ..delta import delta", ["panes.delta.delta"]),
+        ("def f():\n    from panes.pipeline import session", ["panes.pipeline.session"]),
+    ],
+)
+def test_every_form_of_import_is_seen(source: str, names: list[str]):
+    assert list(imported_modules(source, package="panes.state")) == names
+
+
+def test_every_part_has_a_place_in_the_layers():
+    assert {part_of(path) for path in MODULES} - RANK.keys() == set()
+
+
+def test_contributing_lists_the_layers_that_there_are():
+    page = (ROOT.parent / "CONTRIBUTING.md").read_text()
+    listed = [set(line.split()) for line in page.split("```text\n")[1].split("```")[0].splitlines()]
+    there = {part_of(path) for path in MODULES}
+    assert listed == [layer & there for layer in LAYERS if layer & there], "mend the list in CONTRIBUTING.md"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_only_from_the_left(path: Path):
+    own = part_of(path)
+    to_the_right = {part for part in imported_parts(path) if RANK[part] > RANK[own]}
+    assert to_the_right == set(), f"{own} lies to the left of {', '.join(sorted(to_the_right))}"
+
+
+def test_parts_do_not_import_each_other_in_a_circle():
+    graph: dict[str, set[str]] = {}
+    for path in MODULES:
+        own = part_of(path)
+        graph.setdefault(own, set()).update(imported_parts(path) - {own})
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_the_pipeline_imports_pyspark(path: Path):
+    tops = {name.partition(".")[0] for name in imported_modules(path.read_text(), package="panes")}
+    assert part_of(path) == "pipeline" or "pyspark" not in tops
