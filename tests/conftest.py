@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +25,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def crash_points(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which steps of an epoch are armed; Spark's workers learn of it when Spark starts."""
+    folder = tmp_path_factory.mktemp("crash-points")
+    os.environ["PANES_CRASH_POINTS"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark(crash_points: Path) -> Iterator[SparkSession]:  # noqa: ARG001
     """The session that databases under test borrow, and leave running."""
     from panes.pipeline.session import local_session
 

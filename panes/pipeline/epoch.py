@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from panes.clock import Clock
+from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
 from panes.language.statements import CreateStream
 from panes.pipeline.aside import Aside
@@ -40,6 +41,7 @@ class StandingQuery:
     stage: Stage
     shards: int
     strategy: str
+    partitions: int
     first_epoch: int
     folder: Path
 
@@ -148,7 +150,9 @@ class EpochRunner:
             streams=streams,
             queries=queries,
         )
+        reach("before commit")
         self._log.commit(record)
+        reach("after commit")
         self._collect(workload, span.epoch)
         self._after_commit(record)
 
@@ -166,6 +170,7 @@ class EpochRunner:
                 stage=query.stage,
                 shards=query.shards,
                 strategy=query.strategy,
+                partitions=query.partitions,
                 folder=query.folder,
                 span=span,
                 is_first=span.epoch == query.first_epoch,

@@ -13,6 +13,11 @@ from panes.errors import PanesError, PipelineError
 _OURS = re.compile(r"^panes\.errors\.(\w+): (.+)$", re.MULTILINE)
 """An error of Panes that was raised in a worker, at the end of the worker's traceback."""
 
+_PYTHONS = re.compile(
+    r"^ {0,2}(?!org\.|java\.|scala\.|py4j\.|pyspark\.)((?:\w+\.)*[A-Z]\w*: .+)$", re.MULTILINE
+)
+"""Any other exception of Python's, at the end of a traceback."""
+
 _CODED = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
 """A sentence of Spark's with its error code; the innermost is the most telling, and it comes last."""
 
@@ -27,6 +32,8 @@ def explained(error: BaseException, where: str) -> BaseException:
         kind = getattr(errors, ours[1], PipelineError)
         if issubclass(kind, PanesError) and kind is not errors.SqlError:
             return kind(ours[2])
+    if "Traceback (most recent call last)" in text and _PYTHONS.search(text):
+        return PipelineError(f"an epoch failed in a worker ({where}): {_PYTHONS.findall(text)[-1]}")
     coded = [
         line for line in _CODED.findall(text) if not line.startswith(("[FOREACH_BATCH", "[STREAM_FAILED"))
     ]

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from panes.errors import EnvironmentMissing
 from panes.java import find_java
 
+__all__ = ["SparkSession", "epoch_session", "local_session", "set_epoch_conf"]
+
 # What epochs rely on, set on a session of our own over the caller's context, so that nobody else's change.
 _EPOCH_CONF = {
     "spark.sql.session.timeZone": "UTC",

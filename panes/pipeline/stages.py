@@ -57,6 +57,7 @@ class StageTask:
     stage: Stage
     shards: int
     strategy: str
+    partitions: int
     folder: Path
     span: Span
     is_first: bool
@@ -72,6 +73,7 @@ class StageTask:
         dataflow = lower(
             self.stage.plan,
             strategy=self.strategy,
+            partitions=self.partitions,
             inputs={source.replaced: source.input for source in self.stage.inputs},
         )
         state = ShardState(shard_folder(self.folder, shard))

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from panes.crash_points import reach
 from panes.state.base import State
 from panes.state.chunk import Chunk
 from panes.state.files import read_json, write_json
@@ -68,7 +69,9 @@ class ShardState:
             for chunk in parts:
                 if chunk.segment is None:
                     path = self.folder / f"segment-{epoch:010d}-{written:04d}.arrow"
+                    reach("before segment")
                     entries.append(write_segment(path, chunk))
+                    reach("after segment")
                     written += 1
                 else:
                     # A buffer may relabel a chunk that it keeps; the rows stay where they are.
@@ -76,7 +79,9 @@ class ShardState:
             buffers[name] = tuple(entries)
         manifest = Manifest(epoch, buffers)
         content = {name: [entry.as_json() for entry in entries] for name, entries in buffers.items()}
+        reach("before manifest")
         write_json(self._manifest_path(epoch), {"epoch": epoch, "buffers": content})
+        reach("after manifest")
         return manifest
 
     def collect(self, oldest_epoch: int) -> None:

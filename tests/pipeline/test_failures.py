@@ -31,5 +31,17 @@ def test_the_innermost_sentence_of_spark_is_told():
     )
 
 
+def test_an_exception_of_python_in_a_worker_is_told():
+    error = Py4JError(
+        "An error occurred while calling o1.collect.\n: org.apache.spark.SparkException: [X_Y] Job aborted\n"
+        "Traceback (most recent call last):\n  File ...\n"
+        "panes.crash_points.Crash: before segment\n\n\tat org.apache.spark.Thread: x"
+    )
+    assert (
+        str(explained(error, "x"))
+        == "an epoch failed in a worker (x): panes.crash_points.Crash: before segment"
+    )
+
+
 def test_without_a_code_the_first_line_is_told():
     assert str(explained(Py4JError("boom\n\tat java"), "x")) == "an epoch failed in Spark (x): boom"
