@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS objects (
   sql TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS queries (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
-  shards INTEGER NOT NULL, strategy TEXT NOT NULL, first_epoch INTEGER);
+  shards INTEGER NOT NULL, strategy TEXT NOT NULL, partitions INTEGER NOT NULL, first_epoch INTEGER);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value NOT NULL);
 """
 
@@ -38,6 +38,7 @@ class QueryRecord:
     sql: str
     shards: int
     strategy: str
+    partitions: int
     first_epoch: int | None
     """The epoch whose tuples it sees first; None until one has begun."""
 
@@ -100,17 +101,18 @@ class Catalog:
 
     # Queries.
 
-    def register(self, name: str, sql: str, shards: int, strategy: str) -> QueryRecord:
+    def register(self, name: str, sql: str, shards: int, strategy: str, partitions: int) -> QueryRecord:
         if self._sql_of("queries", name) is not None:
             raise CatalogError(
                 f"there is already a query named {name!r}; drop it first or choose another name"
             )
         self._execute(
-            "INSERT INTO queries (name, sql, shards, strategy) VALUES (?, ?, ?, ?)",
+            "INSERT INTO queries (name, sql, shards, strategy, partitions) VALUES (?, ?, ?, ?, ?)",
             name,
             sql,
             shards,
             strategy,
+            partitions,
         )
         return self.query(name)
 
@@ -165,7 +167,7 @@ class Catalog:
         ]
 
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
-        columns = "id, name, sql, shards, strategy, first_epoch"
+        columns = "id, name, sql, shards, strategy, partitions, first_epoch"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 
     def _missing(self, kind: str, name: str) -> CatalogError:

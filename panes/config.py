@@ -52,6 +52,13 @@ SETTINGS: dict[str, Setting] = {
             "a whole number above 0",
         ),
         Setting(
+            "partitions",
+            10,
+            "partitions of a buffer that is partitioned by expiry; fixed when a query is registered",
+            _positive_int,
+            "a whole number above 0",
+        ),
+        Setting(
             "idle_after",
             60,
             "seconds of wall time without rows after which a stream no longer holds back the clock",

@@ -20,9 +20,10 @@ from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
 from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError
-from panes.language import bind, parse
+from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names_read import names_read
+from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.pipeline.cut import cut
 from panes.pipeline.engine import Engine
@@ -30,12 +31,16 @@ from panes.pipeline.epoch import StandingQuery, Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
 from panes.plan.explain import explain, explain_json
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, TableScan, Window
+from panes.plan.patterns import Pattern
+from panes.plan.walk import walk
+from panes.plan.windows import BeginEndWindow
+from panes.state.choose import kind_of_buffer
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.status import Epoch, Status, epoch_of, status_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from panes.pipeline.session import SparkSession
 
 Result: TypeAlias = "Answer | pa.Table | str | None"
 
@@ -210,16 +215,18 @@ class Database:
         return None
 
     def _create_derived(self, statement: st.CreateDerivedStream) -> None:
-        # Binding a query over it shows whether the definition can be used.
-        bind(statement.query, self._catalog)
+        bind_stream(statement, self._catalog)
         self._catalog.create(statement)
 
     def _create_query(self, statement: st.CreateQuery) -> None:
         plan = self._plan(statement.query)
-        stage = cut(plan)
-        shards = int(self._catalog.setting("shards")) if stage.is_sharded else 1
+        _check_runnable(plan, statement.query)
         strategy = str(self._catalog.setting("strategy"))
-        record = self._catalog.register(statement.name, statement.query.sql, shards, strategy)
+        partitions = int(self._catalog.setting("partitions"))
+        # A strategy that cannot run the plan refuses it here, and not in the next epoch.
+        lower(plan, strategy=strategy, partitions=partitions)
+        shards = int(self._catalog.setting("shards")) if cut(plan).is_sharded else 1
+        record = self._catalog.register(statement.name, statement.query.sql, shards, strategy, partitions)
         self._plans[record.id] = plan
 
     def _invoke(self, name: str) -> Answer:
@@ -228,8 +235,18 @@ class Database:
 
     def _explain(self, statement: st.Explain) -> str:
         target = statement.target
-        plan = self._plan_of(self._catalog.query(target)) if isinstance(target, str) else self._plan(target)
-        return explain(plan) if statement.format == "TEXT" else json.dumps(explain_json(plan), indent=2)
+        if isinstance(target, str):
+            record = self._catalog.query(target)
+            plan, strategy = self._plan_of(record), record.strategy
+        else:
+            plan, strategy = self._plan(target), str(self._catalog.setting("strategy"))
+
+        def choose(pattern: Pattern) -> str:
+            return kind_of_buffer(pattern, strategy)
+
+        if statement.format == "JSON":
+            return json.dumps(explain_json(plan, choose), indent=2)
+        return explain(plan, choose)
 
     def _show(self, statement: st.Show) -> pa.Table:
         match statement.kind:
@@ -324,6 +341,7 @@ class Database:
                 stage=cut(self._plan_of(record)),
                 shards=record.shards,
                 strategy=record.strategy,
+                partitions=record.partitions,
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 folder=self._folder(record),
             )
@@ -379,6 +397,23 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"
+
+
+def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
+    """Refuses what can be written and explained, but not run yet."""
+    for node in walk(plan):
+        if isinstance(node, TableScan):
+            raise SqlError(
+                f"{node.table} is a table, and tables cannot be stored yet",
+                sql=query.text,
+                hint="EXPLAIN shows how the query would run",
+            )
+        if isinstance(node, Window) and isinstance(node.spec, BeginEndWindow):
+            raise SqlError(
+                "BEGIN … END windows cannot be run yet",
+                sql=query.text,
+                hint="give each stream a window of its own: FROM stream [RANGE 10 SECONDS]",
+            )
 
 
 def _parse_query(sql: str) -> st.SelectQuery:

@@ -50,15 +50,15 @@ def test_names_are_taken_in_any_case(catalog):
     created(catalog, "CREATE STREAM packets (value BIGINT) FROM RATE")
     with pytest.raises(CatalogError, match="already a stream or table named 'PACKETS'"):
         created(catalog, "CREATE STREAM PACKETS (value BIGINT) FROM RATE")
-    catalog.register("q", "SELECT 1", 2, "upa")
+    catalog.register("q", "SELECT 1", 2, "upa", 10)
     with pytest.raises(CatalogError, match="already a query named 'Q'"):
-        catalog.register("Q", "SELECT 2", 2, "upa")
+        catalog.register("Q", "SELECT 2", 2, "upa", 10)
 
 
 def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
-    catalog.register("early", "SELECT 1", 2, "upa")
+    catalog.register("early", "SELECT 1", 2, "upa", 10)
     assert [q.first_epoch for q in catalog.begin_queries(4)] == [4]
-    catalog.register("late", "SELECT 2", 2, "nt")
+    catalog.register("late", "SELECT 2", 2, "nt", 10)
     assert [q.first_epoch for q in catalog.queries()] == [4, None]
     assert [q.first_epoch for q in catalog.begin_queries(5)] == [4, 5]
     # Epoch 5 failed and is done again.
@@ -66,9 +66,9 @@ def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
 
 
 def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
-    first = catalog.register("q", "SELECT 1", 2, "upa")
+    first = catalog.register("q", "SELECT 1", 2, "upa", 10)
     catalog.drop_query("q")
-    assert catalog.register("q", "SELECT 1", 2, "upa").id > first.id
+    assert catalog.register("q", "SELECT 1", 2, "upa", 10).id > first.id
     with pytest.raises(CatalogError, match="no query named 'x'; there are q"):
         catalog.drop_query("x")
 

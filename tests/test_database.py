@@ -79,6 +79,10 @@ REFUSALS = {
     "unknown setting": ("SET shard = 3", errors.SettingError, "no setting named 'shard'; there are strategy"),
     "wrong setting": ("SET strategy = 'fast'", errors.SettingError, "takes 'upa', 'nt' or 'direct', not 'fast'"),
     "one-time select": ("SELECT src FROM packets [NOW]", errors.SqlError, "CREATE QUERY name AS"),
+    "begin and end": (
+        "CREATE QUERY q AS SELECT src FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW)",
+        errors.SqlError, "BEGIN … END windows cannot be run yet",
+    ),
     "tables": ("CREATE TABLE hosts (a INT, PRIMARY KEY (a))", errors.SqlError, "tables cannot be stored yet"),
 }  # fmt: skip
 
@@ -171,6 +175,14 @@ def test_what_is_read_cannot_be_dropped(db):
 def test_a_database_without_streams_has_nothing_to_run(tmp_path):
     with panes.connect(tmp_path / "empty") as db, pytest.raises(errors.SourceError, match="CREATE STREAM"):
         db.run()
+
+
+def test_a_strategy_that_cannot_run_a_query_refuses_it_at_once(db):
+    db.sql("SET strategy = 'direct'")
+    db.register("SELECT src FROM packets [RANGE 1 MINUTE]")
+    with pytest.raises(errors.SettingError, match="use 'upa' or 'nt'"):
+        db.register("SELECT src FROM packets [ROWS 10]")
+    assert len(db.queries()) == 1
 
 
 def test_status_before_the_first_epoch(db):

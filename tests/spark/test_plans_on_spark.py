@@ -77,6 +77,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 stage=stage,
                 shards=shards if stage.is_sharded else 1,
                 strategy=strategy,
+                partitions=3,
                 first_epoch=0,
                 folder=folder / "queries" / str(number),
             )
