@@ -27,9 +27,10 @@ from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.pipeline.cut import cut
 from panes.pipeline.engine import Engine
-from panes.pipeline.epoch import StandingQuery, Workload
+from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
+from panes.pipeline.stages import StandingQuery
 from panes.plan.explain import explain, explain_json
 from panes.plan.nodes import Node, TableScan, Window
 from panes.plan.patterns import Pattern

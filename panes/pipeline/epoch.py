@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -25,25 +24,11 @@ from panes.delta.delta import BEGINNING
 from panes.language.statements import CreateStream
 from panes.pipeline.aside import Aside
 from panes.pipeline.batch import BAD, arriving_after, no_rows, rows_of
-from panes.pipeline.cut import Stage
 from panes.pipeline.progress import Progress, complete_to, measure, rows_since, with_arrival_times
 from panes.pipeline.session import set_epoch_conf
-from panes.pipeline.stages import Span, StageTask, stage_frame
+from panes.pipeline.stages import Span, StandingQuery, epoch_frame
 from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
 from panes.state.manifest import ShardState, shard_folder
-
-
-@dataclass(frozen=True)
-class StandingQuery:
-    """A registered query, ready to run."""
-
-    id: int
-    stage: Stage
-    shards: int
-    strategy: str
-    partitions: int
-    first_epoch: int
-    folder: Path
 
 
 @dataclass(frozen=True)
@@ -162,29 +147,10 @@ class EpochRunner:
         def rows(stream: str) -> DataFrame:
             return rows_of(batch, numbers[stream]).where(F.col(BAD).isNull())
 
-        frames = []
-        offset = 0
-        for query in workload.queries:
-            task = StageTask(
-                query=query.id,
-                stage=query.stage,
-                shards=query.shards,
-                strategy=query.strategy,
-                partitions=query.partitions,
-                folder=query.folder,
-                span=span,
-                is_first=span.epoch == query.first_epoch,
-                offset=offset,
-            )
-            frames.append(stage_frame(task, rows))
-            offset += query.shards
-        if not frames:
+        if not workload.queries:
             return {}
-        together = frames[0]
-        for frame in frames[1:]:
-            together = together.union(frame)
         progress: dict[int, QueryProgress] = {}
-        for report in together.toArrow().to_pylist():
+        for report in epoch_frame(workload.queries, rows, span).toArrow().to_pylist():
             so_far = progress.get(report["query"], QueryProgress(shards=0, changes=0, bytes=0, segments=0))
             progress[report["query"]] = replace(
                 so_far,

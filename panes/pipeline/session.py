@@ -18,8 +18,6 @@ _EPOCH_CONF = {
     "spark.sql.ansi.enabled": "true",
     # An epoch is planned once and runs for less than a second: re-planning in the middle only costs.
     "spark.sql.adaptive.enabled": "false",
-    # A union that zips equally partitioned children would renumber the partitions, which number the shards.
-    "spark.sql.unionOutputPartitioning": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
     # Streams can be added and dropped over one checkpoint, because every source has a name.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",

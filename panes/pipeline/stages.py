@@ -1,43 +1,52 @@
-"""A stage on Spark: rows dealt out to shards, and on each shard the operators of a query over its state.
+"""The stages of an epoch on Spark: rows dealt out to shards, and on each shard the operators of every query.
 
-`stage_frame` makes the DataFrame; running it advances the state of every shard by one epoch, writes the
-segments and the manifest, and gives one row per shard that says what was done.
+`epoch_frame` makes the DataFrame of an epoch: the stateless work on every input in Spark expressions, one shuffle
+for all of them, and one task per shard that runs the queries over their state. Running it advances all queries by
+one epoch, writes their segments and manifests, and gives a row per query and shard that says what was done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from panes.aggregates.partials import partial_schema, partials_of, values_of
 from panes.answers.store import ANSWER, AnswerStore
 from panes.delta.delta import EXP, TS
 from panes.operators.lower import lower
+from panes.operators.window import round_up
 from panes.pipeline.cut import Stage, StageInput
-from panes.pipeline.expressions import spark_column
-from panes.pipeline.types import spark_type
-from panes.plan.nodes import Node, Project, Select, StreamScan
-from panes.plan.schema import Schema
-from panes.plan.types import DOUBLE
+from panes.pipeline.inputs import CAME, ROW, SHARD, column_names, input_frame
 from panes.state.manifest import ShardState, shard_folder
 
+_INPUT = "_input"
 _REPORT = "query bigint, shard bigint, changes bigint, bytes bigint, segments bigint"
 _REPORT_SCHEMA = pa.schema(
     [(name, pa.int64()) for name in ("query", "shard", "changes", "bytes", "segments")]
 )
 
-_CAME = "_came"
-"""The place of a row in its epoch, where the order of tuples of one time matters."""
-
 Rows = Callable[[str], DataFrame]
 """The rows of a base stream in this epoch: its columns and `_ts`."""
+
+
+@dataclass(frozen=True)
+class StandingQuery:
+    """A registered query, ready to run."""
+
+    id: int
+    stage: Stage
+    shards: int
+    strategy: str
+    partitions: int
+    first_epoch: int
+    """The epoch in which it sees its first tuples, and so has no state yet."""
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -50,148 +59,143 @@ class Span:
 
 
 @dataclass(frozen=True)
-class StageTask:
-    """Everything that a task needs to advance one query by one epoch; it is shipped to the workers."""
+class _Dealt:
+    """An input and how its rows are dealt out to the tasks: to the first `shards` of them by key, or all to one.
 
-    query: int
-    stage: Stage
+    Queries that read the same input in the same way share it.
+    """
+
+    source: StageInput
+    is_ordered: bool
     shards: int
-    strategy: str
-    partitions: int
-    folder: Path
+    home: int | None
+
+
+@dataclass(frozen=True)
+class _QueryTask:
+    """A query, the inputs it reads, and the task on which it runs if it runs on one alone."""
+
+    query: StandingQuery
+    inputs: tuple[int, ...]
+    home: int | None
+
+    def shard_of(self, task: int) -> int | None:
+        """The shard that a task works on; None when it has none of this query's."""
+        if self.home is not None:
+            return 0 if task == self.home else None
+        return task if task < self.query.shards else None
+
+
+@dataclass(frozen=True)
+class _EpochTask:
+    """What one task does for all queries; it is shipped to the workers."""
+
+    queries: tuple[_QueryTask, ...]
+    inputs: tuple[_Dealt, ...]
     span: Span
-    is_first: bool
-    """Whether the query sees its first tuples in this epoch, and so has no state yet."""
-    offset: int
-    """The number of the partition of the job that is shard 0."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = TaskContext.get()
-        assert task is not None
-        shard = task.partitionId() - self.offset
+        context = TaskContext.get()
+        assert context is not None
         arrivals = self._arrivals(list(batches))
-        dataflow = lower(
-            self.stage.plan,
-            strategy=self.strategy,
-            partitions=self.partitions,
-            inputs={source.replaced: source.input for source in self.stage.inputs},
-        )
-        state = ShardState(shard_folder(self.folder, shard))
-        before = None if self.is_first else state.load(self.span.epoch - 1)
-        if before is not None:
-            state.restore(before, dataflow.buffers)
-        answer = AnswerStore(state.chunks(before, ANSWER) if before else ())
-        delta = dataflow.process(arrivals, self.span.since, self.span.clock)
-        answer.apply(delta)
-        chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
-        after = state.save(self.span.epoch, chunks | {ANSWER: answer.chunks}, before)
-        report = [self.query, shard, delta.rows, after.bytes, len(after.entries)]
-        yield pa.RecordBatch.from_arrays([pa.array([n], pa.int64()) for n in report], schema=_REPORT_SCHEMA)
+        reports = []
+        for task in self.queries:
+            shard = task.shard_of(context.partitionId())
+            if shard is not None:
+                reports.append(_advance(task, shard, arrivals, self.span))
+        columns = list(zip(*reports, strict=True)) or [()] * len(_REPORT_SCHEMA)
+        yield pa.RecordBatch.from_arrays([pa.array(c, pa.int64()) for c in columns], schema=_REPORT_SCHEMA)
 
-    def _arrivals(self, batches: list[pa.RecordBatch]) -> Mapping[str, pa.Table]:
-        rows = pa.Table.from_batches(batches) if batches else None
+    def _arrivals(self, batches: list[pa.RecordBatch]) -> Mapping[int, pa.Table]:
+        """The rows of each input that has any."""
+        if not batches:
+            return {}
+        rows = pa.Table.from_batches(batches)
+        numbers = rows.column(_INPUT).to_numpy()
         arrivals = {}
-        for number, source in enumerate(self.stage.inputs):
-            if rows is None:
-                continue
-            mine = rows.filter(pa.array(rows.column("_input").to_numpy() == number))
-            columns = mine.column(f"_{number}").combine_chunks().flatten()
-            names = _column_names(source)
-            if self.stage.is_ordered and source.group_by is None:
-                came = pa.table(columns, names=[*names, _CAME])
-                arrivals[source.input.name] = came.sort_by(_CAME).drop_columns(_CAME)
-            else:
-                arrivals[source.input.name] = pa.table(columns, names=names)
+        for number, dealt in enumerate(self.inputs):
+            mine = rows.column(f"_{number}").filter(pa.array(numbers == number)).combine_chunks()
+            if len(mine):
+                came = pa.table(mine.flatten(), names=column_names(dealt.source, is_ordered=dealt.is_ordered))
+                if dealt.is_ordered:
+                    came = came.sort_by(CAME).drop_columns(CAME)
+                arrivals[number] = _in_time(dealt.source, came, self.span.since)
         return arrivals
 
 
-def stage_frame(task: StageTask, rows: Rows) -> DataFrame:
-    """The DataFrame that runs the task on every shard, also on those that get no rows."""
-    sources = task.stage.inputs
-    frames = [_input_frame(task.stage, source, rows, task.span) for source in sources]
-    types = [frame.schema["_row"].dataType for frame in frames]
+def epoch_frame(queries: Sequence[StandingQuery], rows: Rows, span: Span) -> DataFrame:
+    """The DataFrame that advances the queries on every shard, also on those that get no rows."""
+    tasks = max(query.shards for query in queries)
+    numbers: dict[_Dealt, int] = {}
+    todo = []
+    for place, query in enumerate(queries):
+        home = None if query.stage.is_sharded else place % tasks
+        dealt = [_Dealt(source, query.stage.is_ordered, query.shards, home) for source in query.stage.inputs]
+        todo.append(_QueryTask(query, tuple(numbers.setdefault(d, len(numbers)) for d in dealt), home))
+    together = _union([_tagged(dealt, rows) for dealt in numbers])
+    by_task = together.repartitionById(tasks, F.col(SHARD)).drop(SHARD)
+    return by_task.mapInArrow(_EpochTask(tuple(todo), tuple(numbers), span), _REPORT)
+
+
+def _tagged(dealt: _Dealt, rows: Rows) -> DataFrame:
+    frame = input_frame(dealt.source, rows(dealt.source.scan.stream), is_ordered=dealt.is_ordered)
+    if dealt.home is not None:
+        return frame.withColumn(SHARD, F.lit(dealt.home))
+    return frame.withColumn(SHARD, F.pmod(F.col(SHARD), F.lit(dealt.shards)).cast("int"))
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    """All inputs as one: `_input` says which, and `_0`, `_1`, … hold the columns of each."""
+    types = [frame.schema[ROW].dataType for frame in frames]
     tagged = []
     for number, frame in enumerate(frames):
         parts = [
-            (F.col("_row") if place == number else F.lit(None).cast(type_)).alias(f"_{place}")
+            (F.col(ROW) if place == number else F.lit(None).cast(type_)).alias(f"_{place}")
             for place, type_ in enumerate(types)
         ]
-        tagged.append(frame.select(F.lit(number).alias("_input"), "_shard", *parts))
+        tagged.append(frame.select(F.lit(number).alias(_INPUT), SHARD, *parts))
     together = tagged[0]
     for frame in tagged[1:]:
         together = together.union(frame)
-    dealt = together.repartitionById(task.shards, F.pmod(F.col("_shard"), F.lit(task.shards)).cast("int"))
-    return dealt.drop("_shard").mapInArrow(task, _REPORT)
+    return together
 
 
-def _input_frame(stage: Stage, source: StageInput, rows: Rows, span: Span) -> DataFrame:
-    """The rows of an input: `_row`, a struct of its columns by place, and `_shard`, the hash of its keys."""
-    frame, columns = _stateless(source.node, rows)
-    schema = source.node.schema
-    if source.group_by is None:
-        named = [columns[name].alias(f"c{place}") for place, name in enumerate(schema.names)]
-        came = [F.monotonically_increasing_id().alias(_CAME)] if stage.is_ordered else []
-        frame = frame.select(*named, F.col(TS), *came)
-        keys = [_key(schema, name, schema.names.index(name)) for name in source.keys]
-        return frame.select(F.struct("*").alias("_row"), _hash(keys).alias("_shard"))
-    frame = _partials(source, frame, columns, span)
-    partial = partial_schema(source.group_by)
-    keys = [_key(partial, name, partial.names.index(name)) for name in source.keys]
-    return frame.select(F.struct("*").alias("_row"), _hash(keys).alias("_shard"))
+def _advance(task: _QueryTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span) -> Sequence[int]:
+    """Takes one query on one shard through the span, and stores what it then knows."""
+    query = task.query
+    dataflow = lower(
+        query.stage.plan,
+        strategy=query.strategy,
+        partitions=query.partitions,
+        inputs={source.replaced: source.input for source in query.stage.inputs},
+    )
+    state = ShardState(shard_folder(query.folder, shard))
+    before = None if span.epoch == query.first_epoch else state.load(span.epoch - 1)
+    if before is not None:
+        state.restore(before, dataflow.buffers)
+    answer = AnswerStore(state.chunks(before, ANSWER) if before else ())
+    mine = {
+        source.input.name: arrivals[number]
+        for source, number in zip(query.stage.inputs, task.inputs, strict=True)
+        if number in arrivals
+    }
+    delta = dataflow.process(mine, span.since, span.clock)
+    answer.apply(delta)
+    chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
+    after = state.save(span.epoch, chunks | {ANSWER: answer.chunks}, before)
+    return query.id, shard, delta.rows, after.bytes, len(after.entries)
 
 
-def _stateless(node: Node, rows: Rows) -> tuple[DataFrame, dict[str, SparkColumn]]:
-    """A chain of selections and projections over a stream: a frame, and each column of the node over it."""
-    if isinstance(node, StreamScan):
-        frame = rows(node.stream)
-        columns = {name: F.col(f"`{name.removeprefix(node.alias + '.')}`") for name in node.schema.names}
-        return frame, columns
-    assert isinstance(node, (Select, Project)), node
-    frame, columns = _stateless(node.child, rows)
-    if isinstance(node, Select):
-        return frame.where(spark_column(node.predicate, columns.__getitem__)), columns
-    return frame, {name: spark_column(e, columns.__getitem__) for name, e in node.columns}
+def _in_time(source: StageInput, rows: pa.Table, since: int) -> pa.Table:
+    """Partial sums of tuples that came late are seen from the first slide of the span on.
 
-
-def _partials(source: StageInput, frame: DataFrame, columns: dict[str, SparkColumn], span: Span) -> DataFrame:
-    """Partial sums per pane and group: what PreAggregate over the window would give, computed in Spark."""
-    group_by, window = source.group_by, source.window
-    assert group_by is not None
-    assert window is not None
-    assert window.slide_us is not None
-    lifetime = [
-        # A tuple that came late is seen from the first instant of the span on.
-        _round_up(F.greatest(F.col(TS), F.lit(span.since + 1)), window.slide_us).alias(TS),
-        _round_up(F.col(TS) + window.range_us, window.slide_us).alias(EXP),
-    ]
-    together = [columns[name] for name in group_by.keys]
-    together += [spark_column(arg, columns.__getitem__) for _, arg in values_of(group_by)]
-    named = [column.alias(f"c{place}") for place, column in enumerate(together)]
-    sums = []
-    for place, partial in enumerate(partials_of(group_by), start=len(named)):
-        arg = F.lit(1) if partial.arg is None else spark_column(partial.arg, columns.__getitem__)
-        function = F.count if partial.function == "count" else F.sum
-        sums.append(function(arg).cast(spark_type(partial.type)).alias(f"c{place}"))
-    grouped = frame.groupBy(*named, *lifetime).agg(*sums)
-    return grouped.select(*(f"c{place}" for place in range(len(named) + len(sums))), TS, EXP)
-
-
-def _round_up(instant: SparkColumn, step: int) -> SparkColumn:
-    return instant + F.pmod(-instant, F.lit(step))
-
-
-def _key(schema: Schema, name: str, place: int) -> SparkColumn:
-    column = F.col(f"c{place}")
-    # 0.0 and -0.0 are equal and must meet on one shard.
-    return column + F.lit(0.0) if schema[name].type == DOUBLE else column
-
-
-def _hash(keys: list[SparkColumn]) -> SparkColumn:
-    # Rows without keys may go anywhere: deal them out in turn.
-    return F.xxhash64(*keys) if keys else F.monotonically_increasing_id()
-
-
-def _column_names(source: StageInput) -> list[str]:
-    if source.group_by is None:
-        return [*source.node.schema.names, TS]
-    return [*partial_schema(source.group_by).names, TS, EXP]
+    Not done in Spark: a number that changes with every epoch would make it compile every epoch anew.
+    """
+    if source.window is None or source.window.slide_us is None:
+        return rows
+    ts = rows.column(TS).to_numpy()
+    first = round_up(np.int64(since + 1), source.window.slide_us)
+    if ts.min() >= first:
+        return rows
+    rows = rows.set_column(rows.column_names.index(TS), TS, pa.array(np.maximum(ts, first)))
+    return rows.filter(pa.array(rows.column(EXP).to_numpy() > first))

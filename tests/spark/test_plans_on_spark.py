@@ -18,7 +18,8 @@ from panes.language import parse
 from panes.optimizer.optimizer import optimize
 from panes.pipeline.cut import cut
 from panes.pipeline.engine import Engine
-from panes.pipeline.epoch import StandingQuery, Workload
+from panes.pipeline.epoch import Workload
+from panes.pipeline.stages import StandingQuery
 from panes.state.epochs import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.properties.plans import plans
