@@ -26,7 +26,7 @@ from panes.pipeline.aside import Aside
 from panes.pipeline.batch import BAD, arriving_after, no_rows, rows_of
 from panes.pipeline.progress import Progress, complete_to, measure, rows_since, with_arrival_times
 from panes.pipeline.session import set_epoch_conf
-from panes.pipeline.stages import Span, StandingQuery, epoch_frame
+from panes.pipeline.stages import Span, Stages, StandingQuery
 from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
 from panes.state.manifest import ShardState, shard_folder
 
@@ -59,6 +59,7 @@ class EpochRunner:
         self._aside = aside
         self._clock = clock
         self._after_commit = after_commit
+        self._stages = Stages()
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
         """Takes in a micro-batch, and moves the clock to where all streams have brought everything."""
@@ -150,7 +151,7 @@ class EpochRunner:
         if not workload.queries:
             return {}
         progress: dict[int, QueryProgress] = {}
-        for report in epoch_frame(workload.queries, rows, span).toArrow().to_pylist():
+        for report in self._stages.frame(workload.queries, rows, span).toArrow().to_pylist():
             so_far = progress.get(report["query"], QueryProgress(shards=0, changes=0, bytes=0, segments=0))
             progress[report["query"]] = replace(
                 so_far,

@@ -1,6 +1,6 @@
 """The stages of an epoch on Spark: rows dealt out to shards, and on each shard the operators of every query.
 
-`epoch_frame` makes the DataFrame of an epoch: the stateless work on every input in Spark expressions, one shuffle
+`Stages.frame` makes the DataFrame of an epoch: the stateless work on every input in Spark expressions, one shuffle
 for all of them, and one task per shard that runs the queries over their state. Running it advances all queries by
 one epoch, writes their segments and manifests, and gives a row per query and shard that says what was done.
 """
@@ -8,21 +8,24 @@ one epoch, writes their segments and manifests, and gives a row per query and sh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from panes.answers.store import ANSWER, AnswerStore
 from panes.delta.delta import EXP, TS
 from panes.operators.lower import lower
 from panes.operators.window import round_up
 from panes.pipeline.cut import Stage, StageInput
-from panes.pipeline.inputs import CAME, ROW, SHARD, column_names, input_frame
+from panes.pipeline.inputs import CAME, SHARD, InputColumns, column_names
 from panes.state.manifest import ShardState, shard_folder
 
 _INPUT = "_input"
@@ -123,41 +126,55 @@ class _EpochTask:
         return arrivals
 
 
-def epoch_frame(queries: Sequence[StandingQuery], rows: Rows, span: Span) -> DataFrame:
-    """The DataFrame that advances the queries on every shard, also on those that get no rows."""
-    tasks = max(query.shards for query in queries)
-    numbers: dict[_Dealt, int] = {}
-    todo = []
-    for place, query in enumerate(queries):
-        home = None if query.stage.is_sharded else place % tasks
-        dealt = [_Dealt(source, query.stage.is_ordered, query.shards, home) for source in query.stage.inputs]
-        todo.append(_QueryTask(query, tuple(numbers.setdefault(d, len(numbers)) for d in dealt), home))
-    together = _union([_tagged(dealt, rows) for dealt in numbers])
-    by_task = together.repartitionById(tasks, F.col(SHARD)).drop(SHARD)
-    return by_task.mapInArrow(_EpochTask(tuple(todo), tuple(numbers), span), _REPORT)
+class Stages:
+    """Makes the DataFrames of epochs; it keeps the columns that it has made, for the epochs that follow."""
 
+    def __init__(self) -> None:
+        self._columns: dict[_Dealt, InputColumns] = {}
+        self._nothing: dict[tuple[StructType, int], SparkColumn] = {}
 
-def _tagged(dealt: _Dealt, rows: Rows) -> DataFrame:
-    frame = input_frame(dealt.source, rows(dealt.source.scan.stream), is_ordered=dealt.is_ordered)
-    if dealt.home is not None:
-        return frame.withColumn(SHARD, F.lit(dealt.home))
-    return frame.withColumn(SHARD, F.pmod(F.col(SHARD), F.lit(dealt.shards)).cast("int"))
+    def frame(self, queries: Sequence[StandingQuery], rows: Rows, span: Span) -> DataFrame:
+        """The DataFrame that advances the queries on every shard, also on those that get no rows."""
+        tasks = max(query.shards for query in queries)
+        numbers: dict[_Dealt, int] = {}
+        todo = []
+        for place, query in enumerate(queries):
+            home = None if query.stage.is_sharded else place % tasks
+            inputs = [_Dealt(s, query.stage.is_ordered, query.shards, home) for s in query.stage.inputs]
+            todo.append(_QueryTask(query, tuple(numbers.setdefault(d, len(numbers)) for d in inputs), home))
+        together = self._union(list(numbers), rows)
+        by_task = together.repartitionById(tasks, F.col(SHARD)).drop(SHARD)
+        return by_task.mapInArrow(_EpochTask(tuple(todo), tuple(numbers), span), _REPORT)
 
+    def _union(self, inputs: Sequence[_Dealt], rows: Rows) -> DataFrame:
+        """All inputs as one: `_input` says which, and `_0`, `_1`, … hold the columns of each."""
+        columns = [self._columns_of(dealt) for dealt in inputs]
+        frames = []
+        for number, (dealt, mine) in enumerate(zip(inputs, columns, strict=True)):
+            parts = [
+                mine.row.alias(f"_{place}") if place == number else self._nothing_of(other.type, place)
+                for place, other in enumerate(columns)
+            ]
+            tag = F.lit(number).alias(_INPUT)
+            over = mine.over(rows(dealt.source.scan.stream))
+            frames.append(over.select(tag, mine.shard.alias(SHARD), *parts))
+        return reduce(DataFrame.union, frames)
 
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """All inputs as one: `_input` says which, and `_0`, `_1`, … hold the columns of each."""
-    types = [frame.schema[ROW].dataType for frame in frames]
-    tagged = []
-    for number, frame in enumerate(frames):
-        parts = [
-            (F.col(ROW) if place == number else F.lit(None).cast(type_)).alias(f"_{place}")
-            for place, type_ in enumerate(types)
-        ]
-        tagged.append(frame.select(F.lit(number).alias(_INPUT), SHARD, *parts))
-    together = tagged[0]
-    for frame in tagged[1:]:
-        together = together.union(frame)
-    return together
+    def _columns_of(self, dealt: _Dealt) -> InputColumns:
+        if dealt not in self._columns:
+            made = InputColumns.of(dealt.source, is_ordered=dealt.is_ordered)
+            if dealt.home is None:
+                shard = F.pmod(made.shard, F.lit(dealt.shards)).cast("int")
+            else:
+                shard = F.lit(dealt.home)
+            self._columns[dealt] = replace(made, shard=shard)
+        return self._columns[dealt]
+
+    def _nothing_of(self, type_: StructType, place: int) -> SparkColumn:
+        key = (type_, place)
+        if key not in self._nothing:
+            self._nothing[key] = F.lit(None).cast(type_).alias(f"_{place}")
+        return self._nothing[key]
 
 
 def _advance(task: _QueryTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span) -> Sequence[int]:
