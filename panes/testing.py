@@ -4,7 +4,8 @@
     same_rows(a, b)                   None when the two tables hold the same rows, else what differs
 
 `arrivals` has for each stream a table of its columns and `_ts`, in the order of arrival; for each relation a
-table with `_ts` and `_exp`, the times from which and until which a row is in it.
+table with `_ts` and `_exp`, the times from which and until which a row is in it. Where tuples come late, a
+column `_came` says the first instant of the span in which each came: it cannot be seen before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import EXP, TS
+from panes.delta.delta import BEGINNING, EXP, TS
 from panes.plan import nodes
 from panes.plan.schema import Schema
 from panes.plan.to_sql import quoted, to_sql
@@ -25,8 +26,11 @@ from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, RowsWindo
 
 Arrivals = Mapping[str, pa.Table]
 
+CAME = "_came"
 _ORDER = "_order"
-_HIDDEN = (TS, _ORDER)
+_HIDDEN = (TS, CAME, _ORDER)
+_SEEN = f"greatest({TS}, {CAME})"
+"""When a tuple can first be seen."""
 
 
 class Oracle:
@@ -50,24 +54,24 @@ class Oracle:
             return f"{self._scan(node, node.table)} WHERE {TS} <= {now} AND {now} < {EXP}"
         columns = ", ".join(map(quoted, node.schema.names))
         if not isinstance(node, nodes.Window):
-            return f"SELECT {columns} FROM ({self._stream(node)}) WHERE {TS} <= {now}"
+            return f"SELECT {columns} FROM ({self._stream(node)}) WHERE {_SEEN} <= {now}"
         stream = self._stream(node.child)
         match node.spec:
             case RangeWindow(length, None):
-                held = f"WHERE {TS} <= {now} AND {now} < {TS} + {length}"
+                held = f"WHERE {_SEEN} <= {now} AND {now} < {TS} + {length}"
             case RangeWindow(length, int() as slide):
                 at = now // slide * slide
-                held = f"WHERE {TS} <= {at} AND {at} < {TS} + {length}"
+                held = f"WHERE {_SEEN} <= {at} AND {at} < {TS} + {length}"
             case NowWindow():
-                held = f"WHERE {TS} = {now}"
+                held = f"WHERE {_SEEN} = {now} AND {TS} = {now}"
             case UnboundedWindow():
-                held = f"WHERE {TS} <= {now}"
+                held = f"WHERE {_SEEN} <= {now}"
             case RowsWindow(rows, slide, partition_by):
-                return _youngest(columns, f"{stream} WHERE {TS} <= {now}", rows, slide or 1, partition_by)
+                return _youngest(columns, f"{stream} WHERE {_SEEN} <= {now}", rows, slide or 1, partition_by)
             case BeginEndWindow():
                 begin = now + node.spec.begin_us if node.spec.begin_is_relative else node.spec.begin_us
                 end = now + node.spec.end_us if node.spec.end_is_relative else node.spec.end_us
-                held = f"WHERE {TS} BETWEEN {begin} AND {min(end, now)}"
+                held = f"WHERE {_SEEN} <= {now} AND {TS} BETWEEN {begin} AND {end}"
         return f"SELECT {columns} FROM ({stream}) {held}"
 
     def _stream(self, node: nodes.Node) -> str:
@@ -127,7 +131,7 @@ def _merge_in_order(node: nodes.Node, scans: Mapping[nodes.Node, str]) -> str:
 def _youngest(columns: str, stream: str, rows: int, slide: int, partition_by: tuple[str, ...]) -> str:
     by = f"PARTITION BY {', '.join(map(quoted, partition_by))}" if partition_by else ""
     numbered = (
-        f"SELECT *, row_number() OVER ({by} ORDER BY {TS}, {_ORDER}) AS _number, "
+        f"SELECT *, row_number() OVER ({by} ORDER BY {_SEEN}, {CAME}, {_ORDER}) AS _number, "
         f"count(*) OVER ({by}) // {slide} * {slide} AS _last FROM ({stream})"
     )
     return f"SELECT {columns} FROM ({numbered}) WHERE _number <= _last AND _number > _last - {rows}"
@@ -146,6 +150,8 @@ def _nodes(plan: nodes.Node) -> list[nodes.Node]:
 
 def _for_duckdb(table: pa.Table) -> pa.Table:
     """Instants without a zone, and the order of arrival."""
+    if CAME not in table.column_names:
+        table = table.append_column(CAME, pa.array(np.full(table.num_rows, BEGINNING)))
     columns = [c.cast(pa.timestamp("us")) if pa.types.is_timestamp(c.type) else c for c in table.columns]
     plain = pa.table(columns, names=table.column_names)
     return plain.append_column(_ORDER, pa.array(np.arange(table.num_rows)))

@@ -143,8 +143,9 @@ def _join(limbs: Accumulators, rows: int) -> Doubles:
     if below.any():
         # The digits of a negative number are those of its opposite, so that both round alike.
         carried = _carry({n: np.where(below, -limb, limb) for n, limb in carried.items()}, rows)
-    for number, limb in carried.items():
-        total += np.ldexp(limb.astype(np.float64), number * _BITS + _LOWEST)
+    with np.errstate(over="ignore"):  # a sum beyond the doubles is infinite
+        for number, limb in carried.items():
+            total += np.ldexp(limb.astype(np.float64), number * _BITS + _LOWEST)
     return np.where(below, -total, total)
 
 

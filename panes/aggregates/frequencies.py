@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from panes.state.chunk import Chunk
 VALUE = "_value"
 COUNT = "_count"
 GROUP = "_group"
+_BOUND = "_bound"
 
 
 class Frequencies(State):
@@ -52,19 +54,65 @@ class Frequencies(State):
     def of(self, first: Hashes, second: Hashes) -> pl.DataFrame:
         """The values of some groups with their counts, by the place of the group among those given and by
         value; the groups are sorted by their hashes."""
-        parts = [_frame(self._schema.empty_table()).with_columns(pl.lit(0, pl.Int64).alias(GROUP))]
-        for chunk in self._chunks:
-            stored = chunk.table.column(FIRST).to_numpy()
-            begin = np.searchsorted(stored, first, side="left")
-            length = np.searchsorted(stored, first, side="right") - begin
-            group = np.repeat(np.arange(len(first)), length)
-            within = np.arange(len(group)) - np.repeat(np.cumsum(length) - length, length)
-            at = begin[group] + within
-            self.touched += len(at)
-            found = _frame(chunk.table.take(pa.array(at))).with_columns(pl.Series(GROUP, group))
-            # Two groups of one first hash are told apart by the second.
-            parts.append(found.filter(pl.Series(second[group]) == found[SECOND]))
-        return pl.concat(parts).select(GROUP, VALUE, COUNT)
+        places = np.arange(len(first))
+        parts = [self._slices(chunk, first, second, places, most=None)[0] for chunk in self._chunks]
+        return pl.concat([self._nothing(), *parts])
+
+    def ends(self, first: Hashes, second: Hashes, *, greatest: bool) -> pl.DataFrame:
+        """The least (or the greatest) value that each group holds, where it holds any.
+
+        A few values at that end of each chunk are read; only where all of them have left, more.
+        """
+        answers = [self._nothing().select(GROUP, VALUE)]
+        groups = np.arange(len(first))
+        most = 8
+        while len(groups):
+            parts, bounds = [self._nothing()], [self._nothing().select(GROUP, pl.col(VALUE).alias(_BOUND))]
+            for chunk in self._chunks:
+                found, bound = self._slices(chunk, first, second, groups, most=most, greatest=greatest)
+                parts.append(found)
+                bounds.append(bound)
+            known = _up_to_bounds(held(pl.concat(parts)), pl.concat(bounds), greatest=greatest)
+            ends = known.group_by(GROUP, maintain_order=True).agg(
+                pl.col(VALUE).last() if greatest else pl.col(VALUE).first()
+            )
+            answers.append(ends)
+            groups = np.setdiff1d(pl.concat(bounds)[GROUP].to_numpy(), ends[GROUP].to_numpy())
+            most *= 8
+        return pl.concat(answers)
+
+    def _slices(
+        self,
+        chunk: Chunk,
+        first: Hashes,
+        second: Hashes,
+        groups: Ints,
+        *,
+        most: int | None,
+        greatest: bool = False,
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The values of some groups in a chunk, and of those with more than `most` how far they were read."""
+        stored = chunk.table.column(FIRST).to_numpy()
+        begin = np.searchsorted(stored, first[groups], side="left")
+        length = np.searchsorted(stored, first[groups], side="right") - begin
+        # Where two groups share the first hash, both are read whole, and told apart by the second.
+        shared = _has_two(chunk.table, begin, length)
+        read = length if most is None else np.where(shared, length, np.minimum(length, most))
+        if greatest:
+            begin = begin + length - read
+        which = np.repeat(np.arange(len(groups)), read)
+        at = begin[which] + np.arange(len(which)) - np.repeat(np.cumsum(read) - read, read)
+        self.touched += len(at)
+        found = _frame(chunk.table.take(pa.array(at))).with_columns(pl.Series(GROUP, groups[which]))
+        own = found.filter(pl.Series(second[groups[which]]) == found[SECOND]).select(GROUP, VALUE, COUNT)
+        cut = np.flatnonzero(read < length)
+        last = begin[cut] if greatest else begin[cut] + read[cut] - 1
+        bound = _frame(chunk.table.select([VALUE]).take(pa.array(last)))
+        return own, bound.select(pl.Series(GROUP, groups[cut]), pl.col(VALUE).alias(_BOUND))
+
+    def _nothing(self) -> pl.DataFrame:
+        empty = _frame(self._schema.empty_table())
+        return empty.select(pl.lit(0, pl.Int64).alias(GROUP), VALUE, COUNT).head(0)
 
     def _chunk(self, run: pl.DataFrame, *, level: int) -> Chunk:
         table = run.select(self._schema.names).to_arrow().cast(self._schema).combine_chunks()
@@ -77,6 +125,24 @@ def held(counted: pl.DataFrame) -> pl.DataFrame:
     """The values that are held at least once, sorted by group and value."""
     summed = counted.group_by(GROUP, VALUE).agg(pl.col(COUNT).sum())
     return summed.filter(pl.col(COUNT) > 0).sort(GROUP, VALUE)
+
+
+def _up_to_bounds(values: pl.DataFrame, bounds: pl.DataFrame, *, greatest: bool) -> pl.DataFrame:
+    """The values for which all chunks have been read: a count beyond the nearest bound may not be whole."""
+    bound = pl.col(_BOUND)
+    nearest = bounds.group_by(GROUP).agg(bound.max() if greatest else bound.min())
+    both = values.join(nearest, on=GROUP, how="left", maintain_order="left")
+    inside = pl.col(VALUE) >= bound if greatest else pl.col(VALUE) <= bound
+    return both.filter(bound.is_null() | inside)
+
+
+def _has_two(table: pa.Table, begin: Ints, length: Ints) -> npt.NDArray[np.bool_]:
+    """Whether rows of more than one second hash are in each slice."""
+    some = length > 0
+    second = table.column(SECOND).to_numpy()
+    shared = np.zeros(len(begin), np.bool_)
+    shared[some] = second[begin[some]] != second[begin[some] + length[some] - 1]
+    return shared
 
 
 def _summed(frame: pl.DataFrame) -> pl.DataFrame:

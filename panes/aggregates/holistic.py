@@ -1,6 +1,6 @@
 """min, max, quantile, median and top_k: from the counts of the values of each group to a result.
 
-Values are ordered as everywhere: NaN is greater than all numbers.
+Values are ordered as everywhere: NaN is greater than all numbers. The approximate forms are answered exactly.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def result(aggregate: Aggregate, values: pl.DataFrame, groups: int) -> pa.Array:
             found = values.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).first())
         case "max":
             found = values.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).last())
-        case "quantile":
+        case "quantile" | "approx_quantile":
             (fraction,) = aggregate.parameters
             assert isinstance(fraction, (int, float))
             found = _quantile(values, float(fraction))
         case "median":
             found = _quantile(values, 0.5)
-        case "top_k":
+        case "top_k" | "approx_top_k":
             (k,) = aggregate.parameters
             assert isinstance(k, int)
             found = _most_frequent(values, k)

@@ -26,7 +26,10 @@ def is_linear(aggregate: Aggregate) -> bool:
 
 
 def is_count_distinct(aggregate: Aggregate) -> bool:
-    return aggregate.function == "count" and aggregate.distinct
+    """Whether distinct values are counted; the approximate form is answered exactly."""
+    return aggregate.function == "approx_count_distinct" or (
+        aggregate.function == "count" and aggregate.distinct
+    )
 
 
 @dataclass(frozen=True)

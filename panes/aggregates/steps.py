@@ -82,7 +82,7 @@ def _by_group_and_instant(first: Hashes, second: Hashes, instants: Instants) -> 
     number = np.searchsorted(np.unique(instants), instants[order])
     steps = groups * (int(number.max()) + 1) + number
     # Spread to the high bits, where the order is told by.
-    spread = np.uint64(1) << np.uint64(63 - int(steps[-1]).bit_length())
+    spread = np.uint64(1) << np.uint64(63 - int(steps.max()).bit_length())
     return order[sort_order(steps.astype(np.uint64) * spread)]
 
 

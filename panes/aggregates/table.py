@@ -32,6 +32,13 @@ class Run(NamedTuple):
         return len(self.first)
 
 
+class Found(NamedTuple):
+    """Which keys were found in a run, and for every key where it is or would have to be put."""
+
+    keys: Ints
+    places: Ints
+
+
 class AccumulatorTable(State):
     """The sum of all differences that were added under a key, found by the pair of hashes of the key.
 
@@ -52,58 +59,54 @@ class AccumulatorTable(State):
 
     def look_up(self, first: Hashes, second: Hashes) -> Accumulators:
         """The accumulators of each key, zeros for a key that is not there."""
-        sums: Accumulators = {}
-        for chunk in self._chunks:
-            run = _run(chunk.table)
-            found, places = _find(run, first, second)
-            self.touched += len(found)
-            for number, stored in run.differences.items():
-                sums.setdefault(number, np.zeros(len(first), np.int64))[found] += stored[places]
-        return sums
+        return self._look_up(first, second)[0]
 
-    def add(self, first: Hashes, second: Hashes, differences: Accumulators) -> None:
-        """Adds to the accumulators of keys; the keys are distinct, and sorted by their hashes."""
-        run = _without_zeros(Run(first, second, differences))
+    def add(self, first: Hashes, second: Hashes, differences: Accumulators) -> Accumulators:
+        """Adds to the accumulators of keys, and gives what they were before; the keys are distinct, and sorted
+        by their first hashes."""
+        before, found = self._look_up(first, second)
+        run = Run(first, second, differences)
         while run.rows and self._chunks and self._chunks[-1].rows < 2 * run.rows:
             chunk = self._chunks.pop()
             self.touched += chunk.rows
-            run = _without_zeros(_merged(_run(chunk.table), run))
+            old = _run(chunk.table)
+            run = _without_zeros(_merged(old, run, found or _find(old, run.first, run.second)))
+            found = None
+        run = _without_zeros(run)
         if run.rows:
             self._chunks.append(_chunk(run, level=len(self._chunks)))
+        return before
+
+    def _look_up(self, first: Hashes, second: Hashes) -> tuple[Accumulators, Found | None]:
+        """The accumulators, and where in the last chunk the keys are."""
+        sums: Accumulators = {}
+        found: Found | None = None
+        for chunk in self._chunks:
+            run = _run(chunk.table)
+            found = _find(run, first, second)
+            self.touched += len(found.keys)
+            at = found.places[found.keys]
+            for number, stored in run.differences.items():
+                sums.setdefault(number, np.zeros(len(first), np.int64))[found.keys] += stored[at]
+        return sums, found
 
 
-def _merged(old: Run, new: Run) -> Run:
+def _merged(old: Run, new: Run, found: Found) -> Run:
     """The sums of both: what is in both is added up, the rest of the new one put in between."""
-    found, places = _find(old, new.first, new.second)
     more = np.ones(new.rows, np.bool_)
-    more[found] = False
+    more[found.keys] = False
     rest = np.flatnonzero(more)
-    at = _insertion_places(old, new.first[rest], new.second[rest])
+    same, between = found.places[found.keys], found.places[rest]
     differences: Accumulators = {}
     for number in sorted({*old.differences, *new.differences}):
-        before = old.differences.get(number, np.zeros(old.rows, np.int64))
         added = new.differences.get(number, np.zeros(new.rows, np.int64))
-        sums = before.copy()
-        sums[places] += added[found]
-        differences[number] = np.insert(sums, at, added[rest]) if len(rest) else sums
+        sums = old.differences.get(number, np.zeros(old.rows, np.int64)).copy()
+        sums[same] += added[found.keys]
+        differences[number] = np.insert(sums, between, added[rest]) if len(rest) else sums
     if not len(rest):
         return Run(old.first, old.second, differences)
-    return Run(
-        np.insert(old.first, at, new.first[rest]), np.insert(old.second, at, new.second[rest]), differences
-    )
-
-
-def _insertion_places(run: Run, first: Hashes, second: Hashes) -> Ints:
-    """Where to put keys that are not in the run, so that it stays sorted."""
-    places = np.searchsorted(run.first, first)
-    # Keys of one first hash are in the order of the second; hardly ever are there two.
-    behind = np.flatnonzero(places < run.rows)
-    while len(behind):
-        behind = behind[run.first[places[behind]] == first[behind]]
-        behind = behind[run.second[places[behind]] < second[behind]]
-        places[behind] += 1
-        behind = behind[places[behind] < run.rows]
-    return places
+    first, second = new.first[rest], new.second[rest]
+    return Run(np.insert(old.first, between, first), np.insert(old.second, between, second), differences)
 
 
 def starts_of(first: Hashes, second: Hashes) -> Ints:
@@ -119,8 +122,7 @@ def has_collision(first: Hashes, second: Hashes) -> bool:
     return bool(((first[1:] == first[:-1]) & (second[1:] != second[:-1])).any())
 
 
-def _find(run: Run, first: Hashes, second: Hashes) -> tuple[Ints, Ints]:
-    """Which keys are in the run, and where."""
+def _find(run: Run, first: Hashes, second: Hashes) -> Found:
     stored, stored_second = run.first, run.second
     places = np.searchsorted(stored, first)
     rest = np.flatnonzero(places < len(stored))
@@ -133,8 +135,7 @@ def _find(run: Run, first: Hashes, second: Hashes) -> tuple[Ints, Ints]:
         rest = rest[~hit]
         places[rest] += 1
         rest = rest[places[rest] < len(stored)]
-    which = np.concatenate(found) if found else np.zeros(0, np.int64)
-    return which, places[which]
+    return Found(np.concatenate(found) if found else np.zeros(0, np.int64), places)
 
 
 def _without_zeros(run: Run) -> Run:

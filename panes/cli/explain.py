@@ -10,7 +10,6 @@ import typer
 
 import panes
 from panes.cli.results import print_result
-from panes.cli.statements import split
 from panes.cli.tables import console
 
 
@@ -26,6 +25,5 @@ def explain(
     """Print the plan of a query: its operators, and the update pattern of each with the reason."""
     with closing(panes.connect(database)) as db:
         if file:
-            for sql in split(file.read_text()).statements:
-                db.sql(sql)
+            db.sql(file.read_text())
         print_result(console(), db.sql(f"EXPLAIN {query}"))

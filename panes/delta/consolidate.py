@@ -45,7 +45,20 @@ def contents_at(table: pa.Table, now: int) -> pa.Table:
         raise ValueError(
             f"more was taken back than given: {held.filter(pa.array(counts < 0)).to_pylist()[:3]}"
         )
-    return held.select(values).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
+    return _repeated(held)
+
+
+def difference(rows: pa.Table, others: pa.Table) -> pa.Table:
+    """The rows of the first table that the second does not have, each copy by itself (EXCEPT ALL)."""
+    minus = others.rename_columns(rows.column_names)
+    minus = minus.append_column(WEIGHT, pa.array(np.full(others.num_rows, -1)))
+    return _repeated(_summed(pa.concat_tables([_weighted(rows), minus]), rows.column_names, WEIGHT))
+
+
+def _repeated(held: pa.Table) -> pa.Table:
+    """Each value as often as its weight says."""
+    counts = np.maximum(held.column(WEIGHT).to_numpy(), 0)
+    return held.drop_columns([WEIGHT]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
 
 def _weighted(table: pa.Table) -> pa.Table:

@@ -22,6 +22,21 @@ def sort_by_group(codes: Positions, times: Numbers) -> Positions:
     return np.lexsort((times, codes))
 
 
+def sort_groups_by_time(order: Positions, codes: Positions, times: Numbers) -> Positions:
+    """`sort_by_group` when the rows are known in the order of their groups: only groups of several rows have
+    to be sorted."""
+    grouped = codes[order]
+    again = grouped[1:] == grouped[:-1]
+    several = np.zeros(len(order), dtype=np.bool_)
+    several[1:] = again
+    several[:-1] |= again
+    places = np.flatnonzero(several)
+    rows = order[places]
+    order = order.copy()
+    order[places] = rows[sort_by_group(grouped[places], times[rows])]
+    return order
+
+
 def starts_of(ordered_codes: Positions) -> Positions:
     """Where each group begins."""
     first = np.ones(len(ordered_codes), dtype=np.bool_)
@@ -59,8 +74,8 @@ def cummax_within(values: Numbers, starts: Positions) -> Numbers:
     ranks = np.empty(len(values), dtype=np.int64)
     ranks[order] = np.arange(len(values))
     floor = group * np.int64(len(values))
-    running = values[order[np.maximum.accumulate(floor + ranks) - floor]]
-    return running
+    highest: Numbers = values[order[np.maximum.accumulate(floor + ranks) - floor]]
+    return highest
 
 
 def last_of_instants(codes: Positions, times: Numbers) -> Positions:

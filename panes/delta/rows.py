@@ -69,7 +69,9 @@ def concat(tables: Sequence[pa.Table]) -> pa.Table:
     names = tables[0].column_names
     if len(tables) == 1:
         return tables[0]
-    return pa.concat_tables([table.select(names) for table in tables]).combine_chunks()
+    # Whether a column may be NULL differs with where its rows come from; the values decide, not the schema.
+    together = pa.concat_tables([table.select(names) for table in tables], promote_options="default")
+    return together.combine_chunks()
 
 
 def int64(table: pa.Table, name: str) -> npt.NDArray[np.int64]:

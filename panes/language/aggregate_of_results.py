@@ -14,7 +14,6 @@ from sqlglot import exp
 from panes.language.bind_groups import is_aggregate
 from panes.language.positions import offset_of, refuse
 from panes.language.syntax import FromItem, Nested, SelectBlock, WindowClause, WindowedCall
-from panes.plan.windows import BeginEndWindow
 
 
 def has_windowed_call(block: SelectBlock) -> bool:
@@ -23,11 +22,7 @@ def has_windowed_call(block: SelectBlock) -> bool:
 
 def over_last_results(block: SelectBlock, text: str) -> SelectBlock:
     """The query that a block with Wstream inside an aggregate is short for."""
-    if block.args.get("group") or block.args.get("having"):
-        refuse(
-            "Wstream inside an aggregate does not go with GROUP BY", text, offset_of(block),
-            "write the inner query in FROM: (SELECT … FROM … [… INTERNAL] GROUP BY …) [ROWS n]",
-        )  # fmt: skip
+    _check(block, text)
     outer = block.copy()
     inner: list[exp.Expression] = []
     windows: list[WindowClause] = []
@@ -42,27 +37,50 @@ def over_last_results(block: SelectBlock, text: str) -> SelectBlock:
             windows.append(call.args["window"])
             inner.append(exp.Alias(this=call.this, alias=exp.Identifier(this=name)))
             call.replace(exp.Column(this=exp.Identifier(this=name)).update_positions(call))
-    if any(clause.args["spec"] != windows[0].args["spec"] for clause in windows):
-        refuse("all Wstream of one SELECT list have the same window", text, offset_of(windows[1]))
+    for clause in windows:
+        if clause.args["spec"] != windows[0].args["spec"]:
+            refuse("all Wstream of one SELECT list have the same window", text, offset_of(clause))
     results = SelectBlock(
         expressions=inner,
-        from_=[_internal(item, text) for item in block.args["from_"]],
+        from_=[_internal(item) for item in block.args["from_"]],
         where=block.args.get("where"),
-        window=block.args.get("window"),
     ).update_positions(block)
     source = FromItem(this=Nested(this=results), window=windows[0], kind="").update_positions(block)
     outer.set("from_", [source])
     outer.set("where", None)
-    outer.set("window", None)
     return outer
 
 
-def _internal(item: FromItem, text: str) -> FromItem:
+def _check(block: SelectBlock, text: str) -> None:
+    if block.args.get("group") or block.args.get("having"):
+        refuse(
+            "Wstream inside an aggregate does not go with GROUP BY", text, offset_of(block),
+            "write the inner query in FROM: (SELECT … FROM … [… INTERNAL] GROUP BY …) [ROWS n]",
+        )  # fmt: skip
+    if block.args.get("window"):
+        refuse(
+            "Wstream does not go with BEGIN … END", text, offset_of(block.args["window"]),
+            "give the streams windows in brackets",
+        )  # fmt: skip
+    items = block.args["from_"]
+    if all(isinstance(item.this, exp.Identifier) and not item.args.get("window") for item in items):
+        refuse(
+            "Wstream inside an aggregate needs a window in FROM", text, offset_of(items[0]),
+            f"such as {items[0].this.name} [RANGE 6 SECONDS SLIDE 6 SECONDS]",
+        )  # fmt: skip
+    for item in block.expressions:
+        for column in item.find_all(exp.Column):
+            if column.find_ancestor(WindowedCall) is None:
+                refuse(
+                    "beside Wstream inside an aggregate no column can be read", text, offset_of(column),
+                    "write the inner query in FROM: (SELECT … FROM … [… INTERNAL]) [ROWS n]",
+                )  # fmt: skip
+
+
+def _internal(item: FromItem) -> FromItem:
     clause = item.args.get("window")
     if clause is None:
         return item
-    if isinstance(clause.args["spec"], BeginEndWindow):
-        refuse("Wstream does not go with BEGIN … END", text, offset_of(clause))
     made = item.copy()
     made.args["window"].set("spec", replace(clause.args["spec"], internal=True))
     return made

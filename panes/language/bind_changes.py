@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from sqlglot import exp
 
-from panes.language.bind_expressions import ExpressionBinder, a, cast_to, read_constant
+from panes.language.bind_expressions import ExpressionBinder, cast_to
 from panes.language.catalog import Catalog, find
 from panes.language.names import same
-from panes.language.positions import did_you_mean, offset_of, refuse
+from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.scope import Relation, Scope
 from panes.language.statements import CreateTable, DeleteFrom, InsertInto, UpdateTable
 from panes.plan.expressions import Expression, Literal, Value
 from panes.plan.functions import CASTS
 from panes.plan.nodes import TableScan
 from panes.plan.schema import Field
-from panes.plan.types import BIGINT, DATE, INT, STRING, TIMESTAMP, wider
+from panes.plan.types import DATE, STRING, TIMESTAMP, wider
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def bind_insert(statement: InsertInto, catalog: Catalog) -> BoundInsert:
     for row in tree.expression.expressions:
         values = row.expressions
         if len(values) != len(fields):
-            refuse(f"{len(fields)} values are needed, and there are {len(values)}", text, offset_of(row))
+            refuse(f"a row has {len(fields)} values here, not {len(values)}", text, offset_of(row))
         given = {f.name: _constant(value, f, text) for f, value in zip(fields, values, strict=True)}
         for key in table.primary_key:
             if given.get(key) is None:
@@ -72,7 +73,7 @@ def bind_insert(statement: InsertInto, catalog: Catalog) -> BoundInsert:
 def bind_update(statement: UpdateTable, catalog: Catalog) -> BoundUpdate:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
-    binder = ExpressionBinder(_scope(table, text))
+    binder = _ChangeBinder(_scope(table, text))
     assignments: dict[str, Expression] = {}
     for assignment in tree.expressions:
         field = _field(table, assignment.this.this, text)
@@ -83,15 +84,14 @@ def bind_update(statement: UpdateTable, catalog: Catalog) -> BoundUpdate:
                 f"{field.name} is part of the primary key: it cannot be changed", text, offset_of(assignment),
                 "DELETE the row and INSERT another",
             )  # fmt: skip
-        value = _assignable(binder.bind(assignment.expression), field, assignment.expression, text)
-        assignments[field.name] = value
+        assignments[field.name] = binder.assigned(assignment.expression, field)
     return BoundUpdate(table, tuple(assignments.items()), _condition(tree, binder))
 
 
 def bind_delete(statement: DeleteFrom, catalog: Catalog) -> BoundDelete:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
-    return BoundDelete(table, _condition(tree, ExpressionBinder(_scope(table, text))))
+    return BoundDelete(table, _condition(tree, _ChangeBinder(_scope(table, text))))
 
 
 def _table(name: exp.Expression, catalog: Catalog, text: str) -> CreateTable:
@@ -129,21 +129,32 @@ def _condition(tree: exp.Expression, binder: ExpressionBinder) -> Expression | N
 
 
 def _constant(node: exp.Expression, field: Field, text: str) -> Value:
-    bound = ExpressionBinder(Scope(text)).bind(node)
-    value = _assignable(bound, field, node, text)
+    value = _ChangeBinder(Scope(text)).assigned(node, field)
     if not isinstance(value, Literal):
         refuse("VALUES takes constants", text, offset_of(node))
     return value.value
 
 
-def _assignable(value: Expression, field: Field, node: exp.Expression, text: str) -> Expression:
-    """The value in the type of the column: wider, or an integer constant that fits."""
-    if isinstance(value, Literal) and value.type == STRING and field.type in (DATE, TIMESTAMP):
-        value = read_constant(value, field.type) or value
-    fits = wider(value.type, field.type) == field.type or (value.type.is_integer and field.type.is_integer)
-    if not fits:
-        hint = f"write CAST(… AS {field.type})" if (value.type, field.type) in CASTS else None
-        refuse(f"{field.name} is {a(field.type)}, and this is {a(value.type)}", text, offset_of(node), hint)
-    if isinstance(value, Literal) and value.type == BIGINT and field.type == INT and value.value is not None:
-        refuse(f"{value.value} does not fit into {field.name}, an INT", text, offset_of(node))
-    return cast_to(value, field.type)
+class _ChangeBinder(ExpressionBinder):
+    """Binds what a change of a table computes from its row."""
+
+    def assigned(self, node: exp.Expression, field: Field) -> Expression:
+        """The value in the type of the column: that of the column, a narrower one, or any integer that fits."""
+        value = self.bind(node)
+        if isinstance(value, Literal) and value.type == STRING and field.type in (DATE, TIMESTAMP):
+            value = self.read(value, field.type, node)
+        is_narrower = wider(value.type, field.type) == field.type
+        if not is_narrower and not (value.type.is_integer and field.type.is_integer):
+            hint = f"write CAST(… AS {field.type})" if (value.type, field.type) in CASTS else None
+            self.refuse(
+                f"{field.name} is {with_article(field.type)}, and this is {with_article(value.type)}",
+                node,
+                hint,
+            )
+        assigned = cast_to(value, field.type)
+        if isinstance(value, Literal) and not isinstance(assigned, Literal):
+            self.refuse(f"{value} does not fit into {field.name}, {with_article(field.type)}", node)
+        return assigned
+
+    def refuse_subquery(self, what: str, node: exp.Expression) -> NoReturn:
+        self.refuse(f"a change of a table reads only its own row, not {what} (subquery)", node)

@@ -11,7 +11,7 @@ from sqlglot import exp
 from panes.language import constants
 from panes.language.durations import microseconds
 from panes.language.parse_statements import TYPES
-from panes.language.positions import did_you_mean, offset_of, refuse
+from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.scope import Scope
 from panes.language.syntax import WindowedCall
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
@@ -67,7 +67,7 @@ class ExpressionBinder:
         """An expression that must be a condition; `what` names the clause."""
         bound = self.bind(node)
         if bound.type not in (BOOLEAN, NULL):
-            self.refuse(f"{what} needs a condition, and this is {a(bound.type)}", node)
+            self.refuse(f"{what} needs a condition, and this is {with_article(bound.type)}", node)
         return cast_to(bound, BOOLEAN)
 
     def check_length(self, operators: int, node: exp.Expression) -> None:
@@ -100,11 +100,11 @@ class ExpressionBinder:
     ) -> Sequence[Expression]:
         """String constants next to dates and instants are read as such: `ts > '2026-01-31'`."""
         targets = {arg.type for arg in args} & {DATE, TIMESTAMP}
-        if len(targets) != 1 or name in ("date_trunc", "concat"):
+        if len(targets) != 1 or name in ("add", "date_trunc", "concat"):
             return args
         (target,) = targets
         return [
-            self._constant(arg, target, node) if isinstance(arg, Literal) and arg.type == STRING else arg
+            self.read(arg, target, node) if isinstance(arg, Literal) and arg.type == STRING else arg
             for arg in args
         ]
 
@@ -189,16 +189,16 @@ class ExpressionBinder:
 
     def _in(self, node: exp.Expression) -> Expression:
         if node.args.get("query"):
-            self._refuse_subquery("IN", node)
+            self.refuse_subquery("IN", node)
         return self.call("in", [self.bind(node.this), *map(self.bind, node.expressions)], node)
 
     def _exists(self, node: exp.Expression) -> Expression:
-        self._refuse_subquery("EXISTS", node)
+        self.refuse_subquery("EXISTS", node)
 
-    def _refuse_subquery(self, what: str, node: exp.Expression) -> NoReturn:
+    def refuse_subquery(self, what: str, node: exp.Expression) -> NoReturn:
         self.refuse(
             f"{what} (subquery) must be a whole condition of WHERE", node,
-            "join conditions with AND; for OR write two queries with UNION ALL",
+            "join conditions with AND; for OR write UNION ALL of two queries that exclude each other",
         )  # fmt: skip
 
     def _like(self, node: exp.Expression) -> Expression:
@@ -232,17 +232,19 @@ class ExpressionBinder:
         target = TYPES[word]
         value = self.bind(node.this)
         if isinstance(value, Literal) and value.type == STRING and target in (DATE, TIMESTAMP):
-            return self._constant(value, target, node)
+            return self.read(value, target, node)
         if value.type != target and (value.type, target) not in CASTS:
-            self.refuse(f"{a(value.type)} cannot be cast to {target}", node)
+            self.refuse(f"{with_article(value.type)} cannot be cast to {target}", node)
         return cast_to(value, target)
 
-    def _constant(self, value: Literal, target: Type, node: exp.Expression) -> Literal:
-        read = read_constant(value, target)
+    def read(self, value: Literal, target: Type, node: exp.Expression) -> Literal:
+        """A string constant as a DATE or TIMESTAMP."""
+        text = str(value.value)
+        read = constants.day(text) if target == DATE else constants.instant(text)
         if read is None:
             example = "2026-01-31" if target == DATE else "2026-01-31 12:00:00"
-            self.refuse(f"'{value.value}' is not a {target}", node, f"write it as '{example}'")
-        return read
+            self.refuse(f"'{text}' is not a {target}", node, f"write it as '{example}'")
+        return Literal(target, read)
 
     def _interval(self, node: exp.Expression) -> Expression:
         length = microseconds(node.name, node.args["unit"].name)
@@ -287,18 +289,6 @@ def cast_to(value: Expression, target: Type) -> Expression:
         if folded is not None:
             return Literal(target, folded)
     return Cast(target, value)
-
-
-def read_constant(value: Literal, target: Type) -> Literal | None:
-    """A string constant as a DATE or TIMESTAMP, or None when it is none."""
-    text = str(value.value)
-    read = constants.day(text) if target == DATE else constants.instant(text)
-    return None if read is None else Literal(target, read)
-
-
-def a(type_: Type) -> str:
-    """The type with its article."""
-    return f"{'an' if str(type_)[0] == 'I' else 'a'} {type_}"
 
 
 _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], Expression]] = {

@@ -11,7 +11,7 @@ from panes.language.bind_expressions import ExpressionBinder
 from panes.language.catalog import find
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse
-from panes.language.rules import has_slide, is_table_only
+from panes.language.rules import check_always_on, is_table_only, slides_in_time
 from panes.language.scope import Relation, Scope
 from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable
 from panes.language.syntax import FromItem, SelectBlock, WindowClause
@@ -28,14 +28,21 @@ if TYPE_CHECKING:
 def bind_from(binder: QueryBinder, block: SelectBlock, scope: Scope) -> list[Expression]:
     """Fills the scope with the relations of FROM; returns the conditions of ON and USING."""
     conditions: list[Expression] = []
-    default = scope.default_window()
     for item in block.args["from_"]:
-        scope.add(_relation(binder, item, scope, default))
+        scope.add(_relation(binder, item, scope))
         if item.args.get("on") is not None:
             conditions += _on(item.args["on"], scope)
         for name in item.args.get("using") or ():
             conditions.append(_using(name, scope))
+    if scope.window is not None and not any(_has_window(r.node, scope.window) for r in scope.relations):
+        binder.refuse(
+            "BEGIN … END is for streams, and there is none in FROM", scope.window, "leave BEGIN … END out"
+        )
     return conditions
+
+
+def _has_window(node: Node, clause: WindowClause) -> bool:
+    return isinstance(node, Window) and node.spec is clause.args["spec"]
 
 
 def _on(node: exp.Expression, scope: Scope) -> list[Expression]:
@@ -56,9 +63,9 @@ def _using(name: exp.Identifier, scope: Scope) -> Expression:
     return ExpressionBinder(scope).call("eq", (lefts[0], right), name)
 
 
-def _relation(binder: QueryBinder, item: FromItem, scope: Scope, default: WindowClause | None) -> Relation:
+def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> Relation:
     window: WindowClause | None = item.args.get("window")
-    if window is not None and default is not None and default is scope.window:
+    if window is not None and scope.window is not None:
         binder.refuse(
             "BEGIN … END is for streams without a window of their own", window, "keep one of the two"
         )
@@ -71,12 +78,12 @@ def _relation(binder: QueryBinder, item: FromItem, scope: Scope, default: Window
         alias = f"query_{len(scope.relations) + 1}"
     prefix = scope.prefix_for(alias)
     node = _named(binder, item.this, prefix) if named else renamed(binder.query(item.this), prefix)
-    if isinstance(node, TableScan) or is_table_only(node):
+    if is_table_only(node):
         if window is not None:
             binder.refuse(f"{alias} is a table: it has no window", window, "leave the window out")
         return Relation(alias, prefix, node, offset_of(item))
-    if window is None and default is not None and pattern_of(node).pattern is MONOTONIC:
-        window = default
+    if window is None and pattern_of(node).pattern is MONOTONIC:
+        window = scope.default_window()
     if window is not None:
         node = _windowed(binder, node, window, prefix, alias)
     return Relation(alias, prefix, node, offset_of(item))
@@ -114,6 +121,7 @@ def renamed(node: Node, prefix: str) -> Node:
 
 def _windowed(binder: QueryBinder, node: Node, clause: WindowClause, prefix: str, alias: str) -> Node:
     spec = clause.args["spec"]
+    check_always_on("a window over it", node, binder.text, offset_of(clause))
     pattern, reason = answer_pattern(node)
     if pattern is not MONOTONIC:
         binder.refuse(
@@ -138,9 +146,9 @@ def _windowed(binder: QueryBinder, node: Node, clause: WindowClause, prefix: str
 def as_stream(node: Node) -> Node:
     """What INTERNAL windows produce, as the stream it is.
 
-    Groups give a value at every slide, whether it changed or not; everything else gives what is new.
+    Groups give a value at every slide in time, whether it changed or not; everything else gives what is new.
     """
-    return Rstream(node) if _is_grouped(node) and has_slide(node) else Istream(node)
+    return Rstream(node) if _is_grouped(node) and None not in slides_in_time(node) else Istream(node)
 
 
 def _is_grouped(node: Node) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 from sqlglot import exp
 
 from panes.errors import SqlError
 from panes.language.bind_expressions import ExpressionBinder, cast_to
 from panes.language.names import same
+from panes.language.positions import offset_of
 from panes.language.scope import Scope
 from panes.language.syntax import SelectBlock
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
@@ -36,11 +40,24 @@ def is_grouped(block: SelectBlock) -> bool:
 class GroupedBinder(ExpressionBinder):
     """Binds what stands above GROUP BY: keys and aggregates are columns there, nothing else is."""
 
-    def __init__(self, scope: Scope, keys: list[Expression]) -> None:
+    def __init__(self, scope: Scope, keys: Mapping[Expression, str]) -> None:
         super().__init__(scope)
         self.below = ExpressionBinder(scope)
         self.keys = keys
         self.aggregates: dict[str, Aggregate] = {}
+        self.places: dict[str, int] = {}
+        """Where in the text each aggregate stands."""
+
+    def having(self, node: exp.Expression, block: SelectBlock) -> Expression:
+        """The condition of HAVING, which may name columns of the SELECT list."""
+
+        def named(inside: exp.Expr) -> exp.Expr:
+            target = _by_alias(inside, block, self.scope)
+            return inside if target is None else target.copy()
+
+        condition = node.transform(named)
+        assert isinstance(condition, exp.Expression)
+        return self.condition(condition, "HAVING")
 
     def known(self, node: exp.Expression) -> Expression | None:
         if isinstance(node, exp.Anonymous) and is_aggregate(node):
@@ -54,7 +71,7 @@ class GroupedBinder(ExpressionBinder):
         except SqlError:
             return None  # binding it the usual way gives the same error, in its own words
         if bound in self.keys:
-            return Column(bound.type, str(bound))
+            return Column(bound.type, self.keys[bound])
         if isinstance(node, exp.Column):
             self.refuse(
                 f"{node.name!r} is neither in GROUP BY nor inside an aggregate", node,
@@ -70,14 +87,18 @@ class GroupedBinder(ExpressionBinder):
             if not AGGREGATES[name].takes_distinct:
                 self.refuse(f"{name} does not take DISTINCT", node, "count(DISTINCT x) does")
             args = args[0].expressions
-        if not args:
-            self.refuse(
-                f"{name} needs an argument", node, "count(*) counts rows" if name == "count" else None
-            )
-        if isinstance(args[0], exp.Star):
+        if args and isinstance(args[0], exp.Star):
             if name != "count" or distinct or len(args) > 1:
                 self.refuse(f"only count takes *, not {name}{'(DISTINCT …)' * distinct}", node)
             return self._register(name, None, BIGINT, node, distinct, ())
+        if distinct and len(args) > 1:
+            self.refuse(
+                f"{name}(DISTINCT …) takes one value", node,
+                f"{name}(*) over a derived table: (SELECT DISTINCT a, b FROM …)",
+            )  # fmt: skip
+        if len(args) != 1 + len(AGGREGATES[name].parameters):
+            hint = "count(*) counts rows" if name == "count" else None
+            self.refuse(f"{name} is written {AGGREGATES[name].form}", node, hint)
         for inside in args[0].walk():
             if is_aggregate(inside):
                 self.refuse("an aggregate cannot stand inside another", inside, "aggregate a derived table")
@@ -107,15 +128,19 @@ class GroupedBinder(ExpressionBinder):
         except WrongTypes as wrong:
             self.refuse(f"{name} {wrong}", node)
         cast = None if arg is None else cast_to(arg, signature.args[0])
-        unnamed = Aggregate("", name, cast, signature.result, distinct, parameters)
-        aggregate = Aggregate(str(unnamed), name, cast, signature.result, distinct, parameters)
-        self.aggregates[aggregate.name] = aggregate
-        return Column(aggregate.type, aggregate.name)
+        aggregate = Aggregate("", name, cast, signature.result, distinct, parameters)
+        shown = str(aggregate)
+        while replace(self.aggregates.get(shown, aggregate), name="") != aggregate:
+            shown += "'"  # another one that looks the same: max(1) of an INT and of a BIGINT
+        self.aggregates[shown] = replace(aggregate, name=shown)
+        self.places.setdefault(shown, offset_of(node))
+        return Column(aggregate.type, shown)
 
 
-def bind_keys(block: SelectBlock, scope: Scope) -> list[Expression]:
-    """The expressions of GROUP BY: columns, expressions, aliases or places of the SELECT list."""
-    keys: list[Expression] = []
+def bind_keys(block: SelectBlock, scope: Scope) -> dict[Expression, str]:
+    """The expressions of GROUP BY (columns, expressions, aliases or places of the SELECT list), and the names
+    of the columns that they become."""
+    keys: dict[Expression, str] = {}
     binder = ExpressionBinder(scope)
     for node in block.args.get("group") or ():
         target = _of_select_list(node, block, scope, binder)
@@ -128,8 +153,10 @@ def bind_keys(block: SelectBlock, scope: Scope) -> list[Expression]:
             binder.refuse("GROUP BY cannot take a column of the query around it", node)
         if key.type.item is not None:
             binder.refuse(f"GROUP BY cannot take a {key.type}", node)
-        if key not in keys:
-            keys.append(key)
+        name = str(key)
+        while not isinstance(key, Column) and (scope.is_own(name) or name in keys.values()):
+            name += "'"  # a column with a strange name: c."a + 1" is not c.a + 1
+        keys.setdefault(key, name)
     return keys
 
 
@@ -144,22 +171,23 @@ def _of_select_list(
             binder.refuse(f"the SELECT list has no column {node.name}", node)
         item = block.expressions[place - 1]
         return unaliased(item)
+    return _by_alias(node, block, scope) or node
+
+
+def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
+    """What a bare name stands for in the SELECT list, when no column has that name."""
     if isinstance(node, exp.Column) and not node.text("table") and not scope.has(node.name):
         for item in block.expressions:
             if isinstance(item, exp.Alias) and same(item.alias, node.name):
                 return unaliased(item)
-    return node
+    return None
 
 
-def group(child: Node, keys: list[Expression], aggregates: list[Aggregate]) -> GroupBy:
+def group(child: Node, keys: Mapping[Expression, str], aggregates: Sequence[Aggregate]) -> GroupBy:
     """GroupBy over the child; keys that are more than columns are computed below it."""
     if not all(isinstance(key, Column) for key in keys):
         needed = {name for a in aggregates if a.arg is not None for name in columns_of(a.arg)}
-        computed = [(str(key), key) for key in keys]
-        kept = [
-            (f.name, Column(f.type, f.name))
-            for f in child.schema
-            if f.name in needed and f.name not in dict(computed)
-        ]
-        child = Project(child, (*computed, *kept))
-    return GroupBy(child, tuple(map(str, keys)), tuple(aggregates))
+        computed = {name: key for key, name in keys.items()}
+        kept = {f.name: Column(f.type, f.name) for f in child.schema if f.name in needed}
+        child = Project(child, tuple((computed | kept).items()))
+    return GroupBy(child, tuple(keys.values()), tuple(aggregates))

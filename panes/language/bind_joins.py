@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from panes.language.positions import refuse
-from panes.language.rules import check_join, is_table_only
+from panes.language.rules import check_bounded, check_table_lookup, is_table_only
 from panes.language.scope import Relation, Scope
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
 from panes.plan.nodes import Join, Node, Project, Select, TableScan
@@ -17,19 +17,30 @@ def join_tree(scope: Scope, conditions: Sequence[Expression]) -> Node:
     The next relation is the first one that an equality ties to those before it, so that a product is made
     only where the query asks for one.
     """
+    _check_relations(scope)
     rest = list(conditions)
     waiting = sorted(scope.relations, key=_streams_first)
     plan = _selected(waiting.pop(0).node, rest)
     while waiting:
-        connected = (r for r in waiting if any(_key(c, plan, r.node) for c in rest))
-        relation = next(connected, waiting[0])
         # A table waits until the streams are joined, whatever ties it to them.
-        if _streams_first(relation) > _streams_first(waiting[0]):
-            same_rank = [r for r in waiting if _streams_first(r) == _streams_first(waiting[0])]
-            relation = next((r for r in same_rank if any(_key(c, plan, r.node) for c in rest)), waiting[0])
+        first = [r for r in waiting if _streams_first(r) == _streams_first(waiting[0])]
+        relation = next((r for r in first if any(_key(c, plan, r.node) for c in rest)), first[0])
         waiting.remove(relation)
         plan = _join(plan, relation, rest, scope)
     return selected(plan, rest)
+
+
+def _check_relations(scope: Scope) -> None:
+    """Streams that are joined with others have windows, and meet tables only as they are."""
+    streams = [relation for relation in scope.relations if not is_table_only(relation.node)]
+    for relation in scope.relations:
+        if relation in streams and len(streams) > 1:
+            check_bounded("a join", scope.text, relation.offset, relation.node)
+        if relation not in streams and streams and not isinstance(relation.node, TableScan):
+            refuse(
+                "a query over tables alone cannot be joined with a stream", scope.text, relation.offset,
+                "join the table itself, and put the conditions in WHERE",
+            )  # fmt: skip
 
 
 def _streams_first(relation: Relation) -> int:
@@ -70,12 +81,8 @@ def _join(left: Node, relation: Relation, rest: list[Expression], scope: Scope) 
     residual = [c for c in rest if columns_of(c) and columns_of(c) <= known]
     for condition in residual:
         rest.remove(condition)
-    if is_table_only(right) and not isinstance(right, TableScan) and not is_table_only(left):
-        refuse(
-            "a query over tables alone cannot be joined with a stream", scope.text, relation.offset,
-            "join the table itself, and put the conditions in WHERE",
-        )  # fmt: skip
-    check_join(left, right, scope.text, relation.offset)
+    if isinstance(right, TableScan):
+        check_table_lookup(left, right, scope.text, relation.offset)
     left, right, left_keys, right_keys = with_keys(left, right, pairs)
     return Join(left, right, left_keys, right_keys, conjunction(tuple(residual)))
 

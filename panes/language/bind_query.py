@@ -23,9 +23,10 @@ from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.rules import (
     check_aggregates,
+    check_always_on,
     check_bounded,
     check_internal,
-    has_begin_end,
+    check_restore,
     has_slide,
     is_table_only,
 )
@@ -33,9 +34,10 @@ from panes.language.scope import Scope
 from panes.language.statements import SelectQuery
 from panes.language.syntax import Nested, Output, SelectBlock, SetOperation
 from panes.plan import nodes
-from panes.plan.expressions import Column, Expression, columns_of
+from panes.plan.expressions import Column, Expression, Literal, columns_of
 from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
+from panes.plan.schema import Field
 from panes.plan.types import BIGINT, INTERVAL, NULL, Type, wider
 from panes.plan.windows import RangeWindow, RowsWindow
 
@@ -68,6 +70,7 @@ class QueryBinder:
         """The plan of a derived stream: one that only grows."""
         binder = QueryBinder(self.catalog, query.text, (*self.expanding, name))
         plan = binder.query(query.tree)
+        check_always_on("a derived stream", plan, query.text, offset_of(query.tree))
         pattern, reason = answer_pattern(plan)
         if pattern is not MONOTONIC:
             binder.refuse(
@@ -90,7 +93,7 @@ class QueryBinder:
                 "a subquery with groups, or in a set operation, cannot read the query around it", block,
                 "join a derived table in FROM instead",
             )  # fmt: skip
-        plan = self.grouped(plan, block, scope) if is_grouped(block) else self._projected(plan, block, scope)
+        plan = self._grouped(plan, block, scope) if is_grouped(block) else self.projected(plan, block, scope)
         if block.args.get("distinct"):
             plan = self._distinct(plan, block)
         return plan
@@ -116,7 +119,7 @@ class QueryBinder:
             check_internal(plan, self.text, offset_of(predicate.node))
         return scope, plan, correlated
 
-    def grouped(self, plan: Node, block: SelectBlock, scope: Scope) -> Node:
+    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope) -> Node:
         """GROUP BY, HAVING and the projection above them."""
         for item in block.expressions:
             if isinstance(item, exp.Star) or (
@@ -127,15 +130,16 @@ class QueryBinder:
         binder = GroupedBinder(scope, keys)
         columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
         having = block.args.get("having")
-        condition = binder.condition(having, "HAVING") if having is not None else None
+        condition = binder.having(having, block) if having is not None else None
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
         grouped = group(plan, keys, list(binder.aggregates.values()))
-        check_aggregates(grouped, self.text, offset_of(block))
+        check_aggregates(grouped, self.text, binder.places)
         plan = grouped if condition is None else Select(grouped, condition)
         return Project(plan, columns)
 
-    def _projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Node:
+    def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
+        """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
         binder = ExpressionBinder(scope)
         for item in block.expressions:
@@ -218,13 +222,13 @@ class QueryBinder:
             self.refuse(f"the sides of {kind} have {len(left.schema)} and {len(right.schema)} columns", tree)
         types: list[Type] = []
         for one, other in zip(left.schema, right.schema, strict=True):
-            common = wider(one.type, other.type)
+            common = wider(_type_of(left, one), _type_of(right, other))
             if common is None:
                 self.refuse(
                     f"{kind} cannot bring {one.name} {one.type} and {other.name} {other.type} to one type",
                     tree,
                 )
-            types.append(common)
+            types.append(BIGINT if common == NULL else common)
         return _recast(left, types), _recast(right, types)
 
     # Output operators
@@ -236,13 +240,9 @@ class QueryBinder:
             self.refuse(f"{kind} of {type(child).__name__} makes no sense: one is enough", tree)
         if is_table_only(child):
             self.refuse(f"{kind} works on streams, not on tables alone", tree)
-        if has_begin_end(child):
-            self.refuse(
-                f"BEGIN … END is applied when the query is invoked, and {kind} runs all the time", tree,
-                "give the streams windows in brackets",
-            )  # fmt: skip
-        if restore and not has_slide(child):
-            self.refuse("RESTORE needs a window with SLIDE: without one, no result is missed", tree)
+        check_always_on(kind, child, self.text, offset_of(tree))
+        if restore:
+            check_restore(child, self.text, offset_of(tree))
         match kind:
             case "Istream":
                 return nodes.Istream(child, restore)
@@ -293,6 +293,13 @@ def _name_of(node: exp.Expression, place: int) -> str:
     if isinstance(node, (exp.Column, exp.Anonymous)):
         return node.name
     return f"column_{place}"
+
+
+def _type_of(side: Node, field: Field) -> Type:
+    """The type of a column of a set operation: a NULL takes that of the other side."""
+    expression = dict(side.columns)[field.name] if isinstance(side, Project) else None
+    is_null = isinstance(expression, Literal) and expression.value is None
+    return NULL if is_null else field.type
 
 
 def _recast(node: Node, types: list[Type]) -> Node:

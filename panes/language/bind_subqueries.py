@@ -6,15 +6,17 @@ with the join as its residual.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from panes.language.bind_expressions import ExpressionBinder
+from panes.language.bind_from import renamed
 from panes.language.bind_groups import is_grouped
 from panes.language.bind_joins import split_equality, with_keys
-from panes.language.positions import offset_of
+from panes.language.positions import offset_of, with_article
 from panes.language.rules import check_bounded, check_table_lookup, is_table_only
 from panes.language.scope import Scope
 from panes.language.syntax import Nested, Output, SelectBlock
@@ -53,11 +55,12 @@ def filtered(binder: QueryBinder, plan: Node, predicate: Predicate, scope: Scope
     block = _relation_of(predicate.query)
     if isinstance(block, SelectBlock) and not is_grouped(block):
         inner, right, correlated = binder.source(block, scope)
-        subject = _subject(binder, predicate, block, inner)
+        # EXISTS does not look at the SELECT list, but a mistake in it is one all the same.
+        subject = _subject(binder, predicate, binder.projected(right, block, inner).columns)
     else:
-        inner, correlated = Scope(binder.text, outer=scope), []
-        right = _distinctly_named(binder.query(block, scope), scope)
-        subject = _only_column(binder, predicate, right)
+        correlated = []
+        right = renamed(binder.query(block, scope), scope.prefix_for("subquery"))
+        subject = _subject(binder, predicate, [(f.name, Column(f.type, f.name)) for f in right.schema])
     right, taken = _bare_table(right)
     left_names = frozenset(plan.schema.names)
     pairs, residual = [], list(taken)
@@ -94,38 +97,17 @@ def _relation_of(query: exp.Expression) -> exp.Expression:
 
 
 def _subject(
-    binder: QueryBinder, predicate: Predicate, block: SelectBlock, inner: Scope
+    binder: QueryBinder, predicate: Predicate, columns: Sequence[tuple[str, Expression]]
 ) -> Expression | None:
-    """The expression that a subquery of IN gives, over its own columns."""
-    items = block.expressions
+    """The expression that a subquery of IN gives, over its own columns; None for EXISTS."""
     if predicate.subject is None:
         return None
-    star = isinstance(items[0], exp.Star) or isinstance(items[0].this, exp.Star)
-    columns = [c for r in inner.relations for _, c in r.columns] if star else []
-    if len(items) > 1 or (star and len(columns) != 1):
+    if len(columns) != 1:
         binder.refuse("a subquery of IN gives one column", predicate.query)
-    if star:
-        return columns[0]
-    item = items[0].this if isinstance(items[0], exp.Alias) else items[0]
-    bound = ExpressionBinder(inner).bind(item)
-    if not all(map(inner.is_own, columns_of(bound))) or not columns_of(bound):
-        binder.refuse("a subquery of IN gives a column of its own", item)
-    return bound
-
-
-def _only_column(binder: QueryBinder, predicate: Predicate, right: Node) -> Expression | None:
-    if predicate.subject is None:
-        return None
-    if len(right.schema) != 1:
-        binder.refuse("a subquery of IN gives one column", predicate.query)
-    (field,) = right.schema
-    return Column(field.type, field.name)
-
-
-def _distinctly_named(node: Node, scope: Scope) -> Node:
-    from panes.language.bind_from import renamed
-
-    return renamed(node, scope.prefix_for("subquery"))
+    ((_, subject),) = columns
+    if not columns_of(subject):
+        binder.refuse("a subquery of IN gives a column, not a constant", predicate.query)
+    return subject
 
 
 def _bare_table(right: Node) -> tuple[Node, tuple[Expression, ...]]:
@@ -158,7 +140,12 @@ def _in_pair(
     assert isinstance(equality, Call)
     one, other = equality.args
     if isinstance(right, TableScan) and not isinstance(other, Column):
-        binder.refuse(f"cast the left side of IN to {subject.type}", predicate.subject)
+        if isinstance(subject, Column):
+            binder.refuse(
+                f"a table is looked up in its own types, and {subject.name} is {with_article(subject.type)}",
+                predicate.subject, f"cast the left side of IN to {subject.type}",
+            )  # fmt: skip
+        binder.refuse("a subquery of IN over a table gives one of its columns as it is", predicate.query)
     return one, other
 
 

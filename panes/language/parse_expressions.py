@@ -15,6 +15,7 @@ from sqlglot.parser import Parser
 from panes.language.durations import MICROSECONDS, microseconds
 from panes.language.names import RESERVED
 from panes.language.positions import refuse
+from panes.language.syntax import OUTPUTS
 
 DEEPEST = 40
 """How deep parentheses, calls and subqueries may nest: more than people write, less than the stack."""
@@ -151,9 +152,9 @@ class ExpressionParser(Parser):
         kind = token.token_type
         if kind == TokenType.NUMBER:
             self._advance()
-            return self._placed(exp.Literal.number(token.text), token)
+            return self._number_literal(token.text, token)
         if self._match_pair(TokenType.DOT, TokenType.NUMBER):
-            return self._placed(exp.Literal.number(f"0.{self._prev.text}"), token)
+            return self._number_literal(f"0.{self._prev.text}", token)
         if kind == TokenType.STRING:
             self._advance()
             return self._placed(exp.Literal.string(token.text), token)
@@ -170,17 +171,28 @@ class ExpressionParser(Parser):
             return self._parenthesis()
         return self._worded_operand()
 
+    def _number_literal(self, text: str, token: Token) -> exp.Expression:
+        # A word that is glued to a number is no alias: 1_000 and 0x1F are not 1 and 0.
+        if self._curr.token_type == TokenType.VAR and self._curr.start == self._prev.end + 1:
+            self._fail(f"{self.sql[token.start : self._curr.end + 1]} is not a number", token)
+        return self._placed(exp.Literal.number(text), token)
+
     def _parenthesis(self) -> exp.Expression:
         token = self._curr
         if self._at_query_in_parentheses():
-            self._fail(
-                "a subquery cannot stand for a value",
-                hint="join it in FROM, or use [NOT] EXISTS or [NOT] IN (subquery) in WHERE",
-            )
+            self._refuse_subquery()
         return self._placed(exp.Paren(this=self._in_parentheses(self._condition)), token)
+
+    def _refuse_subquery(self) -> NoReturn:
+        self._fail(
+            "a subquery cannot stand for a value",
+            hint="join it in FROM, or use [NOT] EXISTS or [NOT] IN (subquery) in WHERE",
+        )
 
     def _worded_operand(self) -> exp.Expression:
         token = self._curr
+        if self._at("SELECT"):
+            self._refuse_subquery()
         if self._word("CASE"):
             return self._placed(self._nested(self._case), token)
         if self._word("CAST"):
@@ -307,7 +319,7 @@ class ExpressionParser(Parser):
         return self._in_parentheses(inside)
 
     def _at_output(self) -> bool:
-        return self._curr.text.upper() in ("ISTREAM", "DSTREAM", "RSTREAM", "WSTREAM")
+        return self._curr.token_type == TokenType.VAR and self._curr.text.upper() in OUTPUTS
 
     def _is(self, this: exp.Expression) -> exp.Expression:
         negated = self._match(TokenType.NOT)

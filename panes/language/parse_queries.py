@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import Token, TokenType, exp
 
 from panes.language.parse_windows import WindowParser
-from panes.language.syntax import FromItem, Nested, Output, SelectBlock, SetOperation
-
-OUTPUTS = {"ISTREAM": "Istream", "DSTREAM": "Dstream", "RSTREAM": "Rstream", "WSTREAM": "Wstream"}
+from panes.language.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
 
 _OUTER = {
     "LEFT": "LEFT JOIN is not supported: a row without a partner may get one later",
@@ -44,7 +43,9 @@ class QueryParser(WindowParser):
             this = self._set_operation(this, self._query_operand)
         return this
 
-    def _set_operation(self, left: exp.Expression, parse_right: Any) -> exp.Expression:
+    def _set_operation(
+        self, left: exp.Expression, parse_right: Callable[[], exp.Expression]
+    ) -> exp.Expression:
         token = self._curr
         self._advance()
         keep_all = self._word("ALL")
@@ -59,7 +60,7 @@ class QueryParser(WindowParser):
         token = self._curr
         if self._match(TokenType.L_PAREN, advance=False):
             return self._placed(Nested(this=self._in_parentheses(self._query)), token)
-        if self._curr.text.upper() in OUTPUTS:
+        if self._at_output():
             return self._output_around_query()
         if self._at("WITH"):
             self._fail(
@@ -98,7 +99,7 @@ class QueryParser(WindowParser):
     def _select_block(self) -> exp.Expression:
         start = self._expect("SELECT")
         head = None
-        if self._at_output_of_projection():
+        if self._at_output():
             head = self._output_head()
             distinct, projections = self._in_parentheses(self._projections)
             window = self._bracketed_window() if head[1] == "Wstream" else None
@@ -113,9 +114,6 @@ class QueryParser(WindowParser):
         token, kind, restore = head
         return self._placed(Output(this=block, kind=kind, restore=restore, window=window), token)
 
-    def _at_output_of_projection(self) -> bool:
-        return self._curr.token_type == TokenType.VAR and self._curr.text.upper() in OUTPUTS
-
     # SELECT and its clauses.
 
     def _projections(self) -> tuple[bool, list[exp.Expression]]:
@@ -127,7 +125,7 @@ class QueryParser(WindowParser):
         if not distinct:
             self._word("ALL")
         if self._at("TOP") and self._next.token_type == TokenType.NUMBER:
-            self._fail(*_REFUSED_CLAUSES["LIMIT"][:1], hint=_REFUSED_CLAUSES["LIMIT"][1])
+            self._fail("TOP is not supported: an answer has no order", hint=_REFUSED_CLAUSES["LIMIT"][1])
         return distinct, self._list(self._projection)
 
     def _projection(self) -> exp.Expression:
@@ -226,7 +224,7 @@ class QueryParser(WindowParser):
         token = self._curr
         if self._match(TokenType.L_PAREN, advance=False):
             this: exp.Expression = Nested(this=self._in_parentheses(self._query))
-        elif self._curr.text.upper() in OUTPUTS and self._curr.token_type == TokenType.VAR:
+        elif self._at_output():
             this = self._output_around_query()
         else:
             this = self._name("a stream, a table or a query in parentheses")
@@ -234,7 +232,11 @@ class QueryParser(WindowParser):
                 self._fail("names of streams and tables have one part", token)
         window = self._optional_window()
         alias = self._alias()
-        window = window or self._optional_window()
+        second = self._curr
+        other = self._optional_window()
+        if window and other:
+            self._fail("a stream has one window, and this is the second", second, "keep one of the two")
+        window = window or other
         return self._placed(FromItem(this=this, window=window, alias=alias, kind=kind), token)
 
     def _optional_window(self) -> exp.Expression | None:

@@ -13,8 +13,8 @@ from panes.language import statements as st
 from panes.language.constants import is_whole, whole
 from panes.language.durations import microseconds
 from panes.language.names import RESERVED, same
-from panes.language.parse_queries import OUTPUTS, QueryParser
-from panes.language.positions import did_you_mean
+from panes.language.parse_queries import QueryParser
+from panes.language.positions import did_you_mean, with_article
 from panes.language.syntax import StatementNode
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN, COLUMN_TYPES, DOUBLE, INT, STRING, TIMESTAMP, Type
@@ -44,12 +44,8 @@ class StatementParser(QueryParser):
 
     def _statement(self) -> st.Statement:
         word = self._curr.text.upper() if self._curr.token_type == TokenType.VAR else ""
-        if (
-            word == "SELECT"
-            or word in OUTPUTS
-            or self._curr.token_type == TokenType.L_PAREN
-            or word == "WITH"
-        ):
+        is_query = word in ("SELECT", "WITH") or self._at_output()
+        if is_query or self._curr.token_type == TokenType.L_PAREN:
             return self._select_query()
         if word not in _STATEMENTS:
             hint = did_you_mean(self._curr.text, [*_STATEMENTS, "SELECT"]) if word else None
@@ -151,11 +147,13 @@ class StatementParser(QueryParser):
         for unit in ("SECONDS", "MILLISECONDS", "MICROSECONDS"):
             if self._word(unit):
                 if not field.type.is_integer:
-                    self._fail(f"{unit} is for integers, and {field.name} is a {field.type}", unit_token)
+                    self._fail(
+                        f"{unit} is for integers, and {field.name} is {with_article(field.type)}", unit_token
+                    )
                 return st.TimestampBy(field.name, unit)
         if field.type != TIMESTAMP:
             hint = "write SECONDS, MILLISECONDS or MICROSECONDS after it" if field.type.is_integer else None
-            self._fail(f"{field.name} is a {field.type}, not a TIMESTAMP", token, hint)
+            self._fail(f"{field.name} is {with_article(field.type)}, not a TIMESTAMP", token, hint)
         return st.TimestampBy(field.name, "TIMESTAMP")
 
     def _interval_us(self) -> int:

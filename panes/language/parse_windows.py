@@ -47,7 +47,8 @@ class WindowParser(ExpressionParser):
         if self._word("PARTITION"):
             self._expect("BY")
             columns = tuple(column.name for column in self._list(lambda: self._name("a column")))
-            self._expect("ROWS")
+            if not self._word("ROWS"):
+                self._unexpected("ROWS", "write PARTITION BY a, b ROWS n, with columns of the stream")
             return self._rows(columns)
         return self._unexpected(
             "a window", "windows are RANGE length, ROWS n, PARTITION BY … ROWS n, NOW and RANGE UNBOUNDED"

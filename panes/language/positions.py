@@ -8,6 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from panes.errors import SqlError
+from panes.plan.types import Type
 
 
 def refuse(problem: str, text: str, offset: int, hint: str | None = None) -> NoReturn:
@@ -41,3 +42,13 @@ def did_you_mean(name: str, candidates: list[str]) -> str | None:
         return None
     listed = ", ".join(candidates[:8]) + (", …" if len(candidates) > 8 else "")
     return f"there are {listed}" if len(candidates) > 1 else f"there is only {listed}"
+
+
+def with_article(type_: Type) -> str:
+    """A type as a sentence names it.
+
+    >>> from panes.plan.types import BIGINT, INT
+    >>> with_article(INT), with_article(BIGINT)
+    ('an INT', 'a BIGINT')
+    """
+    return f"{'an' if str(type_)[0] == 'I' else 'a'} {type_}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from panes.language.positions import refuse
 from panes.plan.nodes import (
     AntiJoin,
@@ -14,22 +16,33 @@ from panes.plan.nodes import (
     Node,
     Project,
     Rstream,
+    SemiJoin,
     StreamScan,
     TableScan,
     Window,
     Wstream,
 )
 from panes.plan.patterns import STRICT, has_internal, pattern_of
-from panes.plan.windows import BeginEndWindow, RangeWindow, RowsWindow, UnboundedWindow
+from panes.plan.walk import walk
+from panes.plan.windows import BeginEndWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
 
 _ALL_VALUES = ("quantile", "median", "top_k")
+
+_BROKEN = "results that stay would break the condition they were given under"
+_DUPLICATED = "results that stay would turn into duplicates"
+_OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
+    Distinct: ("DISTINCT", _DUPLICATED),
+    # A row whose first match leaves while a later one stays is given again, as DISTINCT does.
+    SemiJoin: ("EXISTS or IN", _DUPLICATED),
+    AntiJoin: ("negation", _BROKEN),
+    Except: ("EXCEPT", _BROKEN),
+    Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
+}
 
 
 def is_table_only(node: Node) -> bool:
     """Whether no stream feeds this plan."""
-    if isinstance(node, StreamScan):
-        return False
-    return all(is_table_only(child) for child in node.children)
+    return not any(isinstance(n, StreamScan) for n in walk(node))
 
 
 def unbounded_stream(node: Node) -> str | None:
@@ -68,16 +81,8 @@ def check_bounded(what: str, text: str, offset: int, *sides: Node) -> None:
             )  # fmt: skip
 
 
-def check_join(left: Node, right: Node, text: str, offset: int) -> None:
-    """What may be joined: windows with windows, and rows that are never taken back with tables."""
-    if not isinstance(right, TableScan):
-        if not is_table_only(right):
-            check_bounded("a join", text, offset, left, right)
-        return
-    check_table_lookup(left, right, text, offset)
-
-
 def check_table_lookup(left: Node, table: TableScan, text: str, offset: int) -> None:
+    """Only rows that are never taken back can be looked up in a table."""
     if is_table_only(left):
         return
     if table.retroactive:
@@ -97,40 +102,62 @@ def check_table_lookup(left: Node, table: TableScan, text: str, offset: int) -> 
 
 
 def check_internal(node: Node, text: str, offset: int) -> None:
-    """DISTINCT and negation do not stand over INTERNAL windows."""
-    what = {Distinct: "DISTINCT", AntiJoin: "negation", Except: "EXCEPT", Intersect: "INTERSECT"}.get(
-        type(node)
-    )
-    if what is not None and has_internal(node):
-        why = {
-            "DISTINCT": "results that stay would turn into duplicates",
-            "INTERSECT": "results that stay would outlive what they were matched with",
-        }.get(what, "results that stay would break the condition they were given under")
+    """DISTINCT, negation and their kin do not stand over INTERNAL windows."""
+    if isinstance(node, SemiJoin) and isinstance(node.right, TableScan):
+        return
+    what, why = _OVER_INTERNAL.get(type(node), ("", ""))
+    if what and has_internal(node):
         refuse(f"{what} does not work over INTERNAL windows: {why}", text, offset, "leave INTERNAL out")
 
 
 def has_slide(node: Node) -> bool:
-    if isinstance(node, Window) and isinstance(node.spec, (RangeWindow, RowsWindow)):
-        spec = node.spec
-        slide = spec.slide_us if isinstance(spec, RangeWindow) else spec.slide
-        if slide is not None:
+    return any(isinstance(n, Window) and _slides(n.spec) for n in walk(node))
+
+
+def _slides(spec: WindowSpec) -> bool:
+    match spec:
+        case RangeWindow(slide_us=int()) | RowsWindow(slide=int()):
             return True
-    return any(has_slide(child) for child in node.children)
+    return False
 
 
-def has_begin_end(node: Node) -> bool:
-    if isinstance(node, Window) and isinstance(node.spec, BeginEndWindow):
-        return True
-    return any(has_begin_end(child) for child in node.children)
+def check_restore(node: Node, text: str, offset: int) -> None:
+    """RESTORE gives at a slide what came and went since the slide before: there must be one such slide."""
+    if not has_slide(node):
+        refuse("RESTORE needs a window with SLIDE: without one, no result is missed", text, offset)
+    slides = slides_in_time(node)
+    if len(slides) > 1 or None in slides:
+        refuse(
+            "RESTORE needs every window to slide by the same length of time",
+            text, offset, "such as [RANGE 1 MINUTE SLIDE 10 SECONDS] on every stream",
+        )  # fmt: skip
 
 
-def check_aggregates(node: GroupBy, text: str, offset: int) -> None:
-    """Aggregates that must see all values need a window."""
+def slides_in_time(node: Node) -> frozenset[int | None]:
+    """The slides of the windows that feed an edge; None for what does not slide in time."""
+    if isinstance(node, Window):
+        return frozenset({node.spec.slide_us if isinstance(node.spec, RangeWindow) else None})
+    if isinstance(node, (StreamScan, Istream, Dstream, Rstream, Wstream)):
+        return frozenset({None})
+    return frozenset[int | None]().union(*map(slides_in_time, node.children))
+
+
+def check_always_on(what: str, node: Node, text: str, offset: int) -> None:
+    """Nothing that runs all the time stands on BEGIN … END."""
+    if any(isinstance(n, Window) and isinstance(n.spec, BeginEndWindow) for n in walk(node)):
+        refuse(
+            f"BEGIN … END is applied when the query is invoked, and {what} runs all the time",
+            text, offset, "give the streams windows in brackets",
+        )  # fmt: skip
+
+
+def check_aggregates(node: GroupBy, text: str, places: Mapping[str, int]) -> None:
+    """Aggregates that must see all values need a window; `places` says where each of them stands."""
     for aggregate in node.aggregates:
         if aggregate.distinct or aggregate.function in _ALL_VALUES:
             alias = unbounded_stream(node.child)
             if alias is not None:
                 refuse(
                     f"state grows without bound because {aggregate} must remember every value of {alias}",
-                    text, offset, f"give {alias} a window, or use the approx_ form",
+                    text, places[aggregate.name], f"give {alias} a window, or use the approx_ form",
                 )  # fmt: skip

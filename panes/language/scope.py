@@ -67,12 +67,17 @@ class Scope:
         return prefix
 
     def resolve(self, node: exp.Column) -> Column:
-        """The column that a name means here, or in the nearest query around that has one."""
+        """The column that a name means here, or in the nearest query around that has one.
+
+        An alias means the nearest relation of that name, also when that one has no such column.
+        """
         name, alias = node.name, node.text("table")
         for scope in self._chain():
             found = scope._find(name, alias, offset_of(node), self.text)
             if found is not None:
                 return found
+            if alias and any(same(alias, relation.alias) for relation in scope.relations):
+                break
         self._refuse_unknown(name, alias, offset_of(node))
         raise AssertionError("unreachable")
 

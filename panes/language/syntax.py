@@ -59,6 +59,10 @@ class Nested(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
+OUTPUTS = {"ISTREAM": "Istream", "DSTREAM": "Dstream", "RSTREAM": "Rstream", "WSTREAM": "Wstream"}
+"""The kinds of output operators by the words that are read for them."""
+
+
 class Output(exp.Expression):
     """Istream, Dstream, Rstream or Wstream (`kind`) of a query; `window` is that of Wstream."""
 
@@ -75,7 +79,3 @@ class StatementNode(exp.Expression):
     """A whole statement; `this` is a `panes.language.statements` value."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
-
-
-Query = SelectBlock | SetOperation | Nested | Output
-QUERIES = (SelectBlock, SetOperation, Nested, Output)

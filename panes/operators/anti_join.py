@@ -69,7 +69,7 @@ class AntiJoin(Operator):
         self.counters.count(right)
         matched = self._semi.process(inputs, since, clock)
         due = self._waiting.due(since, clock)
-        rows = self._free(left, matched, due, since)
+        rows = self._free(left, matched, due)
         later = int64(rows, TS) > clock
         if later.any():
             self._waiting.insert(_to_wait(take(rows, where(later))))
@@ -79,7 +79,7 @@ class AntiJoin(Operator):
         self.departures.count(output)
         return output
 
-    def _free(self, left: Delta, matched: Delta, due: pa.Table, since: int) -> pa.Table:
+    def _free(self, left: Delta, matched: Delta, due: pa.Table) -> pa.Table:
         """The left rows, and those that fall due, less those that match: rows of any time to come."""
         names = list(self.left.schema.names)
         if not matched.rows and not due.num_rows:
@@ -87,7 +87,7 @@ class AntiJoin(Operator):
             return table.select(self.output.columns.names)
         tables = [left.table.select(names), matched.table.select(names), due.select(names)]
         values = Values(tables, names)
-        steps = Steps(1, since)
+        steps = Steps(1, values.count)
         steps.add(0, values.codes[0], left.exp, left.weight, left.ts)
         steps.add(0, values.codes[1], matched.exp, -matched.weight, matched.ts)
         steps.add(0, values.codes[2], int64(due, _END), int64(due, WEIGHT), int64(due, EXP))

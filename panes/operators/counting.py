@@ -9,7 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import EXP, FOREVER, Delta, Instants
-from panes.delta.grouped import Numbers, cumsum_within, last_of_instants, sort_by_group, starts_of
+from panes.delta.grouped import (
+    Numbers,
+    cumsum_within,
+    last_of_instants,
+    sort_by_group,
+    sort_groups_by_time,
+    starts_of,
+)
 from panes.delta.keys import HASH
 from panes.delta.rows import Positions, int64, take, where, with_column
 from panes.operators.base import Operator
@@ -94,9 +101,12 @@ class Counting(Operator):
     def _events(
         self, inputs: Sequence[Delta], left: pa.Table, clock: int
     ) -> tuple[Values, list[tuple[Numbers, Instants, Numbers]]]:
-        """Changes of counts: which value, when, and by how much."""
+        """Changes of counts: which value, when, and by how much; one for each row of the values unless some
+        arrive and leave in one span."""
         names = list(self.inputs[0].schema.names)
-        tables = [delta.table.select(list(e.schema.names)) for delta, e in zip(inputs, self.inputs, strict=True)]
+        tables = [
+            delta.table.select(list(e.schema.names)) for delta, e in zip(inputs, self.inputs, strict=True)
+        ]
         if left.num_rows:
             tables.append(left.select(names))
         values = Values(tables, names)
@@ -127,7 +137,10 @@ class Counting(Operator):
         base = np.zeros(values.count, dtype=np.int64)
         stored, (found,) = values.stored(self.counts, [COUNTS])
         np.add.at(base, stored, found)
-        order = sort_by_group(code, time)
+        if len(code) == len(values.order):
+            order = sort_groups_by_time(values.order, code, time)
+        else:
+            order = sort_by_group(code, time)
         code, time = code[order], time[order]
         counts = cumsum_within(counts[order], starts_of(code))
         last = last_of_instants(code, time)

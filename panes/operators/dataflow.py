@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from panes.delta.consolidate import consolidate
 from panes.delta.delta import EXP, UNTIL, Delta
 from panes.operators.base import Counters, Operator
 from panes.operators.input import Entry
@@ -71,14 +72,16 @@ class Dataflow:
             else:
                 inputs = [deltas[number] for number in step.inputs]
             deltas.append(step.operator.process(inputs, since, clock))
-        return _with_output_lifetimes(deltas[-1])
+        return self._answer(deltas[-1])
 
-
-def _with_output_lifetimes(delta: Delta) -> Delta:
-    """Rows of internal windows stay in the answer for longer than operators remember them."""
-    if UNTIL not in delta.table.column_names:
-        return delta
-    place = delta.table.column_names.index(EXP)
-    table = delta.table.set_column(place, EXP, delta.table.column(UNTIL)).drop_columns([UNTIL])
-    shown = Delta(table, delta.clock)
-    return shown.filter(shown.ts < shown.exp)
+    def _answer(self, delta: Delta) -> Delta:
+        """Results of INTERNAL windows stay in the answer until `_until`, while operators let go of their rows
+        at `_exp`. So what operators take back is no news, unless rows of the answer can leave unforeseen."""
+        if UNTIL not in delta.table.column_names:
+            return delta
+        place = delta.table.column_names.index(EXP)
+        table = delta.table.set_column(place, EXP, delta.table.column(UNTIL)).drop_columns([UNTIL])
+        answer = consolidate(Delta(table, delta.clock))
+        if self.pattern is not Pattern.STRICT:
+            answer = answer.filter(answer.weight > 0)
+        return answer.filter(answer.ts < answer.exp)

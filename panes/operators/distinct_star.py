@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, Delta, Instants
-from panes.delta.grouped import cummax_within, sort_by_group, starts_of
+from panes.delta.grouped import cummax_within, sort_groups_by_time, starts_of
 from panes.delta.keys import HASH
 from panes.delta.rows import Positions, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
@@ -35,6 +35,11 @@ def keep_youngest(table: pa.Table) -> pa.Table:
     return with_column(take(table, starts), YOUNGEST, np.maximum.reduceat(int64(table, YOUNGEST), starts))
 
 
+def count_younger(table: pa.Table) -> int:
+    """How many rows only tell of a younger duplicate of a value that is shown already."""
+    return int(np.count_nonzero(int64(table, YOUNGEST) > int64(table, EXP)))
+
+
 @dataclass
 class DistinctStar(Operator):
     """Keeps one live row per value.
@@ -56,8 +61,10 @@ class DistinctStar(Operator):
         names = edge.schema.names
         if edge.strategy == "direct":
             return cls(edge, Scan(names, nulls_equal=True, combine=keep_youngest))
+        # Every value of a delta is looked up in every day, so a few wide days are better than many.
+        days = max(1, edge.partitions // 3)
         calendar = Calendar(
-            names, partitions=edge.partitions, nulls_equal=True, combine=keep_youngest, at_most_double=True
+            names, partitions=days, nulls_equal=True, combine=keep_youngest, updates=count_younger
         )
         return cls(edge, calendar)
 
@@ -91,7 +98,7 @@ class DistinctStar(Operator):
     def _follow(self, delta: Delta, known: _Known, clock: int) -> pa.Table:
         """The stretches of time during which the values of the delta are held: a run goes on from the state,
         or begins in the span."""
-        order = sort_by_group(known.codes, delta.ts)
+        order = sort_groups_by_time(known.order, known.codes, delta.ts)
         code, ts, exp = known.codes[order], delta.ts[order], delta.exp[order]
         first = starts_of(code)
         covered = cummax_within(exp, first)
@@ -113,9 +120,7 @@ class DistinctStar(Operator):
         is_given = is_new | (is_over & (until > shown))
         is_longer = ~is_new & ~is_over & (until > youngest)
         kept = where((is_given | is_longer) & (until > clock))
-        self._remember(
-            known.take(group[kept]), np.where(is_given, until, shown)[kept], until[kept]
-        )
+        self._remember(known.take(group[kept]), np.where(is_given, until, shown)[kept], until[kept])
         given = where(is_given)
         start = np.where(is_new, ts[heads], shown)
         return self._shown(take(known.values, order[heads[given]]), start[given], until[given])
@@ -147,8 +152,7 @@ class _Known:
     ) -> None:
         self._numbered = Values([delta.table.select(list(names))], names)
         self.values = delta.table.select(list(names))
-        self.codes = self._numbered.codes[0]
-        self.take = lambda codes: self._numbered.take(codes, with_hash=True)
+        self.codes, self.order = self._numbered.codes[0], self._numbered.order
         self.shown: Instants = np.full(self._numbered.count, BEGINNING)
         self.youngest: Instants = np.full(self._numbered.count, BEGINNING)
         codes, (exp, youngest) = self._numbered.stored(state, [EXP, YOUNGEST], after=clock)
@@ -159,6 +163,10 @@ class _Known:
             self._note(self._ended_codes, int64(ended, EXP)[at], int64(ended, YOUNGEST)[at])
             self.ended_at = at
         self._goes_on = np.zeros(self._numbered.count, dtype=np.bool_)
+
+    def take(self, codes: Positions) -> pa.Table:
+        """The values of rising codes, as rows ready for state."""
+        return self._numbered.take(codes, with_hash=True)
 
     def _note(self, codes: Positions, shown: Instants, youngest: Instants) -> None:
         np.maximum.at(self.shown, codes, shown)

@@ -52,7 +52,7 @@ class ExplicitExpiry(Operator):
         table = with_column(delta.table, WEIGHT, delta.weight).select(self.output.columns.names)
         exp = delta.exp
         ended = self.live.expire(clock, since)
-        parts = [self._endless(table, delta.ts, delta.weight, comes=True)]
+        parts = [self._endless(table, delta.ts, delta.weight)]
         gone = where(exp <= clock)
         if len(gone):
             parts.append(self._endless(take(table, gone), exp[gone], -delta.weight[gone]))
@@ -63,10 +63,9 @@ class ExplicitExpiry(Operator):
         self.counters.touched = self.live.touched
         return Delta(concat(parts), clock)
 
-    def _endless(self, rows: pa.Table, ts: Instants, weight: Instants, *, comes: bool = False) -> pa.Table:
+    def _endless(self, rows: pa.Table, ts: Instants, weight: Instants) -> pa.Table:
         arrays = [rows.column(name) for name in self.edge.schema.names]
         arrays += [pa.array(ts), pa.array(np.full(len(ts), FOREVER)), pa.array(weight)]
         if self.edge.has_until:
-            # An answer keeps a row until `_until`: its departure concerns operators only.
-            arrays.append(rows.column(UNTIL) if comes else pa.array(ts))
+            arrays.append(rows.column(UNTIL))
         return pa.Table.from_arrays(arrays, schema=self.output.columns)

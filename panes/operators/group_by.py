@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from panes.aggregates import holistic
 from panes.aggregates.base import Accumulators, Ints
@@ -42,15 +41,14 @@ class GroupBy(Operator):
     State: the accumulators of each group, and the partial rows that are still to expire; for count(DISTINCT),
         min, max, quantile and top_k how often each group holds each value.
     Cost: the rows that come and those that expire; of the groups, only those that change are touched. For
-        min, max, quantile and top_k the distinct values of those groups are read, once per instant.
+        quantile and top_k the distinct values of those groups are read, once per instant; for min and max only
+        a few at the end.
     """
 
     node: nodes.GroupBy
     every_instant: bool
     has_until: bool = False
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
-    stays: bool = False
-    """Whether the windows below are INTERNAL, so that values once given stay in the answer."""
     linear: Linear = field(init=False)
     groups: AccumulatorTable = field(init=False)
     expiring: Waiting = field(init=False)
@@ -132,9 +130,7 @@ class GroupBy(Operator):
         steps = steps_of(first, second, events.instants, changes, keep_still=bool(self.holistic))
         if not len(steps.instants):
             return []
-        starts = steps.starts
-        before, after = steps.running(self.groups.look_up(steps.first[starts], steps.second[starts]))
-        self.groups.add(steps.first[starts], steps.second[starts], steps.totals())
+        before, after = self._advance(self.groups, steps)
         old_values = self._values(steps)
         for name, frequencies in self.frequencies.items():
             frequencies.add(first, second, events.rows.column(name), events.counts)
@@ -154,23 +150,34 @@ class GroupBy(Operator):
             rows = events.rows.take(pa.array(there))
             keyed = hash_pair([rows.column(n) for n in (FIRST, SECOND, name)], len(there))
             steps = steps_of(*keyed, events.instants[there], {0: events.counts[there]})
-            starts = steps.starts
-            table = self.distinct[name]
-            before, after = steps.running(table.look_up(steps.first[starts], steps.second[starts]))
-            table.add(steps.first[starts], steps.second[starts], steps.totals())
+            before, after = self._advance(self.distinct[name], steps)
             appearances[number] = np.zeros(len(events.instants), np.int64)
-            if len(starts):
+            if len(steps.event):
                 held_now = (after[0] > 0).astype(np.int64) - (before[0] > 0)
                 appearances[number][there[steps.event]] = held_now
         return appearances
 
+    def _advance(self, table: AccumulatorTable, steps: Steps) -> tuple[Accumulators, Accumulators]:
+        """Adds the steps to a table; the accumulators before and after each step."""
+        starts = steps.starts
+        return steps.running(table.add(steps.first[starts], steps.second[starts], steps.totals()))
+
     def _values(self, steps: Steps) -> Mapping[str, pa.Array]:
         """The holistic aggregates of the groups of the steps, as the state is now."""
-        values = {name: held(f.of(steps.first, steps.second)) for name, f in self.frequencies.items()}
-        return {
-            name: holistic.result(a, values[value_name(self.node, a.arg)], len(steps.first))
-            for name, a in self.holistic.items()
-        }
+        whole: dict[str, pl.DataFrame] = {}
+        results: dict[str, pa.Array] = {}
+        for name, aggregate in self.holistic.items():
+            column = value_name(self.node, aggregate.arg)
+            frequencies = self.frequencies[column]
+            if aggregate.function in ("min", "max"):
+                greatest = aggregate.function == "max"
+                values = frequencies.ends(steps.first, steps.second, greatest=greatest)
+            else:
+                if column not in whole:
+                    whole[column] = held(frequencies.of(steps.first, steps.second))
+                values = whole[column]
+            results[name] = holistic.result(aggregate, values, len(steps.first))
+        return results
 
     def _rows(self, keys: pa.Table, accumulators: Accumulators, values: Mapping[str, pa.Array]) -> pa.Table:
         columns = dict(zip(keys.column_names, keys.columns, strict=True))
@@ -185,12 +192,7 @@ class GroupBy(Operator):
         return np.zeros(count, np.bool_) if counted is None else counted > 0
 
     def _finished(self, rows: pa.Table) -> pa.Table:
-        if not self.has_until:
-            return rows
-        until = rows.column(EXP)
-        if self.stays:
-            until = pc.if_else(pc.greater(rows.column(WEIGHT), 0), until, rows.column(TS))
-        return rows.append_column(UNTIL, until)
+        return rows.append_column(UNTIL, rows.column(EXP)) if self.has_until else rows
 
 
 @dataclass(frozen=True)

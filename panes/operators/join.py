@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,20 @@ class Join(Operator):
     residual: Expression | None = None
     nulls_equal: bool = False
     """Whether a key that is NULL equals another (within set operations)."""
+    output: Edge = field(init=False)
+    """The edge that leaves this operator."""
+    _columns: pa.Schema = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.output = Edge(
+            self.left.schema + self.right.schema,
+            harder(self.left.pattern, self.right.pattern),
+            self.left.strategy,
+            leaves_early=any(e.leaves_early for e in (self.left, self.right) if e.is_weighted),
+            has_until=self.left.has_until or self.right.has_until,
+            partitions=self.left.partitions,
+        )
+        self._columns = self.output.columns
 
     @classmethod
     def over(
@@ -73,19 +87,6 @@ class Join(Operator):
     @property
     def buffers(self) -> Mapping[str, State]:
         return {"left": self.left_state, "right": self.right_state}
-
-    @property
-    def output(self) -> Edge:
-        """The edge that leaves this operator."""
-        early = self.left.leaves_early or self.right.leaves_early
-        return Edge(
-            self.left.schema + self.right.schema,
-            harder(self.left.pattern, self.right.pattern),
-            self.left.strategy,
-            leaves_early=early,
-            has_until=self.left.has_until or self.right.has_until,
-            partitions=self.left.partitions,
-        )
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         left, right = inputs
@@ -165,12 +166,12 @@ class Join(Operator):
             until = [int64(left, UNTIL if a.has_until else EXP)[left_at]]
             until.append(int64(right, UNTIL if b.has_until else EXP)[right_at])
             hidden.append(np.minimum(until[0], until[1]))
-        rows = pa.Table.from_arrays(arrays + [pa.array(h) for h in hidden], schema=self.output.columns)
+        rows = pa.Table.from_arrays(arrays + [pa.array(h) for h in hidden], schema=self._columns)
         return rows if self.residual is None else rows.filter(mask_of(self.residual, rows))
 
     def _result(self, parts: Sequence[pa.Table]) -> pa.Table:
         if not parts:
-            return self.output.columns.empty_table()
+            return self._columns.empty_table()
         rows = concat(parts)
         if self.output.is_weighted and (int64(rows, WEIGHT) < 0).any():
             # State may hold a row and its negative tuple side by side: pairs with both say nothing.

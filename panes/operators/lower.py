@@ -244,8 +244,7 @@ class _Lowering:
             edge = Edge(partial_schema(node), MONOTONIC, self.strategy)
             partials = self._hold(self._add("input", Entry(given.name, edge.schema), edge))
         edge = self._edge(node, has_until=self.has_until)
-        stays = answer_pattern(node).pattern is MONOTONIC
-        group_by = GroupBy(node, slides or self.every_instant, has_until=self.has_until, stays=stays)
+        group_by = GroupBy(node, slides or self.every_instant, has_until=self.has_until)
         return self._add("group_by", group_by, edge, partials)
 
 

@@ -83,8 +83,8 @@ class RowsWindow(Operator):
         first, second, ts = first[order], second[order], delta.ts[order]
         starts = starts_of(first, second)
         lengths = np.diff(np.append(starts, len(first)))
-        last = self.numbers.look_up(first[starts], second[starts]).get(0, np.zeros(len(starts), np.int64))
-        self.numbers.add(first[starts], second[starts], {0: lengths})
+        had = self.numbers.add(first[starts], second[starts], {0: lengths})
+        last = had.get(0, np.zeros(len(starts), np.int64))
         before = np.repeat(last, lengths)
         start = np.repeat(starts, lengths)
         number = np.arange(1, len(first) + 1) - start + before
@@ -109,16 +109,18 @@ class RowsWindow(Operator):
         if not len(which):
             return batch.rows.slice(0, 0), np.zeros(0, np.int64)
         state.remove(found)
-        return found.select(batch.rows.column_names), which
+        # Equal tuples that waited together may have become one row of the state.
+        copies = np.repeat(np.arange(len(which)), _ints(found, WEIGHT))
+        return found.select(batch.rows.column_names).take(pa.array(copies)), which[copies]
 
     def _output(self, rows: pa.Table, ts: Instants, exp: Instants, weight: int) -> pa.Table:
         rows = rows.drop_columns([FIRST, SECOND, _AT, _LEAVES, EXP])
         rows = rows.append_column(TS, pa.array(ts)).append_column(EXP, pa.array(exp))
         rows = rows.append_column(WEIGHT, pa.array(np.full(len(ts), weight)))
         if self.has_until:
-            # What an internal window gave stays in the answer: the retraction concerns operators only.
-            stays = np.full(len(ts), FOREVER) if weight > 0 else ts
-            rows = rows.append_column(UNTIL, pa.array(stays if self.spec.internal else exp))
+            rows = rows.append_column(
+                UNTIL, pa.array(np.full(len(ts), FOREVER) if self.spec.internal else exp)
+            )
         return rows.filter(pa.array(ts < exp))
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
-from panes.delta.consolidate import contents_at
+from panes.delta.consolidate import contents_at, difference
 from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
 from panes.operators.base import Operator
 from panes.plan.schema import Schema
@@ -58,7 +57,7 @@ class Rstream(Operator):
             parts.append(_at(held, instant))
             if len(inputs) > 1:
                 entered = inputs[1].filter(inputs[1].ts == instant).values
-                parts.append(_at(_more_than(entered, held), instant))
+                parts.append(_at(difference(entered, held), instant))
         self.relation.forget(clock)
         later = rows.filter(pa.array(delta.exp > clock))
         if later.num_rows:
@@ -80,13 +79,3 @@ class Rstream(Operator):
 def _at(rows: pa.Table, instant: int) -> pa.Table:
     ts, exp = np.full(rows.num_rows, instant), np.full(rows.num_rows, FOREVER)
     return rows.append_column(TS, pa.array(ts)).append_column(EXP, pa.array(exp))
-
-
-def _more_than(rows: pa.Table, others: pa.Table) -> pa.Table:
-    """The bag difference of two tables of the same columns."""
-    numbers = [
-        pl.DataFrame(table).with_columns(pl.int_range(pl.len()).over(pl.all()).alias("_copy"))
-        for table in (rows, others)
-    ]
-    rest = numbers[0].join(numbers[1], on=numbers[0].columns, how="anti", nulls_equal=True)
-    return rest.drop("_copy").to_arrow().cast(rows.schema)

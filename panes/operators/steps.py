@@ -12,18 +12,19 @@ from panes.delta.rows import where
 class Steps:
     """Rises and falls of some numbers of each value, such as how often it is held on the left and right."""
 
-    def __init__(self, numbers: int, since: int) -> None:
-        self._numbers = numbers
-        self._since = since
+    def __init__(self, numbers: int, values: int) -> None:
+        self._before = np.zeros((numbers, values), dtype=np.int64)
         self._parts: list[tuple[Numbers, Instants, Numbers, Numbers]] = []
 
     def add(
         self, number: int, codes: Numbers, exp: Instants, weight: Numbers, ts: Instants | None = None
     ) -> None:
-        """Adds rows that begin at `ts` to a number; without `ts`, rows that were there at `since`."""
-        begin = np.full(len(codes), self._since) if ts is None else ts
-        column = np.full(len(codes), number)
-        self._parts.append((codes, begin, weight, column))
+        """Adds rows that begin at `ts` to a number; without `ts`, rows that were there before the span."""
+        column = np.full(len(codes), number, dtype=np.int64)
+        if ts is None:
+            np.add.at(self._before[number], codes, weight)
+        else:
+            self._parts.append((codes, ts, weight, column))
         ends = where(exp < FOREVER)
         self._parts.append((codes[ends], exp[ends], -weight[ends], column[ends]))
 
@@ -34,11 +35,12 @@ class Steps:
         codes, times, weights, columns = codes[order], times[order], weights[order], columns[order]
         starts = starts_of(codes)
         last = last_of_instants(codes, times)
+        at = codes[last]
         sums = [
-            cumsum_within(np.where(columns == number, weights, 0), starts)[last]
-            for number in range(self._numbers)
+            cumsum_within(np.where(columns == number, weights, 0), starts)[last] + before[at]
+            for number, before in enumerate(self._before)
         ]
-        return codes[last], times[last], sums
+        return at, times[last], sums
 
 
 def rows_of(code: Numbers, time: Instants, number: Numbers) -> tuple[Numbers, Instants, Instants, Numbers]:

@@ -25,7 +25,8 @@ from panes.plan.patterns import Pattern, pattern_of
 from panes.state.choose import STRATEGIES
 
 MANY = 0.25
-"""The share of rows leaving early from which on negative tuples for every departure are cheaper."""
+"""The share of rows leaving early from which on every departure is a negative tuple. With none the lifetimes
+are surely better; at 40 percent the research this follows found them better for small windows only."""
 
 
 @dataclass
@@ -62,11 +63,6 @@ def early_share(operators: Iterable[object]) -> float:
 def leave_early(share: float) -> bool:
     """Whether the plan above a negation should run on negative tuples, by the measured share."""
     return share >= MANY
-
-
-def edge_pattern(node: nodes.Node, strategy: str) -> Pattern:
-    """The pattern of what really travels on the edge above a node."""
-    return Pattern.STRICT if strategy == "nt" else pattern_of(node).pattern
 
 
 def check_strategy(plan: nodes.Node, strategy: str) -> None:

@@ -86,7 +86,7 @@ class Timelines(Operator):
             for table in tables
             if table is not None and table.num_rows
         ]
-        rows = self._changes(parts, names, since, clock) if parts else self.output.columns.empty_table()
+        rows = self._changes(parts, names, clock) if parts else self.output.columns.empty_table()
         for table, state in zip(arrived, states, strict=False):
             if table is not None:
                 state.insert(take(without(table, TS), where(int64(table, EXP) > clock)))
@@ -95,11 +95,9 @@ class Timelines(Operator):
         self.departures.count(output)
         return output
 
-    def _changes(
-        self, parts: Sequence[tuple[int, pa.Table]], names: Sequence[str], since: int, clock: int
-    ) -> pa.Table:
+    def _changes(self, parts: Sequence[tuple[int, pa.Table]], names: Sequence[str], clock: int) -> pa.Table:
         values = Values([table.select(names) for _, table in parts], names)
-        steps = Steps(3, since)
+        steps = Steps(3, values.count)
         for (column, table), codes in zip(parts, values.codes, strict=True):
             ts = int64(table, TS) if TS in table.column_names else None
             steps.add(column, codes, int64(table, EXP), _weights(table), ts)

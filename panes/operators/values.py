@@ -16,7 +16,8 @@ from panes.state.chunked import ChunkedBuffer, matching
 class Values:
     """Numbers the distinct values of some tables, whole rows of which are compared (NULL equals NULL).
 
-    `codes[i]` numbers the rows of the i-th table. Columns are matched by place and go by the names given.
+    `codes[i]` numbers the rows of the i-th table, and `order` lists the rows of all tables, one after the
+    other, by these numbers. Columns are matched by place and go by the names given.
     """
 
     def __init__(self, tables: Sequence[pa.Table], names: Sequence[str]) -> None:
@@ -27,6 +28,7 @@ class Values:
         ends = np.cumsum([table.num_rows for table in tables])
         self.codes = np.split(groups.codes, ends[:-1])
         self.count = groups.count
+        self.order = groups.order
         self._rows = rows
         # Codes are given in the order of hashes, unless keys that share a hash had to be told apart.
         self._first = groups.first

@@ -10,10 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from panes.plan.expressions import Value
-from panes.plan.functions import Signature, WrongTypes
-from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, NULL, STRING, TIMESTAMP, Type, list_of
-
-_ORDERED = (BOOLEAN, Type("INT"), BIGINT, DOUBLE, STRING, DATE, TIMESTAMP)
+from panes.plan.functions import Signature, WrongTypes, numeric
+from panes.plan.types import BIGINT, COLUMN_TYPES, DOUBLE, NULL, Type, list_of
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,15 @@ class AggregateFunction:
     takes_distinct: bool = False
     is_approximate: bool = False
 
+    @property
+    def form(self) -> str:
+        """How a call is written."""
+        return f"{self.name}({', '.join(('x', *self.parameters))})"
+
     def signature(self, arg: Type, parameters: Sequence[Value] = ()) -> Signature:
         """The types for this argument; WrongTypes when it is not taken."""
         if len(parameters) != len(self.parameters):
-            wanted = ", ".join(("x", *self.parameters))
-            raise WrongTypes(f"is written {self.name}({wanted})")
+            raise WrongTypes(f"is written {self.form}")
         self.check(parameters)
         return self.typing(arg)
 
@@ -42,17 +44,17 @@ def _count(arg: Type) -> Signature:
 
 
 def _sum(arg: Type) -> Signature:
-    number = _number(arg)
+    number = numeric(arg)
     return Signature((number,), number)
 
 
 def _average(arg: Type) -> Signature:
     # Integers are summed as integers: a mean kept up to date for days must not drift.
-    return Signature((_number(arg),), DOUBLE)
+    return Signature((numeric(arg),), DOUBLE)
 
 
 def _quantile(arg: Type) -> Signature:
-    _number(arg)
+    numeric(arg)
     return Signature((DOUBLE,), DOUBLE)
 
 
@@ -66,18 +68,10 @@ def _top_k(arg: Type) -> Signature:
     return Signature((kept,), list_of(kept))
 
 
-def _number(arg: Type) -> Type:
-    if arg == NULL:
-        return BIGINT
-    if not arg.is_numeric:
-        raise WrongTypes(f"takes numbers, not {arg}")
-    return BIGINT if arg.is_integer else DOUBLE
-
-
 def _comparable(arg: Type) -> Type:
     if arg == NULL:
         return BIGINT
-    if arg not in _ORDERED:
+    if arg not in COLUMN_TYPES:
         raise WrongTypes(f"does not take {arg}")
     return arg
 

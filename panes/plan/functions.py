@@ -124,7 +124,7 @@ def _any(args: tuple[Type, ...]) -> Signature:
     return Signature(args, BOOLEAN)
 
 
-def _numeric(have: Type) -> Type:
+def numeric(have: Type) -> Type:
     """BIGINT for integers, DOUBLE for DOUBLE: the types arithmetic is done in."""
     if have == NULL:
         return BIGINT
@@ -134,7 +134,7 @@ def _numeric(have: Type) -> Type:
 
 
 def _arithmetic(args: tuple[Type, ...]) -> Signature:
-    common = _common([_numeric(have) for have in args])
+    common = _common([numeric(have) for have in args])
     return Signature((common,) * len(args), common)
 
 
@@ -147,7 +147,8 @@ def _add(args: tuple[Type, ...]) -> Signature:
         if other in (DATE, TIMESTAMP):
             wanted = (TIMESTAMP, INTERVAL) if right == INTERVAL else (INTERVAL, TIMESTAMP)
             return Signature(wanted, TIMESTAMP)
-        raise WrongTypes(f"cannot add {left} and {right}")
+    if {left, right} & {DATE, TIMESTAMP, INTERVAL}:
+        raise WrongTypes(f"takes numbers, or a TIMESTAMP and an INTERVAL, not {left} and {right}")
     return _arithmetic(args)
 
 
@@ -159,6 +160,8 @@ def _subtract(args: tuple[Type, ...]) -> Signature:
         return Signature((INTERVAL, INTERVAL), INTERVAL)
     if left in (DATE, TIMESTAMP) and right in (DATE, TIMESTAMP):
         return Signature((TIMESTAMP, TIMESTAMP), INTERVAL)
+    if {left, right} & {DATE, TIMESTAMP, INTERVAL}:
+        raise WrongTypes(f"takes numbers, TIMESTAMPs or INTERVALs, not {left} and {right}")
     return _arithmetic(args)
 
 

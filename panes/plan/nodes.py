@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from panes.plan.expressions import Aggregate, Expression, columns_of
+from panes.plan.expressions import Aggregate, Column, Expression, walk
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BOOLEAN
 from panes.plan.windows import RowsWindow, WindowSpec
@@ -88,8 +88,7 @@ class Select(_Unary):
     predicate: Expression
 
     def __post_init__(self) -> None:
-        _need(self.predicate.type == BOOLEAN, f"a condition must be BOOLEAN, not {self.predicate.type}")
-        _need_columns(self.predicate, self.child)
+        _need_condition(self.predicate, self.child)
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ class _Matching(_Binary):
             a, b = self.left.schema[left].type, self.right.schema[right].type
             _need(a == b, f"the join keys {left} {a} and {right} {b} are of different types")
         if self.residual is not None:
-            _need_columns(self.residual, self.left, self.right)
+            _need_condition(self.residual, self.left, self.right)
 
 
 @dataclass(frozen=True)
@@ -278,8 +277,18 @@ def _need(condition: bool, message: str) -> None:
         raise PlanError(message)
 
 
+def _need_condition(condition: Expression, *inputs: Node) -> None:
+    _need(condition.type == BOOLEAN, f"a condition must be BOOLEAN, not {condition.type}")
+    _need_columns(condition, *inputs)
+
+
 def _need_columns(expression: Expression, *inputs: Node) -> None:
-    for name in columns_of(expression):
-        if not any(name in node.schema for node in inputs):
+    for column in walk(expression):
+        if not isinstance(column, Column):
+            continue
+        found = [node.schema[column.name] for node in inputs if column.name in node.schema]
+        if not found:
             have = "; ".join(str(node.schema) for node in inputs)
-            raise PlanError(f"{expression}: there is no column {name} in ({have})")
+            raise PlanError(f"{expression}: there is no column {column.name} in ({have})")
+        if all(field.type != column.type for field in found):
+            raise PlanError(f"{expression}: the column is {found[0]}, not {column.type}")

@@ -15,7 +15,7 @@ must forget what has left its window. INTERNAL windows only change what the *ans
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -105,35 +105,31 @@ class _Labeling:
         hardest = max(left, right)
         if hardest is STRICT:
             return Labeled(STRICT, "one of its inputs is STRICT")
-        if hardest is WEAKEST and lengths_of(node) != 1:
+        if hardest is WEAKEST and len(self._lengths(node)) > 1:
             return Labeled(WEAK, "rows of windows of different lengths leave out of order")
         return Labeled(hardest, "a merge leaves the harder pattern of its inputs")
 
     def join(self, node: Join) -> Labeled:
-        left = self.label(node.left).pattern
         if isinstance(node.right, TableScan):
-            return self._with_table(left, node.right)
-        right = self.label(node.right).pattern
-        if STRICT in (left, right):
-            return Labeled(STRICT, "one of its inputs is STRICT")
-        if left is right is MONOTONIC:
-            return Labeled(MONOTONIC, "pairs of rows that stay, stay")
-        return Labeled(WEAK, "a pair leaves with the first of its two rows to leave")
+            return self._with_table(node, node.right)
+        return self._of_both(
+            node,
+            stay="pairs of rows that stay, stay",
+            leave="a pair leaves with the first of its two rows to leave",
+        )
 
     def semi_join(self, node: SemiJoin) -> Labeled:
-        left = self.label(node.left).pattern
         if isinstance(node.right, TableScan):
-            return self._with_table(left, node.right)
-        right = self.label(node.right).pattern
-        if STRICT in (left, right):
-            return Labeled(STRICT, "one of its inputs is STRICT")
-        if left is right is MONOTONIC:
-            return Labeled(MONOTONIC, "a match that stays keeps its row")
-        return Labeled(WEAK, "a row leaves with its last match, whose time is known")
+            return self._with_table(node, node.right)
+        return self._of_both(
+            node,
+            stay="a match that stays keeps its row",
+            leave="a row leaves with its last match, whose time is known",
+        )
 
     def anti_join(self, node: AntiJoin) -> Labeled:
         if isinstance(node.right, TableScan):
-            return self._with_table(self.label(node.left).pattern, node.right)
+            return self._with_table(node, node.right)
         return Labeled(STRICT, "a new row on the right may end a result at any time")
 
     def distinct(self, node: Distinct) -> Labeled:
@@ -150,12 +146,11 @@ class _Labeling:
         return Labeled(STRICT, "a new value of a group replaces the old one")
 
     def intersect(self, node: Intersect) -> Labeled:
-        left, right = self.label(node.left).pattern, self.label(node.right).pattern
-        if STRICT in (left, right):
-            return Labeled(STRICT, "one of its inputs is STRICT")
-        if left is right is MONOTONIC:
-            return Labeled(MONOTONIC, "rows on both sides that stay, stay")
-        return Labeled(WEAK, "a row leaves when either side runs out of it, at a known time")
+        return self._of_both(
+            node,
+            stay="rows on both sides that stay, stay",
+            leave="a row leaves when either side runs out of it, at a known time",
+        )
 
     def except_(self, _: Except) -> Labeled:
         return Labeled(STRICT, "a new row on the right may end a result at any time")
@@ -166,10 +161,31 @@ class _Labeling:
     def wstream(self, node: Wstream) -> Labeled:
         return label_of_window(node.spec)
 
-    def _with_table(self, left: Pattern, table: TableScan) -> Labeled:
+    def _of_both(self, node: Join | SemiJoin | Intersect, *, stay: str, leave: str) -> Labeled:
+        """A result lives as long as the rows on both sides that it is made of."""
+        left, right = self.label(node.left).pattern, self.label(node.right).pattern
+        if STRICT in (left, right):
+            return Labeled(STRICT, "one of its inputs is STRICT")
+        if left is right is MONOTONIC:
+            return Labeled(MONOTONIC, stay)
+        return Labeled(WEAK, leave)
+
+    def _with_table(self, node: Join | SemiJoin | AntiJoin, table: TableScan) -> Labeled:
         if table.retroactive:
             return Labeled(STRICT, f"an update of {table.table} may end a result at any time")
+        left = self.label(node.left).pattern
         return Labeled(left, f"updates of {table.table} are not retroactive: results keep their lifetimes")
+
+    def _lengths(self, node: Node) -> frozenset[WindowSpec | None]:
+        """The windows that give the rows of an edge their lifetimes; None when they stay for ever."""
+        match node:
+            case Window(spec=UnboundedWindow()) | StreamScan() | Istream() | Dstream() | Rstream():
+                return frozenset({None})
+            case Window(spec=RangeWindow() | RowsWindow() | NowWindow() as spec) if spec.internal:
+                return frozenset({replace(spec, internal=False) if self.seen_by_state else None})
+            case Window(spec=spec) | Wstream(spec=spec):
+                return frozenset({spec})
+        return frozenset[WindowSpec | None]().union(*map(self._lengths, node.children))
 
 
 _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
@@ -222,18 +238,3 @@ def has_internal(node: Node) -> bool:
     if isinstance(node, (Istream, Dstream, Rstream, Wstream)):
         return False
     return any(has_internal(child) for child in node.children)
-
-
-def lengths_of(node: Node) -> int:
-    """How many different windows feed an edge; an unbounded stream is one more."""
-    return len(_windows(node))
-
-
-def _windows(node: Node) -> frozenset[object]:
-    if isinstance(node, Window):
-        return frozenset({node.spec})
-    if isinstance(node, Wstream):
-        return frozenset({node.spec})
-    if isinstance(node, (StreamScan, Istream, Dstream, Rstream)):
-        return frozenset({None})
-    return frozenset[object]().union(*(_windows(child) for child in node.children))

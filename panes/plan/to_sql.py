@@ -129,6 +129,7 @@ def literal_sql(value: Value, type_: Type) -> str:
 
 
 def aggregate_sql(aggregate: Aggregate) -> str:
+    """An aggregate; the approximate forms exactly."""
     if aggregate.arg is None:
         return "count(*)"
     arg = expression_sql(aggregate.arg)
@@ -137,11 +138,13 @@ def aggregate_sql(aggregate: Aggregate) -> str:
             return f"count(DISTINCT {arg})"
         case "sum":
             return f"CAST(sum({arg}) AS {sql_type(aggregate.type)})"
-        case "quantile":
+        case "approx_count_distinct":
+            return f"count(DISTINCT {arg})"
+        case "quantile" | "approx_quantile":
             return f"quantile_cont({arg}, {aggregate.parameters[0]})"
         case "median":
             return f"quantile_cont({arg}, 0.5)"
-        case "top_k":
+        case "top_k" | "approx_top_k":
             return _top_k_sql(arg, aggregate.parameters[0])
     return f"{aggregate.function}({arg})"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,9 @@ class Calendar(ChunkedBuffer):
     Insertion sorts the new rows by day; expiry drops the days that are over and reads only the day that
     holds the instant. Rows that never leave have a day of their own.
 
-    `at_most_double` merges sooner: each chunk of a day is at least twice as large as the next younger one,
-    so a day never holds more than twice the rows that `combine` would leave of it.
+    `updates` counts, of rows to be inserted, those that take the place of one that is there, of which
+    `combine` then leaves one. A day is merged whole before more than half of its rows may be such, so it
+    never holds more than twice the rows that it needs to.
     """
 
     def __init__(
@@ -35,10 +36,10 @@ class Calendar(ChunkedBuffer):
         partitions: int = 10,
         nulls_equal: bool = False,
         combine: Combine | None = None,
-        at_most_double: bool = False,
+        updates: Callable[[pa.Table], int] | None = None,
     ) -> None:
         super().__init__(keys, nulls_equal=nulls_equal, combine=combine)
-        self._at_most_double = at_most_double
+        self._updates = updates
         self._partitions = partitions
         self._width = 0
 
@@ -58,8 +59,11 @@ class Calendar(ChunkedBuffer):
         super().restore(chunks)
         self._width = max((chunk.labels["width"] for chunk in chunks), default=0)
 
-    def _chunk(self, table: pa.Table) -> Chunk:
-        return Chunk.of(table, width=self._width)
+    def _chunk(self, table: pa.Table, parts: Sequence[Chunk] = ()) -> Chunk:
+        updates = sum(chunk.labels["updates"] for chunk in parts)
+        if not parts and self._updates is not None:
+            updates = self._updates(table)
+        return Chunk.of(table, width=self._width, updates=updates)
 
     def _by_day(self, rows: pa.Table, day: npt.NDArray[np.int64]) -> Iterator[pa.Table]:
         number = day - day.min()
@@ -80,15 +84,10 @@ class Calendar(ChunkedBuffer):
         of_day = [c for c in self._chunks if c.min_exp // self._width == day == c.max_exp // self._width]
         others = [c for c in self._chunks if not any(c is other for other in of_day)]
         of_day.append(chunk)
-        if self._at_most_double:
-            self._merge_by_half(of_day)
-        else:
-            self._merge_young_end(of_day, most=None)
+        self._merge_young_end(of_day, most=None)
+        if 2 * sum(c.labels["updates"] for c in of_day) > sum(c.rows for c in of_day):
+            of_day = [Chunk.of(c.table, width=self._width, updates=0) for c in self._merged(of_day)]
         self._chunks = others + of_day
-
-    def _merge_by_half(self, chunks: list[Chunk]) -> None:
-        while len(chunks) > 1 and chunks[-2].rows < 2 * chunks[-1].rows:
-            chunks[-2:] = self._merged(chunks[-2:])
 
     def _widen(self, exp: npt.NDArray[np.int64]) -> None:
         """Doubles the width of a day until what is stored fits into the number of partitions."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, TS, WEIGHT
+from panes.delta.grouped import starts_of
 from panes.delta.keys import HASH, equal_rows, group_rows, hash_rows, is_hash_exact
 from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, where, with_column, without
 from panes.state.base import Buffer
@@ -63,20 +64,22 @@ def sum_weights(table: pa.Table) -> pa.Table:
 def equal_runs(table: pa.Table, keys: Sequence[str]) -> tuple[pa.Table, Positions]:
     """The rows with those of equal key and `_exp` side by side, and where each run of them begins.
 
-    Rows of a merge are sorted by the hash of their key already. There two keys of one hash, or two `_exp` of
-    one key, may break a run in two: rows of one key then stay apart for longer than they need.
+    Rows of a merge are sorted by the hash of their key already, and stay so.
     """
-    if HASH not in table.column_names:
-        groups = group_rows(table, [*keys, EXP])
-        return take(table, groups.order), groups.starts
-    hashes, exp = hashes_of(table), int64(table, EXP)
-    is_first = np.ones(table.num_rows, dtype=np.bool_)
-    is_first[1:] = (hashes[1:] != hashes[:-1]) | (exp[1:] != exp[:-1])
-    again = np.flatnonzero(~is_first)
-    if len(again) and not is_hash_exact(table, keys):
-        same = equal_rows(table, again, keys, table, again - 1, keys, nulls_equal=True)
-        is_first[again[~same]] = True
-    return table, np.flatnonzero(is_first)
+    if HASH in table.column_names:
+        hashes, exp = hashes_of(table), int64(table, EXP)
+        is_first = np.ones(table.num_rows, dtype=np.bool_)
+        is_first[1:] = (hashes[1:] != hashes[:-1]) | (exp[1:] != exp[:-1])
+        again = np.flatnonzero(~is_first)
+        if is_hash_exact(table, keys):
+            return table, np.flatnonzero(is_first)
+        if equal_rows(table, again, keys, table, again - 1, keys, nulls_equal=True).all():
+            return table, np.flatnonzero(is_first)
+    # Keys that share a hash may lie in any order: each row goes to the first one that equals it.
+    groups = group_rows(table, [*keys, EXP])
+    first = np.minimum.reduceat(groups.order, groups.starts)[groups.codes]
+    order = np.argsort(first, kind="stable")
+    return take(table, order), starts_of(first[order])
 
 
 class ChunkedBuffer(Buffer):
@@ -183,7 +186,7 @@ class ChunkedBuffer(Buffer):
             stays = np.ones(chunk.rows, dtype=np.bool_)
             stays[at] = False
             if stays.any():
-                kept.append(self._chunk(take(chunk.table, where(stays))))
+                kept.append(self._chunk(take(chunk.table, where(stays)), [chunk]))
         empty = self._empty()
         self._chunks = kept
         return concat(removed) if removed else empty
@@ -205,7 +208,8 @@ class ChunkedBuffer(Buffer):
     def _clustered(self, rows: pa.Table) -> pa.Table:
         return without(rows, HASH) if self.keys is None else cluster(rows, self.keys)
 
-    def _chunk(self, table: pa.Table) -> Chunk:
+    def _chunk(self, table: pa.Table, parts: Sequence[Chunk] = ()) -> Chunk:  # noqa: ARG002
+        """A new chunk, made of (the rest of) these, or of rows that were not there before."""
         return Chunk.of(table)
 
     def _is_reached(self, chunk: Chunk, now: int) -> bool:
@@ -219,7 +223,7 @@ class ChunkedBuffer(Buffer):
             return []
         if 2 * count > chunk.rows:
             return [chunk]
-        return [self._chunk(take(chunk.table, where(alive)))]
+        return [self._chunk(take(chunk.table, where(alive)), [chunk])]
 
     def _alive(self, chunk: Chunk, now: int) -> pa.Table:
         self.touched += chunk.rows
@@ -268,7 +272,7 @@ class ChunkedBuffer(Buffer):
         if min(chunk.min_exp for chunk in chunks) <= self._expired_to:
             tables = [take(table, where(int64(table, EXP) > self._expired_to)) for table in tables]
         table = self._together(tables)
-        return [self._chunk(table)] if table.num_rows else []
+        return [self._chunk(table, chunks)] if table.num_rows else []
 
     def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
         """The rows of several clustered tables as one, combined."""

@@ -29,8 +29,8 @@ once."""
 class Directory:
     """Where in a sorted column the hashes with the same first bits lie.
 
-    With two to four times as many places as hashes, a place holds less than half a hash on average, so a
-    lookup is two reads and seldom a comparison. It is made in one pass, and lives as long as its chunk does
+    With up to twice as many places as hashes, a place holds less than one hash on average, so a lookup is
+    two reads and about one comparison. It is made in one pass, and lives as long as its chunk does
     in this process; it is never stored.
     """
 
@@ -39,7 +39,7 @@ class Directory:
 
     @classmethod
     def of(cls, hashes: Hashes) -> Directory:
-        bits = max(4, (2 * len(hashes)).bit_length())
+        bits = max(4, len(hashes).bit_length())
         shift = np.uint64(64 - bits)
         counts = np.bincount((hashes >> shift).view(np.int64), minlength=1 << bits)
         starts = np.zeros(len(counts) + 1, dtype=np.int32)
@@ -49,22 +49,21 @@ class Directory:
     def find(self, stored: Hashes, wanted: Hashes) -> Pairs:
         place = (wanted >> self.shift).view(np.int64)
         low = self.starts[place]
-        counts = self.starts[place + 1] - low
-        at = np.flatnonzero(counts)
-        stored_at, counts = low[at], counts[at]
+        counts: npt.NDArray[np.int32] = self.starts[place + 1] - low
+        at: Positions = np.flatnonzero(counts)
+        counts = counts[at]
+        stored_at: Positions = low[at].astype(np.int64)
         parts: list[Pairs] = []
         for _ in range(_SINGLE_STEPS):
-            equal = np.flatnonzero(stored[stored_at] == wanted[at])
-            parts.append((at[equal], stored_at[equal]))
+            parts.append(_equal(stored, stored_at, wanted, at))
             more = np.flatnonzero(counts > 1)
-            at, stored_at, counts = at[more], stored_at[more] + np.int32(1), counts[more] - np.int32(1)
+            at, stored_at, counts = at[more], stored_at[more] + 1, counts[more] - np.int32(1)
             if not len(at):
                 break
         else:
-            at, stored_at = _expanded(at, stored_at, counts)
-            equal = np.flatnonzero(stored[stored_at] == wanted[at])
-            parts.append((at[equal], stored_at[equal]))
-        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]).astype(np.int64)
+            at, stored_at = _expanded(at, stored_at, counts.astype(np.int64))
+            parts.append(_equal(stored, stored_at, wanted, at))
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
 _directories: WeakKeyDictionary[Chunk, Directory] = WeakKeyDictionary()
@@ -131,3 +130,8 @@ def _expanded(hits: Positions, starts: Positions, counts: Positions) -> Pairs:
     ends = np.cumsum(counts)
     within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
     return np.repeat(hits, counts), np.repeat(starts, counts) + within
+
+
+def _equal(stored: Hashes, stored_at: Positions, wanted: Hashes, at: Positions) -> Pairs:
+    equal = np.flatnonzero(stored[stored_at] == wanted[at])
+    return at[equal], stored_at[equal]

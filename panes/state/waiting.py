@@ -68,11 +68,3 @@ class Waiting(State):
         found = pa.concat_tables(slices) if slices else self._schema.empty_table()
         self.touched += found.num_rows
         return found
-
-    def pending(self, now: int) -> pa.Table:
-        """The rows whose instant is after `now`."""
-        parts = [self._schema.empty_table()]
-        for chunk in self._chunks:
-            instants = chunk.table.column(EXP).to_numpy()
-            parts.append(chunk.table.slice(int(np.searchsorted(instants, now, side="right"))))
-        return pa.concat_tables(parts)

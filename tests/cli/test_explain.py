@@ -16,7 +16,7 @@ def test_the_plan_is_printed_after_the_statements_of_the_file(db, tmp_path: Path
     db.results = {"EXPLAIN SELECT x FROM s [NOW]": "the plan"}
     result = CliRunner().invoke(app, ["explain", "SELECT x FROM s [NOW]", "--file", str(file)])
     assert result.output == "the plan\n"
-    assert db.calls == [STREAM[:-1], "EXPLAIN SELECT x FROM s [NOW]", "close()"]
+    assert db.calls == [STREAM, "EXPLAIN SELECT x FROM s [NOW]", "close()"]
 
 
 @pytest.mark.usefixtures("db")
@@ -26,9 +26,10 @@ def test_an_error_ends_with_exit_code_one():
     assert "this is wrong" in result.output
 
 
-def test_a_plan_needs_no_spark(tmp_path: Path):
+@pytest.mark.parametrize("statements", [STREAM, STREAM.removesuffix(";")])
+def test_a_plan_needs_no_spark(tmp_path: Path, statements: str):
     file = tmp_path / "streams.sql"
-    file.write_text(STREAM)
+    file.write_text(statements)
     result = CliRunner().invoke(
         app, ["explain", "SELECT value FROM s [RANGE 5 SECONDS]", "--file", str(file)]
     )

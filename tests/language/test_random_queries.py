@@ -110,7 +110,7 @@ def queries(drawing: draw.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=150, deadline=timedelta(minutes=1), suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=timedelta(minutes=1), suppress_health_check=list(HealthCheck))
 @given(queries())
 def test_duckdb_gives_the_same_answer_to_the_text_and_to_the_plan(sql: str) -> None:
     (query,) = parse(sql)

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.operators.pointwise import LAST, Row, assert_pointwise, cuts, exact, histories, relation, rows_of, run
 
 from panes.delta.delta import EXP, TS, Delta
 from panes.operators.distinct_star import DistinctStar
@@ -15,6 +14,17 @@ from panes.operators.edge import Edge
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
+from tests.operators.pointwise import (
+    LAST,
+    Row,
+    assert_pointwise,
+    cuts,
+    exact,
+    histories,
+    relation,
+    rows_of,
+    run,
+)
 
 SCHEMA = Schema.of([("s.a", BIGINT), ("s.b", STRING)])
 values = st.tuples(st.sampled_from([1, 2, None]), st.sampled_from(["p", None]))
@@ -63,6 +73,10 @@ def test_null_equals_null():
 @exact
 @given(data=st.data())
 def test_distinct_is_exact_at_every_instant(data: st.DataObject, strategy: str):
+    check_distinct_star(data, strategy)
+
+
+def check_distinct_star(data: st.DataObject, strategy: str = "upa") -> None:
     pattern = data.draw(st.sampled_from(list(Pattern)[:3]))
     rows = data.draw(histories(pattern, values, most=20))
     output = run(lambda: make(pattern, strategy), [(rows, SCHEMA, pattern)], data.draw(cuts), is_strict=False)

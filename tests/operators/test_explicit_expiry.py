@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.operators.pointwise import LAST, assert_pointwise, cuts, exact, histories, relation, run
 
 from panes.delta.delta import FOREVER
 from panes.operators.edge import Edge
@@ -10,6 +9,7 @@ from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
+from tests.operators.pointwise import LAST, assert_pointwise, cuts, exact, histories, relation, run
 
 SCHEMA = Schema.of([("s.a", BIGINT)])
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.operators.pointwise import LAST, Row, assert_pointwise, cuts, exact, histories, relation, run
 
 from panes.delta.delta import FOREVER
 from panes.operators.base import Operator
@@ -19,6 +19,7 @@ from panes.operators.intersect import intersect
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
+from tests.operators.pointwise import LAST, Row, assert_pointwise, cuts, exact, histories, relation, run
 
 LEFT = Schema.of([("a.x", BIGINT), ("a.y", STRING)])
 RIGHT = Schema.of([("b.x", BIGINT), ("b.y", STRING)])
@@ -84,37 +85,47 @@ def difference(left: Counter[Row], right: Counter[Row]) -> Counter[Row]:
 @exact
 @given(data=st.data())
 def test_distinct_is_exact_at_every_instant(data: st.DataObject):
+    check_distinct(data)
+
+
+def check_distinct(data: st.DataObject) -> None:
     pattern = data.draw(st.sampled_from(list(Pattern)))
     rows = data.draw(histories(pattern, values, most=16))
     output = run(lambda: Distinct.over(Edge(LEFT, pattern)), [(rows, LEFT, pattern)], data.draw(cuts))
     assert_pointwise(output, LAST, lambda now: Counter(relation(rows, now).keys()))
 
 
-Make = Callable[[Edge, Edge], Operator]
+@dataclass(frozen=True)
+class Case:
+    make: Callable[[Edge, Edge], Operator]
+    meaning: Callable[[Counter[Row], Counter[Row]], Counter[Row]]
+    is_strict: bool
 
 
-@pytest.mark.parametrize(
-    ("make", "meaning", "is_strict"),
-    [
-        (intersect, minimum, False),
-        (lambda a, b: except_(a, b, leaves_early=True), difference, True),
-        (lambda a, b: except_(a, b, leaves_early=False), difference, True),
-    ],
-    ids=["intersect", "except by counting", "except by timelines"],
-)
+CASES = {
+    "intersect": Case(intersect, minimum, False),
+    "except by counting": Case(lambda a, b: except_(a, b, leaves_early=True), difference, True),
+    "except by lifetimes": Case(lambda a, b: except_(a, b, leaves_early=False), difference, True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
 @exact
 @given(data=st.data())
-def test_set_operations_are_exact_at_every_instant(
-    data: st.DataObject, make: Make, meaning: Callable[..., Counter[Row]], is_strict: bool
-):
+def test_set_operations_are_exact_at_every_instant(data: st.DataObject, name: str):
+    check_set_operation(data, name)
+
+
+def check_set_operation(data: st.DataObject, name: str) -> None:
+    case = CASES[name]
     strategy = data.draw(st.sampled_from(["upa", "nt"]))
     patterns = st.sampled_from(list(Pattern) if strategy == "upa" else [STRICT])
     left_pattern, right_pattern = data.draw(patterns), data.draw(patterns)
     left, right = data.draw(histories(left_pattern, values)), data.draw(histories(right_pattern, values))
     output = run(
-        lambda: make(Edge(LEFT, left_pattern, strategy), Edge(RIGHT, right_pattern, strategy)),
+        lambda: case.make(Edge(LEFT, left_pattern, strategy), Edge(RIGHT, right_pattern, strategy)),
         [(left, LEFT, left_pattern), (right, RIGHT, right_pattern)],
         data.draw(cuts),
-        is_strict=is_strict or STRICT in (left_pattern, right_pattern),
+        is_strict=case.is_strict or STRICT in (left_pattern, right_pattern),
     )
-    assert_pointwise(output, LAST, lambda now: meaning(relation(left, now), relation(right, now)))
+    assert_pointwise(output, LAST, lambda now: case.meaning(relation(left, now), relation(right, now)))

@@ -178,6 +178,12 @@ def test_one_external_window_makes_the_answer_expire() -> None:
     assert answer_pattern(plan).pattern is WEAK
 
 
+def test_rows_of_internal_and_external_windows_of_one_length_leave_state_in_order() -> None:
+    plan = plan_of("SELECT a FROM s1 [RANGE 1 MINUTE INTERNAL] UNION ALL SELECT a FROM s2 [RANGE 1 MINUTE]")
+    assert pattern_of(plan).pattern is WEAKEST
+    assert answer_pattern(plan).pattern is WEAK
+
+
 @pytest.mark.parametrize("window", ["[ROWS 5 INTERNAL]", "[RANGE 1 MINUTE INTERNAL]"])
 def test_values_over_internal_windows_are_never_replaced(window: str) -> None:
     plan = plan_of(f"SELECT sum(a) FROM s1 {window}")

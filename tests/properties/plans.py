@@ -2,98 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from random import Random
+from typing import TypeVar
 
-from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Call, Column, Expression, Literal
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
 from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
-from tests.properties.streams import COLUMNS, STREAMS
+from tests.properties.streams import COLUMNS, SEEDS, STREAMS
 
 COMPARABLE = {BIGINT: (0, 1, 2), DOUBLE: (0.5, 3.0), STRING: ("a", "b", "")}
+Choice = TypeVar("Choice")
 
 
 @dataclass
 class Drawing:
     """Draws nodes; every name that it gives is new, so that plans can be put together freely."""
 
-    draw: st.DrawFn
-    windows: st.SearchStrategy[WindowSpec]
+    random: Random
     retracts: bool = True
-    """Whether operators may be drawn that take back what they gave."""
+    """Whether windows and operators may be drawn that take back what they gave."""
     names: int = field(default=0)
 
     def name(self, stem: str) -> str:
         self.names += 1
         return f"{stem}{self.names}"
 
+    def choose(self, choices: Sequence[Choice]) -> Choice:
+        return self.random.choice(choices)
+
+    def some(self, choices: Sequence[Choice], least: int, most: int) -> list[Choice]:
+        """A few of the choices, each once."""
+        count = self.random.randint(min(least, len(choices)), min(most, len(choices)))
+        return self.random.sample(choices, count)
+
+    def one_in(self, times: int) -> bool:
+        return self.random.randrange(times) == 0
+
     def relation(self, depth: int) -> nodes.Node:
         if depth <= 0:
             return self.window()
-        choices: list[Callable[[], nodes.Node]] = [
-            lambda: self.select(self.relation(depth - 1)),
-            lambda: self.project(self.relation(depth - 1)),
-            lambda: self.distinct(depth),
-            lambda: self.join(depth),
-            lambda: self.semi_join(depth),
-            lambda: nodes.Union(*self.alike(depth)),
-            lambda: nodes.Intersect(*self.alike(depth)),
+        operators: list[Callable[[int], nodes.Node]] = [
+            lambda depth: self.select(self.relation(depth - 1)),
+            lambda depth: self.project(self.relation(depth - 1)),
+            self.distinct,
+            self.join,
+            self.semi_join,
+            lambda depth: nodes.Union(*self.alike(depth)),
+            lambda depth: nodes.Intersect(*self.alike(depth)),
         ]
         if self.retracts:
-            choices += [
-                lambda: self.group_by(depth),
-                lambda: self.anti_join(depth),
-                lambda: nodes.Except(*self.alike(depth)),
-            ]
-        return self.draw(st.sampled_from(choices))()
+            # Group-by is drawn more often, because it has most kinds.
+            negations = [self.anti_join, lambda depth: nodes.Except(*self.alike(depth))]
+            operators += [*negations, *[self.group_by] * 4]
+        return self.choose(operators)(depth)
+
+    def spec(self) -> WindowSpec:
+        length, slide = self.random.randint(1, 14), self.random.randint(1, 7)
+        specs: list[WindowSpec] = [
+            RangeWindow(length),
+            RangeWindow(length, slide),
+            RangeWindow(length, slide),
+        ]
+        if self.one_in(4):
+            specs = [NowWindow(), UnboundedWindow()]
+        if self.retracts:
+            specs.append(RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4])))
+        return self.choose(specs)
 
     def stream(self) -> nodes.Node:
         alias = self.name("a")
         columns = Schema(tuple(Field(f"{alias}.{f.name}", f.type) for f in COLUMNS))
-        node: nodes.Node = nodes.StreamScan(self.draw(st.sampled_from(STREAMS)), alias, columns)
-        return self.select(node) if self.draw(st.integers(0, 3)) == 0 else node
+        node: nodes.Node = nodes.StreamScan(self.choose(STREAMS), alias, columns)
+        return self.select(node) if self.one_in(4) else node
 
     def window(self) -> nodes.Node:
         node = self.stream()
-        if self.draw(st.integers(0, 5)) == 0:
-            left, right = self.narrow(node), self.narrow(self.stream())
-            node = nodes.Union(left, right)
-        spec = self.draw(self.windows)
-        if isinstance(spec, RowsWindow) and self.draw(st.booleans()):
-            keys = self.draw(st.sets(st.sampled_from(node.schema.names), min_size=1, max_size=2))
-            spec = RowsWindow(spec.rows, spec.slide, tuple(sorted(keys)))
+        if self.one_in(6):
+            node = nodes.Union(self.narrow(node), self.narrow(self.stream()))
+        spec = self.spec()
+        if isinstance(spec, RowsWindow) and self.one_in(2):
+            spec = RowsWindow(spec.rows, spec.slide, tuple(self.some(node.schema.names, 1, 2)))
         return nodes.Window(node, spec)
 
     def column(self, node: nodes.Node, type_: Type) -> Column | None:
         names = [f.name for f in node.schema if f.type == type_]
-        return Column(type_, self.draw(st.sampled_from(names))) if names else None
+        return Column(type_, self.choose(names)) if names else None
 
     def predicate(self, *inputs: nodes.Node) -> Expression:
-        type_ = self.draw(st.sampled_from(list(COMPARABLE)))
+        type_ = self.choose(list(COMPARABLE))
         found = [c for c in (self.column(node, type_) for node in inputs) if c is not None]
         if not found:
             return Call(BOOLEAN, "is_not_null", (Literal(BIGINT, 1),))
-        if len(found) == 2 and self.draw(st.booleans()):
-            return Call(BOOLEAN, self.draw(st.sampled_from(["lt", "ge", "ne"])), tuple(found))
-        test = self.draw(st.sampled_from(["eq", "ne", "lt", "ge", "is_null", "is_not_null"]))
+        if len(found) == 2 and self.one_in(2):
+            return Call(BOOLEAN, self.choose(["lt", "ge", "ne"]), tuple(found))
+        test = self.choose(["eq", "ne", "lt", "ge", "is_null", "is_not_null"])
         if test.startswith("is_"):
             return Call(BOOLEAN, test, (found[0],))
-        return Call(BOOLEAN, test, (found[0], Literal(type_, self.draw(st.sampled_from(COMPARABLE[type_])))))
+        return Call(BOOLEAN, test, (found[0], Literal(type_, self.choose(COMPARABLE[type_]))))
 
     def select(self, child: nodes.Node) -> nodes.Node:
         return nodes.Select(child, self.predicate(child))
 
     def project(self, child: nodes.Node) -> nodes.Node:
-        kept = self.draw(st.lists(st.sampled_from(child.schema.names), min_size=1, max_size=3, unique=True))
         columns: list[tuple[str, Expression]] = [
-            (self.name("p"), Column(child.schema[name].type, name)) for name in kept
+            (self.name("p"), Column(child.schema[name].type, name))
+            for name in self.some(child.schema.names, 1, 3)
         ]
         number = self.column(child, BIGINT)
-        if number is not None and self.draw(st.booleans()):
+        if number is not None and self.one_in(2):
             columns.append((self.name("p"), Call(BIGINT, "add", (number, Literal(BIGINT, 1)))))
         return nodes.Project(child, tuple(columns))
 
@@ -111,50 +133,47 @@ class Drawing:
 
     def distinct(self, depth: int) -> nodes.Node:
         child = self.relation(depth - 1)
-        return nodes.Distinct(self.narrow(child) if self.draw(st.booleans()) else child)
+        return nodes.Distinct(self.narrow(child) if self.one_in(2) else child)
 
-    def keys(
-        self, left: nodes.Node, right: nodes.Node, least: int
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        wanted = self.draw(
-            st.lists(st.sampled_from([BIGINT, STRING]), min_size=least, max_size=2, unique=True)
-        )
-        pairs = [(self.column(left, type_), self.column(right, type_)) for type_ in wanted]
+    def keys(self, left: nodes.Node, right: nodes.Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        pairs = [
+            (self.column(left, type_), self.column(right, type_))
+            for type_ in self.some([BIGINT, STRING], 1, 2)
+        ]
         both = [(a.name, b.name) for a, b in pairs if a is not None and b is not None]
         return tuple(a for a, _ in both), tuple(b for _, b in both)
 
     def sides(self, depth: int) -> tuple[nodes.Node, nodes.Node]:
         left, right = self.relation(depth - 1), self.relation(depth - 2)
-        return (left, right) if self.draw(st.booleans()) else (right, left)
+        return (left, right) if self.one_in(2) else (right, left)
 
     def residual(self, left: nodes.Node, right: nodes.Node) -> Expression | None:
-        return self.predicate(left, right) if self.draw(st.integers(0, 2)) == 0 else None
+        return self.predicate(left, right) if self.one_in(3) else None
 
     def join(self, depth: int) -> nodes.Node:
         left, right = self.sides(depth)
-        return nodes.Join(left, right, *self.keys(left, right, 1), self.residual(left, right))
+        return nodes.Join(left, right, *self.keys(left, right), self.residual(left, right))
 
     def semi_join(self, depth: int) -> nodes.Node:
         left, right = self.sides(depth)
-        return nodes.SemiJoin(left, right, *self.keys(left, right, 1), self.residual(left, right))
+        return nodes.SemiJoin(left, right, *self.keys(left, right), self.residual(left, right))
 
     def anti_join(self, depth: int) -> nodes.Node:
         left, right = self.sides(depth)
-        left_keys, right_keys = self.keys(left, right, 1)
-        null_aware = len(left_keys) == 1 and self.draw(st.booleans())
+        left_keys, right_keys = self.keys(left, right)
+        null_aware = len(left_keys) == 1 and self.one_in(2)
         residual = None if null_aware else self.residual(left, right)
         return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware)
 
     def group_by(self, depth: int) -> nodes.Node:
         child = self.relation(depth - 1)
-        keys = self.draw(st.lists(st.sampled_from(child.schema.names), max_size=2, unique=True))
-        keys = [key for key in keys if child.schema[key].type.item is None]
-        drawn = [self.aggregate(child) for _ in range(self.draw(st.integers(0, 2)))]
+        keys = [key for key in self.some(child.schema.names, 0, 2) if child.schema[key].type.item is None]
+        drawn = [self.aggregate(child) for _ in range(self.random.randint(0, 2))]
         aggregates = [Aggregate(self.name("g"), "count", None, BIGINT), *(a for a in drawn if a is not None)]
         return nodes.GroupBy(child, tuple(keys), tuple(aggregates))
 
     def aggregate(self, child: nodes.Node) -> Aggregate | None:
-        type_ = self.draw(st.sampled_from([BIGINT, DOUBLE, STRING]))
+        type_ = self.choose([BIGINT, DOUBLE, STRING])
         arg = self.column(child, type_)
         if arg is None:
             return None
@@ -163,45 +182,28 @@ class Drawing:
             functions += ["sum", "avg"]
         if type_ == DOUBLE:
             functions += ["median", "quantile"]
-        function = self.draw(st.sampled_from(functions))
+        function = self.choose(functions)
         name = self.name("g")
         match function:
             case "distinct":
+                if self.one_in(4):
+                    return Aggregate(name, "approx_count_distinct", arg, BIGINT)
                 return Aggregate(name, "count", arg, BIGINT, distinct=True)
             case "quantile":
-                fraction = self.draw(st.sampled_from([0, 0.3, 1]))
-                return Aggregate(name, function, arg, DOUBLE, parameters=(fraction,))
+                function = self.choose(["quantile", "approx_quantile"])
+                return Aggregate(name, function, arg, DOUBLE, parameters=(self.choose([0, 0.3, 1]),))
             case "top_k":
-                k = self.draw(st.integers(1, 3))
-                return Aggregate(name, function, arg, list_of(type_), parameters=(k,))
+                function = self.choose(["top_k", "approx_top_k"])
+                return Aggregate(name, function, arg, list_of(type_), parameters=(self.choose([1, 2, 3]),))
         results = {"count": BIGINT, "avg": DOUBLE, "median": DOUBLE}
         return Aggregate(name, function, arg, results.get(function, type_))
 
 
-def windows() -> st.SearchStrategy[WindowSpec]:
-    return st.one_of(
-        st.builds(RangeWindow, st.integers(1, 14)),
-        st.builds(RangeWindow, st.integers(1, 14), st.integers(1, 7)),
-        st.builds(RowsWindow, st.integers(1, 6), st.one_of(st.none(), st.integers(1, 4))),
-        st.sampled_from([NowWindow(), UnboundedWindow()]),
-    )
+def plans(deepest: int = 3) -> SearchStrategy[nodes.Node]:
+    """Plans up to a depth, as a strategy of Hypothesis."""
 
+    def plan(seed: bytes) -> nodes.Node:
+        random = Random(seed)
+        return Drawing(random).relation(random.randint(0, deepest))
 
-def time_windows() -> st.SearchStrategy[WindowSpec]:
-    """Windows whose rows leave at known times."""
-    return st.one_of(
-        st.builds(RangeWindow, st.integers(1, 14)),
-        st.builds(RangeWindow, st.integers(1, 14), st.integers(1, 7)),
-        st.sampled_from([NowWindow(), UnboundedWindow()]),
-    )
-
-
-@st.composite
-def plans(draw: st.DrawFn, deepest: int = 3) -> nodes.Node:
-    return Drawing(draw, windows()).relation(draw(st.integers(0, deepest)))
-
-
-@st.composite
-def monotone_plans(draw: st.DrawFn, deepest: int = 3) -> nodes.Node:
-    """Plans in which every row leaves at a time that is known when it comes."""
-    return Drawing(draw, time_windows(), retracts=False).relation(draw(st.integers(0, deepest)))
+    return SEEDS.map(plan)

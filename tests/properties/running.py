@@ -10,7 +10,6 @@ import duckdb
 import pyarrow as pa
 
 from panes.delta.consolidate import changes_of, contents_at
-from panes.errors import SettingError
 from panes.operators.dataflow import Dataflow
 from panes.operators.lower import lower
 from panes.plan import nodes
@@ -26,7 +25,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Way:
     """A way to run a plan."""
 
     strategy: str
@@ -35,16 +34,9 @@ class Choice:
     def lower(self, plan: nodes.Node, *, every_instant: bool = False) -> Dataflow:
         return lower(plan, strategy=self.strategy, early_share=self.early_share, every_instant=every_instant)
 
-    def is_refused(self, plan: nodes.Node) -> bool:
-        try:
-            self.lower(plan)
-        except SettingError:
-            return True
-        return False
 
-
-UPA, NT, DIRECT = Choice("upa"), Choice("nt"), Choice("direct")
-UPA_FEW_EARLY = Choice("upa", early_share=0.0)
+UPA, NT, DIRECT = Way("upa"), Way("nt"), Way("direct")
+UPA_FEW_EARLY = Way("upa", early_share=0.0)
 """As if few rows left negations before their time, so that those keep their known lifetimes."""
 
 

@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
-from hypothesis import strategies as st
 
 from panes.operators.dataflow import Dataflow
-from panes.plan import nodes
 from panes.state.chunk import Chunk
 from panes.testing import same_rows
-from tests.properties.drawn import drawn
-from tests.properties.plans import plans
-from tests.properties.running import NT, UPA, UPA_FEW_EARLY, Choice, changes_until, outputs
-from tests.properties.streams import Arrivals, arrivals
+from tests.properties.drawn import Case, Cases, drawn
+from tests.properties.running import NT, UPA, UPA_FEW_EARLY, changes_until, outputs
 
-CASES = st.tuples(plans(), arrivals(), st.sampled_from([UPA, UPA_FEW_EARLY, NT]))
+WAYS = (UPA, UPA_FEW_EARLY, NT)
 
 
-@drawn(CASES, share=0.15)
-def test_cutting_a_span_changes_nothing_that_happens(case: tuple[nodes.Node, Arrivals, Choice]) -> None:
-    plan, arrivals, choice = case
-    last = arrivals.clocks[-1]
-    told = []
-    for clocks in (arrivals.clocks, [last]):
-        dataflow = choice.lower(plan, every_instant=True)
-        told.append(changes_until(list(outputs(dataflow, arrivals.with_clocks(clocks))), last))
-    difference = same_rows(*told)
+def changes_with(case: Case, clocks: Sequence[int]) -> pa.Table:
+    """All that happens when time is cut at these clocks."""
+    dataflow = case.way.lower(case.plan, every_instant=True)
+    return changes_until(list(outputs(dataflow, case.arrivals.with_clocks(clocks))), clocks[-1])
+
+
+@drawn(Cases(ways=WAYS), share=0.13)
+def test_cutting_a_span_changes_nothing_that_happens(case: Case) -> None:
+    clocks = case.arrivals.clocks
+    difference = same_rows(changes_with(case, clocks), changes_with(case, clocks[-1:]))
     assert difference is None, difference
 
 
-@drawn(CASES, share=0.1)
-def test_dataflow_restored_from_its_chunks_goes_on_the_same(
-    case: tuple[nodes.Node, Arrivals, Choice],
-) -> None:
-    plan, arrivals, choice = case
-    going_on, restarted = choice.lower(plan), choice.lower(plan)
-    for came, since, clock in arrivals.spans():
+@drawn(Cases(deepest=2, most_rows=12, most_clocks=1, ways=WAYS), share=0.03)
+def test_span_gives_what_its_instants_give_one_by_one(case: Case) -> None:
+    last = case.arrivals.clocks[-1]
+    difference = same_rows(changes_with(case, [last]), changes_with(case, range(1, last + 1)))
+    assert difference is None, difference
+
+
+@drawn(Cases(ways=WAYS), share=0.06)
+def test_dataflow_restored_from_its_chunks_goes_on_the_same(case: Case) -> None:
+    going_on, restarted = case.way.lower(case.plan), case.way.lower(case.plan)
+    for came, since, clock in case.arrivals.spans():
         rows = {name: came[name] for name in going_on.inputs}
         one = going_on.process(rows, since, clock)
         other = restarted.process(rows, since, clock)
         difference = same_rows(one.table, other.table.select(one.table.column_names))
         assert difference is None, f"at {clock}: {difference}"
-        restarted = _restored(choice.lower(plan), restarted)
+        restarted = _restored(case.way.lower(case.plan), restarted)
 
 
 def _restored(new: Dataflow, old: Dataflow) -> Dataflow:

@@ -1,0 +1,156 @@
+"""The checks of the operators with state can fail: each planted bug is found by the check the operator passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from panes.delta.delta import WEIGHT, Delta
+from panes.delta.rows import with_column
+from panes.operators import anti_join, counting, join, steps, timelines
+from panes.operators.anti_join import AntiJoin
+from panes.operators.counting import Counting
+from panes.operators.distinct_star import DistinctStar
+from panes.operators.join import Join
+from panes.operators.semi_join import SemiJoin
+from panes.operators.values import Values
+from panes.state.calendar import Calendar
+from panes.state.chunked import ChunkedBuffer
+from panes.state.waiting import Waiting
+from tests.operators.test_distinct_star import check_distinct_star
+from tests.operators.test_join import check_join
+from tests.operators.test_semi_and_anti_join import check_anti_join, check_semi_join
+from tests.operators.test_set_operations import check_distinct, check_set_operation
+
+Check = Callable[[st.DataObject], None]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    bug: str
+    check: Check
+    owner: Any
+    name: str
+    replacement: Callable[[Any], Any]
+    """Makes the wrong thing of the right one."""
+
+
+def nothing_matches(_: Any) -> Any:
+    return lambda _self, _needles, _names: iter(())
+
+
+def forgotten(_: Any) -> Any:
+    return lambda *_, **__: None
+
+
+def found_nothing(original: Any) -> Any:
+    return lambda self, *args, **kwargs: original(self, *args, **kwargs).slice(0, 0)
+
+
+def one_row_less(original: Any) -> Any:
+    def spoiled(*args: Any) -> pa.Table:
+        table = original(*args)
+        return table.slice(0, max(table.num_rows - 1, 0))
+
+    return spoiled
+
+
+def no_delta_meets_delta(_: Any) -> Any:
+    none = np.zeros(0, dtype=np.int64)
+    return lambda _self, _left, right: (none, right, none)
+
+
+def everything_passes(_: Any) -> Any:
+    return lambda _predicate, table: pa.array(np.ones(table.num_rows, dtype=np.bool_))
+
+
+def nulls_are_equal(original: Any) -> Any:
+    return lambda *args, **kwargs: original(*args, **{**kwargs, "nulls_equal": True})
+
+
+def last_in_first_out(original: Any) -> Any:
+    def spoiled(*args: Any) -> Any:
+        code, ts, exp, weight = original(*args)
+        return code, ts, exp[::-1], weight
+
+    return spoiled
+
+
+def nothing_found(_: Any) -> Any:
+    none = np.zeros(0, dtype=np.int64)
+    return lambda *_: (none, none)
+
+
+def no_pairs(_: Any) -> Any:
+    return lambda self, _left, _right, _since, clock: Delta(self._matched.edge.columns.empty_table(), clock)
+
+
+def left_as_it_is(_: Any) -> Any:
+    def spoiled(self: AntiJoin, left: Delta, *_: Any) -> pa.Table:
+        return with_column(left.table, WEIGHT, left.weight).select(self.output.columns.names)
+
+    return spoiled
+
+
+def twice(original: Any) -> Any:
+    return lambda rows: pa.concat_tables([original(rows), original(rows)])
+
+
+EXCEPT = [partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")]
+
+MUTATIONS = [
+    Mutation("a join does not look at its state", check_join, ChunkedBuffer, "matches", nothing_matches),
+    Mutation("rows of one span do not meet", check_join, Join, "_match", no_delta_meets_delta),
+    Mutation("a join forgets what it saw", check_join, Join, "_remember", forgotten),
+    Mutation("a residual is not looked at", check_join, join, "mask_of", everything_passes),
+    Mutation("NULL equals NULL in a join", check_join, Join, "over", nulls_are_equal),
+    Mutation("a duplicate never takes over", check_distinct_star, DistinctStar, "_continue", one_row_less),
+    Mutation("δ* forgets what it shows", check_distinct_star, DistinctStar, "_remember", forgotten),
+    Mutation("younger duplicates are not kept", check_distinct_star, Values, "found_in", nothing_found),
+    Mutation("δ forgets who leaves", check_distinct, Counting, "_schedule", forgotten),
+    Mutation("δ forgets its counts", check_distinct, Counting, "_note_counts", forgotten),
+    Mutation("counts are not read", EXCEPT[0], counting, "_left_right", lambda _: lambda c: (c >> 32, c * 0)),
+    Mutation("a difference never re-admits", EXCEPT[1], Calendar, "expire_clustered", found_nothing),
+    Mutation("rows end in the wrong order", EXCEPT[1], timelines, "rows_of", last_in_first_out),
+    Mutation(
+        "an intersection ends too late",
+        partial(check_set_operation, name="intersect"),
+        steps,
+        "last_of_instants",
+        lambda _: lambda codes, _times: np.arange(len(codes)),
+    ),
+    Mutation("pairs are not looked at", check_semi_join, SemiJoin, "_matching", no_pairs),
+    Mutation("rows that wait are lost", check_anti_join, Waiting, "insert", forgotten),
+    Mutation("blocked rows are given", check_anti_join, AntiJoin, "_free", left_as_it_is),
+    Mutation("a waiting row is given twice", check_anti_join, anti_join, "_to_wait", twice),
+]
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.bug)
+def test_a_planted_bug_is_found(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
+    original = getattr(mutation.owner, mutation.name)
+    monkeypatch.setattr(mutation.owner, mutation.name, mutation.replacement(original))
+
+    @settings(
+        deadline=None,
+        max_examples=400,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+    )
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        mutation.check(data)
+
+    with pytest.raises(AssertionError):
+        check()

@@ -1,0 +1,99 @@
+"""Istream, Dstream, Rstream and Wstream."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from panes.delta.delta import BEGINNING
+from panes.operators.lower import lower
+from panes.plan.nodes import Dstream, Istream, Join, Node, Rstream, StreamScan, Window, Wstream
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT
+from panes.plan.windows import RangeWindow, RowsWindow, WindowSpec
+
+
+def window(spec: WindowSpec, stream: str = "s") -> Node:
+    return Window(StreamScan(stream, stream, Schema.of([(f"{stream}.k", BIGINT)])), spec)
+
+
+def joined(spec: WindowSpec) -> Node:
+    return Join(window(spec), window(spec, "t"), ("s.k",), ("t.k",))
+
+
+def keys(*tuples: tuple[int, int]) -> pa.Table:
+    """Arrivals from (ts, k)."""
+    return pa.table({"k": pa.array([k for _, k in tuples]), "_ts": pa.array([ts for ts, _ in tuples])})
+
+
+def told(
+    plan: Node, *spans: tuple[int, dict[str, pa.Table]], since: int = BEGINNING
+) -> list[tuple[int, int]]:
+    """(ts, k) of all that comes out, in the order of time."""
+    dataflow = lower(plan)
+    rows: list[tuple[int, int]] = []
+    for clock, arrivals in spans:
+        delta = dataflow.process(arrivals, since, clock)
+        rows += [(row["_ts"], row["s.k"]) for row in delta.table.to_pylist()]
+        since = clock
+    return sorted(rows)
+
+
+def test_istream_gives_what_enters() -> None:
+    assert told(Istream(window(RangeWindow(5))), (4, {"s": keys((1, 7), (3, 8))})) == [(1, 7), (3, 8)]
+
+
+def test_tuple_that_takes_the_place_of_an_equal_one_neither_enters_nor_leaves() -> None:
+    #  1   2   3   4   5   6   7   8
+    #  7-----------)                    leaves at 4,
+    #              7-----------)        when an equal one comes
+    spans = [(2, {"s": keys((1, 7))}), (9, {"s": keys((4, 7))})]
+    assert told(Istream(window(RangeWindow(3))), *spans) == [(1, 7)]
+    assert told(Dstream(window(RangeWindow(3))), *spans) == [(7, 7)]
+
+
+def test_dstream_gives_what_leaves_when_it_leaves() -> None:
+    assert told(Dstream(window(RangeWindow(3))), (2, {"s": keys((1, 7))}), (3, {}), (9, {})) == [(4, 7)]
+
+
+def test_rstream_repeats_the_relation_at_every_slide() -> None:
+    plan = Rstream(window(RangeWindow(4, 2)))
+    assert told(plan, (3, {"s": keys((1, 7))}), (9, {"s": keys((4, 8))})) == [(2, 7), (4, 7), (4, 8), (6, 8)]
+
+
+def test_rstream_repeats_the_relation_at_every_clock_when_nothing_slides() -> None:
+    plan = Rstream(window(RangeWindow(4)))
+    assert told(plan, (3, {"s": keys((1, 7))}), (4, {}), (9, {})) == [(3, 7), (4, 7)]
+
+
+def test_pair_that_lives_between_two_slides_is_given_only_with_restore() -> None:
+    #  0   1   2   3   4   5   6   7   8   9  10
+    #      s.7-----------)                           [1, 5)
+    #              t.7-----------)                   [3, 7): the pair lives from 3 to 5, between the slides
+    arrivals = {"s": keys((1, 7)), "t": keys((3, 7))}
+    assert told(Istream(joined(RangeWindow(4, 10))), (20, arrivals), since=0) == []
+    assert told(Istream(joined(RangeWindow(4, 10)), restore=True), (20, arrivals), since=0) == [(10, 7)]
+    assert told(Rstream(joined(RangeWindow(4, 10)), restore=True), (20, arrivals), since=0) == [(10, 7)]
+
+
+def test_restored_pair_comes_at_the_slide_although_the_span_was_cut_before() -> None:
+    spans = [(2, {"s": keys((1, 7))}), (6, {"t": keys((3, 7))}), (9, {}), (12, {})]
+    assert told(Istream(joined(RangeWindow(4, 10)), restore=True), *spans) == [(10, 7)]
+
+
+def test_restored_rstream_repeats_what_lives_and_adds_what_came_and_went() -> None:
+    #  0   1   2   3   4   5   6   7   8   9  10
+    #      7-------)                                 came and went
+    #                              7-------------)   lives at 10
+    arrivals = {"s": keys((1, 7), (8, 7))}
+    assert told(Rstream(window(RangeWindow(5, 10)), restore=True), (10, arrivals), since=0) == [
+        (10, 7),
+        (10, 7),
+    ]
+    assert told(Rstream(window(RangeWindow(5, 10))), (10, arrivals), since=0) == [(10, 7)]
+
+
+def test_wstream_keeps_the_last_results_even_when_they_have_expired() -> None:
+    dataflow = lower(Wstream(window(RangeWindow(1)), RowsWindow(2)))
+    delta = dataflow.process({"s": keys((1, 7), (2, 8), (3, 9))}, 0, 9)
+    changes = sorted((row["_ts"], row["_exp"] < 10, row["s.k"]) for row in delta.table.to_pylist())
+    assert changes == [(1, True, 7), (2, False, 8), (3, False, 9)]
