@@ -46,7 +46,11 @@ class Chunk:
         """A new chunk over a table with an `_exp` column and at least one row."""
         exp = table.column(EXP).to_numpy()
         return cls(
-            lambda: table, rows=table.num_rows, min_exp=int(np.min(exp)), max_exp=int(np.max(exp)), labels=labels
+            lambda: table,
+            rows=table.num_rows,
+            min_exp=int(np.min(exp)),
+            max_exp=int(np.max(exp)),
+            labels=labels,
         )
 
     @property
