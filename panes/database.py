@@ -286,7 +286,7 @@ class Database:
         ]
         readers += [(f"query {q.name!r}", _parse_query(q.sql)) for q in self._catalog.queries()]
         for reader, query in readers:
-            if name.lower() in names_read(query):
+            if name.casefold() in names_read(query):
                 raise CatalogError(f"{name!r} is read by {reader}; drop that first")
 
     def _change_streams(self, change: Callable[[], None]) -> None:

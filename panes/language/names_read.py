@@ -9,9 +9,9 @@ from panes.language.syntax import FromItem
 
 
 def names_read(query: SelectQuery) -> frozenset[str]:
-    """The names in FROM clauses at any depth, in lower case.
+    """The names in FROM clauses at any depth, case folded.
 
     Streams behind derived streams are not among them.
     """
     items = (item.this for item in query.tree.find_all(FromItem))
-    return frozenset(name.name.lower() for name in items if isinstance(name, exp.Identifier))
+    return frozenset(name.name.casefold() for name in items if isinstance(name, exp.Identifier))

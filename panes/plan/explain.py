@@ -62,12 +62,10 @@ _WHY = {
 def state_of(node: Node, inputs: tuple[Pattern, ...], choose: Choose = BUFFER_FOR.__getitem__) -> str | None:
     """The buffers of a node's state and why, or None when the node keeps none."""
     match node:
-        case Join(right=TableScan(retroactive=True)) | SemiJoin(right=TableScan(retroactive=True)):
-            return "keyed: table updates find their rows"
-        case AntiJoin(right=TableScan(retroactive=True)):
-            return "keyed: table updates find their rows"
-        case Join(right=TableScan()) | SemiJoin(right=TableScan()) | AntiJoin(right=TableScan()):
-            return None
+        case Join(right=TableScan() as table) | SemiJoin(right=TableScan() as table):
+            return _of_lookup(table)
+        case AntiJoin(right=TableScan() as table):
+            return _of_lookup(table)
         case Join() | SemiJoin() | AntiJoin() | Intersect() | Except():
             left, right = inputs
             return _both(left, right, choose)
@@ -84,6 +82,10 @@ def state_of(node: Node, inputs: tuple[Pattern, ...], choose: Choose = BUFFER_FO
         case Wstream():
             return "list: the youngest results"
     return None
+
+
+def _of_lookup(table: TableScan) -> str | None:
+    return "keyed: table updates find their rows" if table.retroactive else None
 
 
 def _both(left: Pattern, right: Pattern, choose: Choose) -> str:

@@ -101,7 +101,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def aggregates() -> str:
-    rows = [(f"`{f.name}({', '.join(('x', *f.parameters))})`", f.meaning) for f in AGGREGATES.values()]
+    rows = [(f"`{f.form}`", f.meaning) for f in AGGREGATES.values()]
     return table(("aggregate", "gives"), rows)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+from panes.config import SETTINGS
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
-from panes.plan.explain import Statistics, explain, explain_json
+from panes.plan.explain import BUFFER_FOR, Statistics, explain, explain_json
 from panes.plan.nodes import Node
 from panes.plan.patterns import Pattern
 from panes.plan.walk import walk
+from panes.state.choose import kind_of_buffer
 from tests.language.corpus import read_catalog
 
 CATALOG = read_catalog()
@@ -105,3 +107,8 @@ def test_long_plans_are_cut_at_the_edge_and_marked() -> None:
 def test_answers_over_internal_windows_are_explained_as_streams() -> None:
     plan = plan_of("SELECT x.a FROM s1 [NOW INTERNAL] x, s2 [NOW INTERNAL] y WHERE x.a = y.a")
     assert explain(plan).splitlines()[-1].startswith(f"answer: {Pattern.MONOTONIC} ")
+
+
+def test_explain_without_a_strategy_names_the_buffers_of_the_default_one() -> None:
+    default = str(SETTINGS["strategy"].default)
+    assert {pattern: kind_of_buffer(pattern, default) for pattern in Pattern} == BUFFER_FOR
