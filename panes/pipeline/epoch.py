@@ -75,14 +75,16 @@ class EpochRunner:
         try:
             now_us = self._clock.now_us()
             progress = measure(batch, self._streams, before.streams, before.clock, now_us)
-            self._aside.put(batch, self._streams, before.streams, progress, before.clock, before.epoch + 1)
+            rows = rows_since(progress, before.streams)
             reached = complete_to(self._streams, progress, now_us, workload.idle_after_us)
             span = Span(before.epoch + 1, before.clock, max(before.clock, reached))
+            if rows == 0 and span.clock == before.clock:
+                return  # nothing came and no time passed: there is no epoch
+            self._aside.put(batch, self._streams, before.streams, progress, before.clock, span.epoch)
             reports = self._advance(batch, workload, span)
         finally:
             if is_kept:
                 batch.unpersist()
-        rows = rows_since(progress, before.streams)
         self._commit(workload, span, batch_id, rows, started, progress, reports)
 
     def catch_up(self, session: SparkSession) -> None:
