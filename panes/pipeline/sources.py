@@ -27,6 +27,8 @@ from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type
 
 _FORMATS = ("parquet", "csv", "json")
 _TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
+_BYTES_PER_EPOCH = 128 * 1024 * 1024
+"""Of files in one epoch: a backlog of years must not become one epoch that no memory holds."""
 _UNREADABLE = "_unreadable"
 """Where Spark leaves the text of a record that does not parse."""
 
@@ -90,6 +92,8 @@ class _Files:
         reader = reader.option("columnNameOfCorruptRecord", _UNREADABLE)
         if "files_per_epoch" in options:
             reader = reader.option("maxFilesPerTrigger", int(options["files_per_epoch"]))
+        else:
+            reader = reader.option("maxBytesPerTrigger", _BYTES_PER_EPOCH)
         if "header" in options:
             reader = reader.option("header", str(options["header"]).lower())
         return reader.load(str(Path(str(stream.source.location)).absolute()))
