@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -53,5 +53,5 @@ def to_datetime(instant_us: int) -> datetime:
 def to_microseconds(moment: datetime) -> int:
     """The inverse of `to_datetime`; a moment without a time zone is taken as UTC."""
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
+        moment = moment.replace(tzinfo=UTC)
     return (moment - EPOCH) // _MICROSECOND

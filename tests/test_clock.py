@@ -1,6 +1,6 @@
 """Wall time and its hand-moved double."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 from panes.clock import HandClock, WallClock, to_datetime, to_microseconds
 
@@ -13,7 +13,7 @@ def test_a_hand_clock_moves_when_told():
 
 
 def test_instants_and_moments_convert_both_ways():
-    moment = datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=timezone.utc)
+    moment = datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=UTC)
     assert to_datetime(to_microseconds(moment)) == moment
 
 

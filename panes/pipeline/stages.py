@@ -23,7 +23,6 @@ from pyspark.sql.types import StructType
 from panes.answers.store import ANSWER, AnswerStore
 from panes.delta.delta import EXP, TS
 from panes.operators.lower import lower
-from panes.operators.window import round_up
 from panes.pipeline.cut import Stage, StageInput
 from panes.pipeline.inputs import CAME, SHARD, InputColumns, column_names
 from panes.state.manifest import ShardState, shard_folder
@@ -211,7 +210,7 @@ def _in_time(source: StageInput, rows: pa.Table, since: int) -> pa.Table:
     if source.window is None or source.window.slide_us is None:
         return rows
     ts = rows.column(TS).to_numpy()
-    first = round_up(np.int64(since + 1), source.window.slide_us)
+    first = -(-(since + 1) // source.window.slide_us) * source.window.slide_us
     if ts.min() >= first:
         return rows
     rows = rows.set_column(rows.column_names.index(TS), TS, pa.array(np.maximum(ts, first)))

@@ -7,7 +7,7 @@ UTC, and an INTERVAL is a BIGINT of microseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 
 from panes.plan import nodes
 from panes.plan.expressions import (
@@ -120,7 +120,7 @@ def literal_sql(value: Value, type_: Type) -> str:
     if isinstance(value, timedelta):
         return f"CAST({value // timedelta(microseconds=1)} AS {sql_type(INTERVAL)})"
     if isinstance(value, datetime):
-        utc = value.astimezone(timezone.utc) if value.tzinfo else value
+        utc = value.astimezone(UTC) if value.tzinfo else value
         return f"TIMESTAMP '{utc.replace(tzinfo=None)}'"
     if isinstance(value, date):
         return f"DATE '{value}'"

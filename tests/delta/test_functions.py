@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from itertools import product
 from typing import Any
 
@@ -32,7 +32,7 @@ from panes.plan.types import (
     Type,
 )
 
-UTC = timezone.utc
+UTC = UTC
 VALUES: dict[Type, list[Any]] = {
     BOOLEAN: [True, False, None],
     INT: [0, 1, -1, 7, 2**31 - 1, -(2**31), None],
