@@ -23,6 +23,7 @@ from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceErro
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names_read import names_read
+from panes.language.positions import offset_of, refuse
 from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.pipeline.cut import cut
@@ -189,7 +190,10 @@ class Database:
                 check_source(statement)
                 self._change_streams(lambda: self._catalog.create(statement))
             case st.CreateDerivedStream():
-                self._create_derived(statement)
+                bind_stream(statement, self._catalog)
+                self._catalog.create(statement)
+            case st.CreateTable():
+                self._catalog.create(statement)
             case st.CreateQuery():
                 self._create_query(statement)
             case st.Invoke():
@@ -204,20 +208,20 @@ class Database:
                 self._catalog.set(statement.name, statement.value)
             case st.SelectQuery():
                 bind(statement, self._catalog)
-                raise SqlError(
+                refuse(
                     "a SELECT on its own has no standing answer",
-                    sql=statement.text,
+                    statement.text,
+                    offset_of(statement.tree),
                     hint="register it: CREATE QUERY name AS SELECT …, then INVOKE name",
                 )
-            case _:
-                raise SqlError(
-                    "tables cannot be stored yet, only written in queries for EXPLAIN", sql=statement.sql
+            case st.InsertInto() | st.UpdateTable() | st.DeleteFrom():
+                refuse(
+                    "tables cannot hold rows yet",
+                    statement.text,
+                    offset_of(statement.tree),
+                    hint="a table can be created, and EXPLAIN shows how queries over it would run",
                 )
         return None
-
-    def _create_derived(self, statement: st.CreateDerivedStream) -> None:
-        bind_stream(statement, self._catalog)
-        self._catalog.create(statement)
 
     def _create_query(self, statement: st.CreateQuery) -> None:
         plan = self._plan(statement.query)
@@ -404,15 +408,17 @@ def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
     """Refuses what can be written and explained, but not run yet."""
     for node in walk(plan):
         if isinstance(node, TableScan):
-            raise SqlError(
-                f"{node.table} is a table, and tables cannot be stored yet",
-                sql=query.text,
+            refuse(
+                f"{node.table} is a table, and tables cannot hold rows yet",
+                query.text,
+                offset_of(query.tree),
                 hint="EXPLAIN shows how the query would run",
             )
         if isinstance(node, Window) and isinstance(node.spec, BeginEndWindow):
-            raise SqlError(
+            refuse(
                 "BEGIN … END windows cannot be run yet",
-                sql=query.text,
+                query.text,
+                offset_of(query.tree),
                 hint="give each stream a window of its own: FROM stream [RANGE 10 SECONDS]",
             )
 

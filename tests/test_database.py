@@ -83,7 +83,7 @@ REFUSALS = {
         "CREATE QUERY q AS SELECT src FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW)",
         errors.SqlError, "BEGIN … END windows cannot be run yet",
     ),
-    "tables": ("CREATE TABLE hosts (a INT, PRIMARY KEY (a))", errors.SqlError, "tables cannot be stored yet"),
+    "rows of tables": ("INSERT INTO hosts VALUES (1)", errors.SqlError, "tables cannot hold rows yet"),
 }  # fmt: skip
 
 
@@ -183,6 +183,17 @@ def test_a_strategy_that_cannot_run_a_query_refuses_it_at_once(db):
     with pytest.raises(errors.SettingError, match="use 'upa' or 'nt'"):
         db.register("SELECT src FROM packets [ROWS 10]")
     assert len(db.queries()) == 1
+
+
+def test_queries_over_tables_can_be_explained_but_not_run(db):
+    db.sql("CREATE TABLE hosts (src BIGINT, owner STRING, PRIMARY KEY (src))")
+    query = "SELECT p.src, h.owner FROM packets [RANGE 1 MINUTE] AS p, hosts AS h WHERE p.src = h.src"
+    assert "Table hosts" in db.sql(f"EXPLAIN {query}")
+    with pytest.raises(errors.SqlError, match="hosts is a table, and tables cannot hold rows yet") as caught:
+        db.sql(f"SHOW STREAMS;\nCREATE QUERY q AS {query}")
+    assert caught.value.line == 2
+    db.sql("DROP TABLE hosts")
+    assert db.sql("SHOW TABLES").num_rows == 0
 
 
 def test_status_before_the_first_epoch(db):
