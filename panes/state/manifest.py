@@ -85,21 +85,28 @@ class ShardState:
         return manifest
 
     def collect(self, oldest_epoch: int) -> None:
-        """Removes the manifests before `oldest_epoch`, and the segments that only those name."""
-        epochs = sorted(
-            int(path.stem.removeprefix("manifest-")) for path in self.folder.glob("manifest-*.json")
-        )
+        """Removes the manifests before `oldest_epoch`, the segments that only those name, and what failed
+        epochs left behind. To be called between epochs, when nothing writes here."""
+        epochs = sorted(_epoch_of(path) for path in self.folder.glob("manifest-*.json"))
         gone = [epoch for epoch in epochs if epoch < oldest_epoch]
         if not gone or gone == epochs:
             return
-        # A segment that left the manifests never comes back, so the oldest one that stays tells them all.
-        kept = {entry.segment for entry in self.load(epochs[len(gone)]).entries}
-        doomed = {entry.segment for epoch in gone for entry in self.load(epoch).entries} - kept
-        # Segments first: a manifest that is still there after a crash names them, and they go next time.
-        for segment in doomed:
-            (self.folder / segment).unlink(missing_ok=True)
+        oldest = epochs[len(gone)]
+        # A segment that has left the manifests never comes back: the oldest manifest that stays names all of
+        # the segments up to its epoch that are still in use.
+        kept = {entry.segment for entry in self.load(oldest).entries}
+        for path in self.folder.glob("segment-*.arrow"):
+            if _epoch_of(path) <= oldest and path.name not in kept:
+                path.unlink(missing_ok=True)
+        for path in self.folder.glob(".*.tmp"):
+            path.unlink(missing_ok=True)
         for epoch in gone:
             self._manifest_path(epoch).unlink(missing_ok=True)
 
     def _manifest_path(self, epoch: int) -> Path:
         return self.folder / f"manifest-{epoch:010d}.json"
+
+
+def _epoch_of(path: Path) -> int:
+    """The epoch in the name of a manifest or a segment."""
+    return int(path.stem.split("-")[1])

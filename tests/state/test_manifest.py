@@ -57,6 +57,22 @@ def test_collecting_removes_what_only_old_epochs_name(tmp_path):
     assert rows(state, 3, "window") == [[3], [9]]
 
 
+def test_what_a_failed_epoch_left_behind_is_collected(tmp_path):
+    state = ShardState(tmp_path)
+    first = state.save(0, {"window": [chunk(1)]}, None)
+    # An attempt at epoch 1 wrote three segments and the beginning of a fourth, and then failed.
+    state.save(1, {"window": [chunk(1), chunk(2), chunk(3)]}, first)
+    (tmp_path / ".segment-0000000001-0003.arrow.77.tmp").write_text("half")
+    before = state.save(1, {"window": [chunk(2)]}, first)
+    state.save(2, {"window": state.chunks(before, "window")}, before)
+    state.collect(oldest_epoch=2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "manifest-0000000002.json",
+        "segment-0000000001-0000.arrow",
+    ]
+    assert rows(state, 2, "window") == [[2]]
+
+
 def test_the_last_manifest_is_never_collected(tmp_path):
     state = ShardState(tmp_path)
     state.save(0, {"window": [chunk(1)]}, None)
