@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 
 from panes.plan.durations import EPOCH
 from panes.plan.expressions import Value
@@ -44,7 +44,7 @@ def instant(text: str) -> datetime | None:
     offset = "+00:00" if zone in (None, "Z", "UTC") else zone
     iso = f"{day}T{minute or '00:00'}:{second or '00'}.{(fraction or '').ljust(6, '0')}{offset}"
     try:
-        return datetime.fromisoformat(iso).astimezone(timezone.utc)
+        return datetime.fromisoformat(iso).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -84,5 +84,5 @@ def cast(value: Value, target: Type) -> Value:
             cut = int(value)
             return cut if -_LIMIT[target] <= cut < _LIMIT[target] else None
     if target == TIMESTAMP and isinstance(value, date) and not isinstance(value, datetime):
-        return datetime(value.year, value.month, value.day, tzinfo=timezone.utc)
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
     return None
