@@ -52,7 +52,8 @@ def _quantile(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
     place = fraction * (total - 1)
     low = _ranked(values, counted, before + np.floor(place).astype(np.int64))
     high = _ranked(values, counted, before + np.ceil(place).astype(np.int64))
-    between = np.where(low == high, low, low + (high - low) * (place - np.floor(place)))
+    with np.errstate(invalid="ignore"):  # between two infinite values lies either that value, or NaN
+        between = np.where(low == high, low, low + (high - low) * (place - np.floor(place)))
     return pl.DataFrame({GROUP: group[starts], VALUE: between})
 
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from panes.delta.casts import cast
 from panes.delta.functions import KERNELS
+from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
 from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
 from panes.plan.types import BOOLEAN
@@ -24,9 +25,10 @@ Datum = Any
 def evaluate(expression: Expression, table: pa.Table) -> pa.Array | pa.ChunkedArray:
     """The value of the expression for each row of the table."""
     try:
-        return _spread(_evaluate(expression, table), expression.type.arrow, table.num_rows)
+        column = _spread(_evaluate(expression, table), expression.type.arrow, table.num_rows)
     except pa.ArrowInvalid as error:
         raise EvaluationError(f"{expression}: {error}") from error
+    return unsigned_zeros(column)
 
 
 def mask_of(predicate: Expression, table: pa.Table) -> pa.Array | pa.ChunkedArray:

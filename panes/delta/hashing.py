@@ -1,8 +1,11 @@
-"""Two 64-bit hashes of key columns, the same in every process, on every machine, in every version.
+"""Hashes of key columns, the same in every process, on every machine, in every version: they go into files.
 
-The first orders and finds rows, the second tells apart the rare rows that the first takes for one: two keys
-are taken as equal when both agree. A key of one integer column is not hashed but kept as it is, so that
-there the pair is the key. NULL equals NULL here, as GROUP BY and DISTINCT see it.
+`hash_rows` gives one hash, which only says where to look: whoever finds rows by it compares the values
+(`delta/keys.py`). `hash_pair` gives two, for state that does not keep the values: two keys are taken as equal
+when both hashes agree. A key of one column of fixed width is not hashed twice but told apart wholly by the first,
+as mixing is a bijection of 64 bits; the second then says whether it is NULL.
+
+Equal values have equal hashes: NULL equals NULL here, NaN equals NaN, and -0.0 equals 0.0.
 """
 
 from __future__ import annotations
@@ -13,32 +16,39 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pat
+
+from panes.delta.rows import Positions, array_of, fixed_width
+
+HASH = "_hash"
+"""The hidden column of state that is sorted by the hash of the key."""
 
 Hashes = npt.NDArray[np.uint64]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_SEEDS = (np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344))
-_NULL = np.uint64(0xA4093822299F31D0)
+_SEED = np.uint64(0x9E3779B97F4A7C15)
+_SECOND_SEED = np.uint64(0x243F6A8885A308D3)
+_NULL = np.uint64(0xD1B54A32D192ED03)
+_FACTOR = np.uint64(0xFF51AFD7ED558CCD)
+
+
+def hash_rows(table: pa.Table, columns: Sequence[str]) -> Hashes:
+    """One hash per row over the columns, in their order; without columns all hashes are equal."""
+    return _hash([array_of(table, name) for name in columns], table.num_rows, _SEED)
 
 
 def hash_pair(columns: Sequence[pa.ChunkedArray | pa.Array], rows: int) -> tuple[Hashes, Hashes]:
     """The two hashes of each row; `rows` is needed when there are no columns (then all rows are one key)."""
     if not columns:
         return np.zeros(rows, np.uint64), np.zeros(rows, np.uint64)
-    if len(columns) == 1 and not _is_string(columns[0].type):
-        bits, nulls = _bits(_whole(columns[0]))
+    arrays = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
+    if len(arrays) == 1 and (fixed_width(arrays[0]) is not None or pat.is_boolean(arrays[0].type)):
         second = np.zeros(rows, np.uint64)
-        if nulls is not None:
-            second[nulls] = 1
-            bits[nulls] = 0
-        return mix(bits), second
-    first = np.zeros(rows, np.uint64)
-    second = np.zeros(rows, np.uint64)
-    for column in columns:
-        a, b = _column_hashes(_whole(column))
-        first = mix(first * _GOLDEN + a)
-        second = mix(second * _GOLDEN + b)
-    return first, second
+        if arrays[0].null_count:
+            second[np.asarray(arrays[0].is_null())] = 1
+        first = _bits(arrays[0], _SEED)
+        _mix(first)
+        return first, second
+    return _hash(arrays, rows, _SEED), _hash(arrays, rows, _SECOND_SEED)
 
 
 def sort_order(keys: Hashes) -> npt.NDArray[np.int64]:
@@ -57,73 +67,106 @@ def sort_order(keys: Hashes) -> npt.NDArray[np.int64]:
     return order
 
 
-def mix(bits: Hashes) -> Hashes:
-    """A bijection of 64 bits that spreads them (the finalizer of splitmix64)."""
-    x = bits ^ (bits >> np.uint64(30))
-    x *= np.uint64(0xBF58476D1CE4E5B9)
-    x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
+def list_lengths(lists: pa.Array) -> Positions:
+    """The number of items of each list, 0 for NULL."""
+    lengths: Positions = (
+        pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    )
+    return lengths
 
 
-def _column_hashes(column: pa.Array) -> tuple[Hashes, Hashes]:
-    if _is_string(column.type):
-        a, b = _string_hashes(column)
-        nulls = np.asarray(column.is_null()) if column.null_count else None
+def _hash(arrays: Sequence[pa.Array], rows: int, seed: np.uint64) -> Hashes:
+    hashes = np.full(rows, seed, dtype=np.uint64)
+    for array in arrays:
+        hashes *= _FACTOR
+        hashes += _bits(array, seed)
+        _mix(hashes)
+    return hashes
+
+
+def _mix(hashes: Hashes) -> None:
+    """Spreads every bit over all others, in place; a bijection (the end of splitmix64)."""
+    hashes ^= hashes >> np.uint64(30)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(27)
+    hashes *= np.uint64(0x94D049BB133111EB)
+    hashes ^= hashes >> np.uint64(31)
+
+
+def _bits(array: pa.Array, seed: np.uint64) -> Hashes:
+    """64 bits for each value, equal for equal values; what does not fit into them is hashed by the seed."""
+    kind = array.type
+    if pat.is_null(kind):
+        return np.full(len(array), _NULL ^ seed, dtype=np.uint64)
+    if pat.is_dictionary(kind):
+        return _bits(array.dictionary_decode(), seed)
+    bits: Hashes
+    if pat.is_boolean(kind):
+        bits = array.cast(pa.uint8()).fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
+    elif pat.is_floating(kind):
+        bits = _float_bits(array)
+    elif pat.is_string(kind) or pat.is_large_string(kind) or pat.is_binary(kind) or pat.is_large_binary(kind):
+        bits = _string_bits(array, seed)
+    elif pat.is_list(kind):
+        bits = _list_bits(array, seed)
     else:
-        bits, nulls = _bits(column)
-        a, b = mix(bits + _SEEDS[0]), mix(bits + _SEEDS[1])
-    if nulls is not None:
-        a[nulls] = _NULL
-        b[nulls] = _NULL
-    return a, b
+        values = fixed_width(array)
+        if values is None:
+            raise TypeError(f"a value of type {kind} cannot be a key")
+        bits = values.astype(np.int64).view(np.uint64)
+    if array.null_count:
+        bits[np.asarray(array.is_null())] = _NULL ^ seed
+    return bits
 
 
-def _string_hashes(column: pa.Array) -> tuple[Hashes, Hashes]:
-    """Sums, over the bytes of a string, of a random function of the byte and its place."""
-    column = column.cast(pa.large_binary())
-    offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
-    if not len(column) or offsets[-1] == offsets[0]:
-        zeros = np.zeros(len(column), np.uint64)
-        return zeros, zeros.copy()
-    data = np.frombuffer(column.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-    starts = offsets[:-1] - offsets[0]
-    lengths = np.diff(offsets)
-    place = np.arange(len(data)) - np.repeat(starts, lengths)
-    coded = (place.astype(np.uint64) << np.uint64(8)) | data
-    full = lengths > 0
-    sums = []
-    for seed in _SEEDS:
-        total = np.zeros(len(column), np.uint64)
-        total[full] = np.add.reduceat(mix(coded * _GOLDEN + seed), starts[full])
-        sums.append(mix(total + lengths.astype(np.uint64)))
-    return sums[0], sums[1]
+def _float_bits(array: pa.Array) -> Hashes:
+    values = array.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
+    values += 0.0  # -0.0 becomes 0.0
+    values[np.isnan(values)] = np.nan
+    bits: Hashes = values.view(np.uint64)
+    return bits
 
 
-def _bits(column: pa.Array) -> tuple[Hashes, npt.NDArray[np.bool_] | None]:
-    """The 64 bits of each value, equal exactly when the values are, and where the NULLs are."""
-    nulls = np.asarray(column.is_null()) if column.null_count else None
-    if pa.types.is_floating(column.type):
-        values = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
-        values = values + 0.0  # -0.0 equals 0.0
-        values[np.isnan(values)] = np.nan  # all NaNs are one key
-        return values.view(np.uint64).copy(), nulls
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    elif pa.types.is_date32(column.type):
-        column = column.cast(pa.int32())
-    elif pa.types.is_null(column.type):
-        return np.zeros(len(column), np.uint64), np.ones(len(column), np.bool_)
-    if not pa.types.is_uint64(column.type):
-        column = column.cast(pa.int64())
-    if nulls is not None:
-        column = pc.fill_null(column, 0)
-    return column.to_numpy(zero_copy_only=False).astype(np.uint64), nulls
+def _string_bits(array: pa.Array, seed: np.uint64) -> Hashes:
+    """Eight bytes at a time, over all strings that are still that long."""
+    wide = pat.is_large_string(array.type) or pat.is_large_binary(array.type)
+    _, raw_offsets, data = array.buffers()
+    bits = np.full(len(array), seed, dtype=np.uint64)
+    if raw_offsets is None or len(array) == 0:
+        return bits
+    offset_type = np.dtype(np.int64 if wide else np.int32)
+    offsets = np.frombuffer(
+        raw_offsets, dtype=offset_type, count=len(array) + 1, offset=array.offset * offset_type.itemsize
+    ).astype(np.int64)
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    base, end = int(offsets[0]), int(offsets[-1])
+    # Seven bytes of padding let the last string be read in whole words.
+    padded = np.zeros(end - base + 8, dtype=np.uint8)
+    if data is not None and end > base:
+        padded[: end - base] = np.frombuffer(data, dtype=np.uint8, count=end - base, offset=base)
+    words = np.ndarray(shape=(len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
+    starts = starts - base
+    bits += lengths.astype(np.uint64)
+    alive = np.flatnonzero(lengths > 0)
+    at = 0
+    while len(alive):
+        left = np.minimum(lengths[alive] - at, 8).astype(np.uint64)
+        unused = (np.uint64(8) - left) * np.uint64(8)
+        some = bits[alive] * _FACTOR + ((words[starts[alive] + at] << unused) >> unused)
+        _mix(some)
+        bits[alive] = some
+        at += 8
+        alive = alive[lengths[alive] > at]
+    return bits
 
 
-def _is_string(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
-def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def _list_bits(array: pa.Array, seed: np.uint64) -> Hashes:
+    items = _bits(array.flatten(), seed)
+    lengths = list_lengths(array)
+    owner = np.repeat(np.arange(len(array)), lengths)
+    place = np.arange(len(items)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    mixed = items * _FACTOR + place.astype(np.uint64) + seed
+    _mix(mixed)
+    bits: Hashes = lengths.astype(np.uint64)
+    np.add.at(bits, owner, mixed)
+    return bits

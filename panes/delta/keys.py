@@ -1,8 +1,7 @@
-"""Keys: rows of any columns as 64-bit hashes, and exact equality on the real values.
+"""Keys: which rows agree in some columns, found by hash and decided on the values.
 
 A hash only says where to look. Whatever is found by it is compared on the values before it counts, so two
-different keys of one hash are never taken for equal. Hashes go into files, so they depend on nothing but
-the values: not on the process, the machine or the version of a library.
+different keys of one hash are never taken for equal.
 
 Equality is that of the relation: NaN equals NaN, -0.0 equals 0.0. NULL equals nothing in a join
 (`nulls_equal=False`), and itself in DISTINCT and the set operations (`nulls_equal=True`).
@@ -19,27 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
+from panes.delta.hashing import Hashes, hash_rows, list_lengths
 from panes.delta.rows import Positions, array_of, fixed_width
 
-HASH = "_hash"
-"""The hidden column of state that is sorted by the hash of the key."""
-
-Hashes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
-
-_SEED = np.uint64(0x9E3779B97F4A7C15)
-_NULL = np.uint64(0xD1B54A32D192ED03)
-_FACTOR = np.uint64(0xFF51AFD7ED558CCD)
-
-
-def hash_rows(table: pa.Table, columns: Sequence[str]) -> Hashes:
-    """One hash per row over the columns, in their order; without columns all hashes are equal."""
-    hashes = np.full(table.num_rows, _SEED, dtype=np.uint64)
-    for name in columns:
-        hashes *= _FACTOR
-        hashes += _bits(array_of(table, name))
-        _mix(hashes)
-    return hashes
 
 
 def is_hash_exact(table: pa.Table, columns: Sequence[str]) -> bool:
@@ -136,94 +118,6 @@ def _split_collisions(
     return np.concatenate(settled), np.concatenate(heads)
 
 
-def _mix(hashes: Hashes) -> None:
-    """Spreads every bit over all others, in place; a bijection (the end of splitmix64)."""
-    hashes ^= hashes >> np.uint64(30)
-    hashes *= np.uint64(0xBF58476D1CE4E5B9)
-    hashes ^= hashes >> np.uint64(27)
-    hashes *= np.uint64(0x94D049BB133111EB)
-    hashes ^= hashes >> np.uint64(31)
-
-
-def _bits(array: pa.Array) -> Hashes:
-    """64 bits for each value, equal for equal values."""
-    kind = array.type
-    if pat.is_null(kind):
-        return np.full(len(array), _NULL, dtype=np.uint64)
-    if pat.is_dictionary(kind):
-        return _bits(array.dictionary_decode())
-    bits: Hashes
-    if pat.is_boolean(kind):
-        bits = array.cast(pa.uint8()).fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
-    elif pat.is_floating(kind):
-        bits = _float_bits(array)
-    elif pat.is_string(kind) or pat.is_large_string(kind) or pat.is_binary(kind) or pat.is_large_binary(kind):
-        bits = _string_bits(array)
-    elif pat.is_list(kind):
-        bits = _list_bits(array)
-    else:
-        values = fixed_width(array)
-        if values is None:
-            raise TypeError(f"a value of type {kind} cannot be a key")
-        bits = values.astype(np.int64).view(np.uint64)
-    if array.null_count:
-        bits[_is_null(array)] = _NULL
-    return bits
-
-
-def _float_bits(array: pa.Array) -> Hashes:
-    values = array.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
-    values += 0.0  # -0.0 becomes 0.0
-    values[np.isnan(values)] = np.nan
-    bits: Hashes = values.view(np.uint64)
-    return bits
-
-
-def _string_bits(array: pa.Array) -> Hashes:
-    """Eight bytes at a time, over all strings that are still that long."""
-    wide = pat.is_large_string(array.type) or pat.is_large_binary(array.type)
-    _, raw_offsets, data = array.buffers()
-    bits = np.full(len(array), _SEED, dtype=np.uint64)
-    if raw_offsets is None or len(array) == 0:
-        return bits
-    offset_type = np.dtype(np.int64 if wide else np.int32)
-    offsets = np.frombuffer(
-        raw_offsets, dtype=offset_type, count=len(array) + 1, offset=array.offset * offset_type.itemsize
-    ).astype(np.int64)
-    starts, lengths = offsets[:-1], np.diff(offsets)
-    base, end = int(offsets[0]), int(offsets[-1])
-    # Seven bytes of padding let the last string be read in whole words.
-    padded = np.zeros(end - base + 8, dtype=np.uint8)
-    if data is not None and end > base:
-        padded[: end - base] = np.frombuffer(data, dtype=np.uint8, count=end - base, offset=base)
-    words = np.ndarray(shape=(len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
-    starts = starts - base
-    bits += lengths.astype(np.uint64)
-    alive = np.flatnonzero(lengths > 0)
-    at = 0
-    while len(alive):
-        left = np.minimum(lengths[alive] - at, 8).astype(np.uint64)
-        unused = (np.uint64(8) - left) * np.uint64(8)
-        some = bits[alive] * _FACTOR + ((words[starts[alive] + at] << unused) >> unused)
-        _mix(some)
-        bits[alive] = some
-        at += 8
-        alive = alive[lengths[alive] > at]
-    return bits
-
-
-def _list_bits(array: pa.Array) -> Hashes:
-    items = _bits(array.flatten())
-    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    owner = np.repeat(np.arange(len(array)), lengths)
-    place = np.arange(len(items)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    mixed = items * _FACTOR + place.astype(np.uint64)
-    _mix(mixed)
-    bits: Hashes = lengths.astype(np.uint64)
-    np.add.at(bits, owner, mixed)
-    return bits
-
-
 def _is_null(array: pa.Array) -> Mask:
     mask: Mask = array.is_null().to_numpy(zero_copy_only=False)
     return mask
@@ -238,10 +132,8 @@ def _equal(
         equal: Mask = x == y
         if pat.is_floating(left.type):
             equal |= np.isnan(x) & np.isnan(y)
-    elif pat.is_list(left.type) or pat.is_null(left.type):
-        # Arrow has no kernel that compares lists; they are few, and only top_k makes them.
-        x_list, y_list = left.take(pa.array(left_at)).to_pylist(), right.take(pa.array(right_at)).to_pylist()
-        equal = np.array([x == y for x, y in zip(x_list, y_list, strict=True)], dtype=np.bool_)
+    elif pat.is_list(left.type):
+        equal = _equal_lists(left.take(pa.array(left_at)), right.take(pa.array(right_at)))
     else:
         pairs = pc.equal(left.take(pa.array(left_at)), right.take(pa.array(right_at)))
         equal = pairs.fill_null(False).to_numpy(zero_copy_only=False).astype(np.bool_)
@@ -251,4 +143,17 @@ def _equal(
     equal &= ~left_null & ~right_null
     if nulls_equal:
         equal |= left_null & right_null
+    return equal
+
+
+def _equal_lists(left: pa.Array, right: pa.Array) -> Mask:
+    """Whether the lists have the same items in the same places; what it says of NULL means nothing."""
+    lengths, others = list_lengths(left), list_lengths(right)
+    equal: Mask = lengths == others
+    full = np.flatnonzero(equal & (lengths > 0))
+    if len(full):
+        items = left.take(pa.array(full)).flatten(), right.take(pa.array(full)).flatten()
+        at = np.arange(len(items[0]))
+        same = _equal(items[0], at, items[1], at, nulls_equal=True)
+        equal[full] = np.logical_and.reduceat(same, np.cumsum(lengths[full]) - lengths[full])
     return equal

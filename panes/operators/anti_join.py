@@ -11,8 +11,8 @@ from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.rows import int64, take, where, with_column
 from panes.operators.base import Operator
 from panes.operators.edge import Edge
+from panes.operators.levels import Levels, rows_of
 from panes.operators.semi_join import SemiJoin
-from panes.operators.steps import Steps, rows_of
 from panes.operators.strategy import Departures
 from panes.operators.values import Values
 from panes.plan.expressions import Expression
@@ -87,11 +87,11 @@ class AntiJoin(Operator):
             return table.select(self.output.columns.names)
         tables = [left.table.select(names), matched.table.select(names), due.select(names)]
         values = Values(tables, names)
-        steps = Steps(1, values.count)
-        steps.add(0, values.codes[0], left.exp, left.weight, left.ts)
-        steps.add(0, values.codes[1], matched.exp, -matched.weight, matched.ts)
-        steps.add(0, values.codes[2], int64(due, _END), int64(due, WEIGHT), int64(due, EXP))
-        code, time, (number,) = steps.sums()
+        levels = Levels(1, values.count)
+        levels.add(0, values.codes[0], left.exp, left.weight, left.ts)
+        levels.add(0, values.codes[1], matched.exp, -matched.weight, matched.ts)
+        levels.add(0, values.codes[2], int64(due, _END), int64(due, WEIGHT), int64(due, EXP))
+        code, time, (number,) = levels.sums()
         code, ts, exp, weight = rows_of(code, time, number)
         hidden = [pa.array(ts), pa.array(exp), pa.array(weight)]
         return pa.Table.from_arrays([*values.take(code).columns, *hidden], schema=self.output.columns)

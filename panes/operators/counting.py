@@ -17,7 +17,7 @@ from panes.delta.grouped import (
     sort_groups_by_time,
     starts_of,
 )
-from panes.delta.keys import HASH
+from panes.delta.hashing import HASH
 from panes.delta.rows import Positions, int64, take, where, with_column
 from panes.operators.base import Operator
 from panes.operators.edge import Edge

@@ -81,7 +81,7 @@ class Dataflow:
             return delta
         place = delta.table.column_names.index(EXP)
         table = delta.table.set_column(place, EXP, delta.table.column(UNTIL)).drop_columns([UNTIL])
-        answer = consolidate(Delta(table, delta.clock))
-        if self.pattern is not Pattern.STRICT:
-            answer = answer.filter(answer.weight > 0)
+        answer = Delta(table, delta.clock)
+        # Results that never leave are not added up: one that comes as an equal one goes is one of its own.
+        answer = consolidate(answer) if self.pattern is Pattern.STRICT else answer.filter(answer.weight > 0)
         return answer.filter(answer.ts < answer.exp)

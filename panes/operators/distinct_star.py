@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, Delta, Instants
 from panes.delta.grouped import cummax_within, sort_groups_by_time, starts_of
-from panes.delta.keys import HASH
+from panes.delta.hashing import HASH
 from panes.delta.rows import Positions, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
 from panes.operators.edge import Edge

@@ -82,7 +82,7 @@ class GroupBy(Operator):
         (delta,) = inputs
         self.counters.count(delta)
         events = self._events(delta, since, clock)
-        if not self.node.keys:
+        if not self.node.keys and since < clock:
             events = self._with_birth(events, since)
         if not self.every_instant:
             events = events.at(clock)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import EXP, TS, Delta, Instants
+from panes.delta.zeros import with_unsigned_zeros
 from panes.operators.base import Operator
 from panes.state.base import State
 from panes.state.waiting import Waiting
@@ -18,7 +19,7 @@ _END = "_end"
 
 @dataclass
 class Hold(Operator):
-    """Brings rows of any `_ts` into the spans they belong to.
+    """Brings rows of any `_ts` into the spans they belong to, and -0.0 to 0.0: all that arrives passes here.
 
     Output: a row of the future when its time has come; a late row from the first instant of the span on;
         nothing for a row that ended before it could be seen. The pattern of the input stays.
@@ -41,7 +42,7 @@ class Hold(Operator):
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
         self.counters.count(delta)
-        table, ts = delta.table, delta.ts
+        table, ts = with_unsigned_zeros(delta.table), delta.ts
         if (ts <= since).any():
             ts = np.maximum(ts, since + 1)
             table = _with_ts(table, ts)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.aggregates.base import Partial
-from panes.aggregates.linear import ROWS
 from panes.aggregates.partials import partial_schema, partials_of, values_of
-from panes.delta.delta import EXP, TS, Delta
+from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.evaluate import evaluate
+from panes.delta.rows import int64, take, with_column
 from panes.operators.base import Operator
 from panes.plan import nodes
+from panes.plan.types import DOUBLE
 
 
 @dataclass
@@ -26,6 +28,10 @@ class PreAggregate(Operator):
         retraction is a partial row of negative counts.
     State: none.
     Cost: one grouped pass over the delta; without `combine` (when lifetimes hardly repeat) a map of the rows.
+
+    Rows are combined only where their sum says all that they say: sums of integers that might not fit into 64
+    bits are left to GroupBy, whose accumulators hold any, and so are sums of doubles of which single rows may be
+    taken back, because a rounded sum less one of its rows is not the rest of them.
     """
 
     node: nodes.GroupBy
@@ -34,6 +40,8 @@ class PreAggregate(Operator):
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (delta,) = inputs
         self.counters.count(delta)
+        if any(partial.function == "sum" for partial in partials_of(self.node)):
+            delta = _one_by_one(delta)
         table = delta.table
         columns = {key: table.column(key) for key in self.node.keys}
         columns |= {name: evaluate(arg, table) for name, arg in values_of(self.node)}
@@ -46,9 +54,21 @@ class PreAggregate(Operator):
             partial_schema(self.node).arrow.append(pa.field(TS, pa.int64())).append(pa.field(EXP, pa.int64()))
         )
         rows = pa.table(columns, schema=schema)
-        if self.combine and delta.rows > 1:
+        if self.combine and delta.rows > 1 and self._can_combine(rows, delta.is_weighted):
             rows = _combined(rows, [*together, TS, EXP])
         return Delta(rows, clock)
+
+    def _can_combine(self, rows: pa.Table, is_weighted: bool) -> bool:
+        for partial in partials_of(self.node):
+            if partial.type == DOUBLE:
+                if is_weighted:
+                    return False
+            elif partial.function == "sum":
+                ends = pc.min_max(rows.column(partial.name)).as_py()
+                largest = max(abs(ends["min"] or 0), abs(ends["max"] or 0))
+                if largest * rows.num_rows >= 2**63:
+                    return False
+        return True
 
 
 def _amount(
@@ -61,14 +81,26 @@ def _amount(
     if partial.function == "count":
         return pc.if_else(pc.is_valid(value), weight, 0) if value.null_count else weight
     value = pc.cast(value, partial.type.arrow)
-    return pc.multiply_checked(value, pc.cast(weight, partial.type.arrow)) if is_weighted else value
+    if not is_weighted:
+        return value
+    # The opposite of the least integer is itself in 64 bits, and GroupBy takes the opposite again.
+    return pc.multiply(value, pc.cast(weight, partial.type.arrow))
+
+
+def _one_by_one(delta: Delta) -> Delta:
+    """Each copy of a row as a row of its own: a multiple of a value may not fit into 64 bits, or be rounded."""
+    copies = np.abs(delta.weight)
+    if not delta.is_weighted or (copies == 1).all():
+        return delta
+    table = take(delta.table, np.repeat(np.arange(delta.rows), copies))
+    return Delta(with_column(table, WEIGHT, np.sign(int64(table, WEIGHT))), delta.clock)
 
 
 def _combined(rows: pa.Table, together: list[str]) -> pa.Table:
-    """One row per lifetime, group and direction: rows that came and rows that are taken back stay apart,
-    because an infinite value cannot be subtracted from a sum."""
-    frame = pl.DataFrame(rows)
-    sums = frame.group_by(*together, (pl.col(ROWS) < 0).alias("_back"), maintain_order=True).agg(
-        pl.col(name).sum() for name in rows.column_names if name not in together
+    """One row per lifetime and group."""
+    sums = (
+        pl.DataFrame(rows)
+        .group_by(together, maintain_order=True)
+        .agg(pl.col(name).sum() for name in rows.column_names if name not in together)
     )
     return sums.to_arrow().select(rows.column_names).cast(rows.schema)

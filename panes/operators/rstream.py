@@ -66,6 +66,8 @@ class Rstream(Operator):
         return Delta(pa.concat_tables(parts), clock)
 
     def _instants(self, delta: Delta, since: int, clock: int) -> Instants:
+        if clock == since:
+            return np.zeros(0, np.int64)
         if not self.slides_us:
             return np.array([clock])
         if since == BEGINNING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +60,7 @@ class SemiJoin(Operator):
         if self.null_aware:
             self._pairs += [Join.over(self.left, self.right, [], [], self.residual) for _ in range(2)]
         rows = _numbered(self.left, self.left.schema.names)
-        self._matched = distinct(Edge(rows.schema, pairs.output.pattern, self.left.strategy))
+        self._matched = distinct(replace(pairs.output, schema=rows.schema, has_until=False))
         self._join = Join.over(
             self.left, self._matched.output, self.left.schema.names, rows.schema.names, nulls_equal=True
         )

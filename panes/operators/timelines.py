@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.grouped import Numbers
-from panes.delta.rows import int64, take, where, with_column, without
+from panes.delta.rows import int64, take, where, without
 from panes.operators.base import Operator
 from panes.operators.counting import Rule
 from panes.operators.edge import Edge
-from panes.operators.steps import Steps, rows_of
+from panes.operators.levels import Levels, rows_of
 from panes.operators.strategy import Departures
 from panes.operators.values import Values
 from panes.plan.patterns import Pattern
@@ -32,7 +32,8 @@ from panes.state.chunked import ChunkedBuffer, sum_weights
 
 @dataclass
 class Timelines(Operator):
-    """A set operation that gives each row with the lifetime it is known to have.
+    """A set operation, over inputs without negative tuples, that gives each row with the lifetime it is known
+    to have.
 
     Output: rows with the `exp` that is foreseen; what turns out to leave earlier is taken back by a row of
         weight -1 and the same `exp`. When the rule rises with both sides, and both sides leave at known
@@ -78,7 +79,7 @@ class Timelines(Operator):
         arrived: list[pa.Table | None] = []
         for delta, edge in zip(inputs, (self.left, self.right), strict=True):
             self.counters.count(delta)
-            arrived.append(_weighted(delta, edge, names) if delta.rows else None)
+            arrived.append(_named(delta, edge, names) if delta.rows else None)
         ended = [state.expire(clock, since) for state in states]
         parts = [
             (column, table)
@@ -97,15 +98,16 @@ class Timelines(Operator):
 
     def _changes(self, parts: Sequence[tuple[int, pa.Table]], names: Sequence[str], clock: int) -> pa.Table:
         values = Values([table.select(names) for _, table in parts], names)
-        steps = Steps(3, values.count)
+        levels = Levels(3, values.count)
         for (column, table), codes in zip(parts, values.codes, strict=True):
             ts = int64(table, TS) if TS in table.column_names else None
-            steps.add(column, codes, int64(table, EXP), _weights(table), ts)
-        for column, state in enumerate((self.left_state, self.right_state, self.given)):
-            weighted = state is self.given or (self.left, self.right)[column].is_weighted
-            codes, found = values.stored(state, [EXP, WEIGHT] if weighted else [EXP], after=clock)
-            steps.add(column, codes, found[0], found[1] if weighted else np.ones(len(codes), dtype=np.int64))
-        code, time, (left, right, given) = steps.sums()
+            levels.add(column, codes, int64(table, EXP), _weights(table), ts)
+        for column, state in enumerate((self.left_state, self.right_state)):
+            codes, (exp,) = values.stored(state, [EXP], after=clock)
+            levels.add(column, codes, exp, np.ones(len(codes), dtype=np.int64))
+        codes, (exp, weight) = values.stored(self.given, [EXP, WEIGHT], after=clock)
+        levels.add(2, codes, exp, weight)
+        code, time, (left, right, given) = levels.sums()
         missing = self.rule(left, right) - given
         code, ts, exp, weight = rows_of(code, time, missing)
         now = ts <= clock
@@ -119,11 +121,10 @@ class Timelines(Operator):
         return table.select(self.output.columns.names).cast(self.output.columns)
 
 
-def _weighted(delta: Delta, edge: Edge, names: Sequence[str]) -> pa.Table:
-    """The rows of a delta under the names of the left side, with a weight where the edge has one."""
+def _named(delta: Delta, edge: Edge, names: Sequence[str]) -> pa.Table:
+    """The rows of a delta under the names of the left side."""
     table = delta.table.select(list(edge.schema.names)).rename_columns(list(names))
-    table = table.append_column(TS, pa.array(delta.ts)).append_column(EXP, pa.array(delta.exp))
-    return with_column(table, WEIGHT, delta.weight) if edge.is_weighted else table
+    return table.append_column(TS, pa.array(delta.ts)).append_column(EXP, pa.array(delta.exp))
 
 
 def _weights(table: pa.Table) -> Numbers:

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, Instants
-from panes.delta.keys import HASH, group_rows, hash_rows
+from panes.delta.hashing import HASH, hash_rows
+from panes.delta.keys import group_rows
 from panes.delta.rows import Positions, concat, from_fixed_width, int64, take
 from panes.state.chunked import ChunkedBuffer, matching
 

@@ -92,10 +92,10 @@ class Calendar(ChunkedBuffer):
     def _widen(self, exp: npt.NDArray[np.int64]) -> None:
         """Doubles the width of a day until what is stored fits into the number of partitions."""
         finite = exp[exp < FOREVER]
-        low, high = (int(finite.min()), int(finite.max())) if len(finite) else (0, 0)
-        for chunk in self._chunks:
-            if chunk.max_exp < FOREVER:
-                low, high = min(low, chunk.min_exp), max(high, chunk.max_exp)
+        ends = [(int(finite.min()), int(finite.max()))] if len(finite) else []
+        ends += [(chunk.min_exp, chunk.max_exp) for chunk in self._chunks if chunk.max_exp < FOREVER]
         self._width = max(self._width, 1)
-        while (high - low) // self._width >= self._partitions:
-            self._width *= 2
+        if ends:
+            stretch = max(high for _, high in ends) - min(low for low, _ in ends)
+            while stretch // self._width >= self._partitions:
+                self._width *= 2

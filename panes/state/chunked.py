@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, TS, WEIGHT
 from panes.delta.grouped import starts_of
-from panes.delta.keys import HASH, equal_rows, group_rows, hash_rows, is_hash_exact
+from panes.delta.hashing import HASH, hash_rows
+from panes.delta.keys import equal_rows, group_rows, is_hash_exact
 from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, where, with_column, without
 from panes.state.base import Buffer
 from panes.state.chunk import Chunk
@@ -171,6 +172,10 @@ class ChunkedBuffer(Buffer):
         self._expired_to = max(self._expired_to, now)
 
     def remove(self, rows: pa.Table) -> pa.Table:
+        if self._combine is sum_weights:
+            # A stored row may stand for several: what is removed is subtracted.
+            self.insert(with_column(rows, WEIGHT, -int64(rows, WEIGHT)))
+            return rows
         columns = [name for name in rows.column_names if name not in (TS, WEIGHT, HASH)]
         wanted = rows
         removed: list[pa.Table] = []

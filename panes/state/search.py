@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from panes.delta.keys import HASH, Hashes
+from panes.delta.hashing import HASH, Hashes
 from panes.delta.rows import Positions, array_of, fixed_width
 from panes.state.chunk import Chunk
 

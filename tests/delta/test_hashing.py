@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panes.delta.hashing import hash_pair, sort_order
+from panes.delta.hashing import _NULL, _SEED, hash_pair, hash_rows, sort_order
 
-PINNED = [(7830402614601228448, 4033854724648252909), (1878371591455070427, 13617124413616613165)]
+PINNED = [(465240511648122789, 3704480919248266223), (17840023625250376887, 1586862105254870239)]
 
 
 def pairs(*columns: tuple[list[Any], pa.DataType]) -> list[tuple[int, int]]:
@@ -72,3 +72,31 @@ def test_no_columns_are_one_key() -> None:
 def test_order_sorts_and_keeps_equal_keys_in_place(keys: list[int]) -> None:
     order = sort_order(np.array(keys, np.uint64))
     assert [int(n) for n in order] == sorted(range(len(keys)), key=lambda n: keys[n])
+
+
+def test_hashes_do_not_depend_on_how_a_column_is_stored() -> None:
+    whole = pa.table({"s": ["a", "bc", None, "abcdefghijk"]})
+    parts = pa.concat_tables([whole.slice(0, 1), whole.slice(1)])
+    assert hash_rows(parts, ["s"]).tolist() == hash_rows(whole, ["s"]).tolist()
+    coded = pa.table({"s": whole["s"].combine_chunks().dictionary_encode()})
+    assert hash_rows(coded, ["s"]).tolist() == hash_rows(whole, ["s"]).tolist()
+
+
+def test_hashes_stay_what_they_were_when_state_was_written() -> None:
+    table = pa.table({"n": [1, None], "s": ["panes", None]})
+    assert hash_rows(table, ["n", "s"]).tolist() == HASHES
+
+
+HASHES = [4168829377950766811, 14495798724567246468]
+
+
+def test_null_is_not_taken_for_the_number_that_stands_for_it() -> None:
+    stand_in = int((_NULL ^ _SEED).astype(np.int64))
+    assert len(set(pairs(([stand_in, None], pa.int64())))) == 2
+    assert len(set(pairs(([stand_in, None], pa.int64()), ([7, 7], pa.int64())))) == 2
+
+
+def test_lists_have_hashes_as_well() -> None:
+    lists = [[1.0, 2.0], [2.0, 1.0], [1.0], [], [None], None]
+    assert len(set(pairs((lists, pa.list_(pa.float64()))))) == len(lists)
+    assert len(set(pairs(([[math.nan, 0.0], [math.nan, -0.0]], pa.list_(pa.float64()))))) == 1

@@ -12,7 +12,7 @@ TABLE = pa.table(
         "n": pa.array([1, 2, 3, 4], pa.int32()),
         "maybe": pa.array([1, None, 3, 4], pa.int64()),
         "text": ["a", None, "c", "d"],
-        "when": pa.array([dt.datetime(2026, 1, day, tzinfo=dt.timezone.utc) for day in (1, 2, 3, 4)]),
+        "when": pa.array([dt.datetime(2026, 1, day, tzinfo=dt.UTC) for day in (1, 2, 3, 4)]),
         "flag": [True, False, None, True],
     }
 )

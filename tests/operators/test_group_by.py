@@ -8,12 +8,13 @@ import pyarrow as pa
 import pytest
 
 from panes.aggregates.partials import partial_schema
+from panes.delta.consolidate import contents_at
 from panes.delta.delta import BEGINNING
 from panes.errors import EvaluationError
 from panes.operators.input import Input
 from panes.operators.lower import lower
-from panes.plan.expressions import Aggregate, Call, Column, Literal
-from panes.plan.nodes import GroupBy, Select, StreamScan, Window
+from panes.plan.expressions import Aggregate, Call, Cast, Column, Literal
+from panes.plan.nodes import GroupBy, Project, Select, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, list_of
 from panes.plan.windows import RangeWindow, UnboundedWindow, WindowSpec
@@ -216,3 +217,43 @@ def test_strings_that_are_keys_are_told_apart() -> None:
         (1, 1, "ab", "c", 2),
         (1, 1, None, "", 1),
     ]
+
+
+def test_sum_beyond_64_bits_is_an_error_also_within_one_slide() -> None:
+    dataflow = lower(by_key(RangeWindow(4, 2), Aggregate("t", "sum", Column(BIGINT, "s.n"), BIGINT)))
+    with pytest.raises(EvaluationError, match="64 bits"):
+        dataflow.process(rows((1, 7, 2**62, 0.0), (1, 7, 2**62, 0.0)), BEGINNING, 3)
+
+
+def test_least_integer_leaves_a_sum_by_a_negative_tuple() -> None:
+    total = Aggregate("t", "sum", Column(BIGINT, "s.n"), BIGINT)
+    dataflow = lower(by_key(RangeWindow(3), total), strategy="nt")
+    dataflow.process(rows((1, 7, -(2**63), 0.0), (2, 7, 5, 0.0)), BEGINNING, 2)
+    assert told(dataflow.process({}, 2, 4).table) == [(4, -1, 7, -(2**63) + 5), (4, 1, 7, 5)]
+
+
+def test_group_of_zero_is_one_whatever_its_sign() -> None:
+    #  1   2   3   4
+    #  -0--)              the text of the key must not change while the group lives
+    #      0---)
+    groups = GroupBy(Window(SCAN, RangeWindow(1)), ("s.x",), (COUNT,))
+    text = Project(groups, (("x", Cast(STRING, Column(DOUBLE, "s.x"))), ("n", Column(BIGINT, "n"))))
+    dataflow = lower(text)
+    tables = [dataflow.process(rows((1, 7, 0, -0.0)), 0, 1).table]
+    tables.append(dataflow.process(rows((2, 7, 0, 0.0), (2, 8, 0, 0.0)), 1, 2).table)
+    tables.append(dataflow.process({}, 2, 3).table)
+    assert [contents_at(pa.concat_tables(tables), now).num_rows for now in (1, 2, 3)] == [1, 1, 0]
+
+
+def test_nothing_is_given_before_the_clock_has_moved() -> None:
+    dataflow = lower(GroupBy(Window(SCAN, RangeWindow(4)), (), (COUNT,)))
+    assert dataflow.process({}, 5, 5).rows == 0
+    assert told(dataflow.process({}, 5, 6).table) == [(6, 1, 0)]
+
+
+def test_median_of_infinite_values_is_infinite() -> None:
+    median = Aggregate("m", "median", Column(DOUBLE, "s.x"), DOUBLE)
+    delta = lower(by_key(RangeWindow(4), median)).process(
+        rows((1, 7, 0, math.inf), (1, 7, 0, math.inf)), BEGINNING, 1
+    )
+    assert told(delta.table) == [(1, 1, 7, math.inf)]

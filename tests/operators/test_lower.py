@@ -107,6 +107,14 @@ def test_rows_of_an_internal_count_window_stay() -> None:
     assert contents_at(pa.concat_tables(tables), 9).num_rows == 4
 
 
+@pytest.mark.parametrize("strategy", ["upa", "nt"])
+@pytest.mark.parametrize("window", [RowsWindow(1, internal=True), RangeWindow(1, internal=True)])
+def test_a_result_that_comes_as_an_equal_one_leaves_is_one_of_its_own(strategy, window) -> None:
+    dataflow = lower(Window(scan("a"), window), strategy=strategy)
+    delta = dataflow.process({"s": keys((1, 5), (2, 5))}, 0, 2)
+    assert contents_at(delta.table, 9).num_rows == 2
+
+
 def test_values_of_groups_over_internal_windows_stay() -> None:
     window = Window(scan("a"), RangeWindow(2, 2, internal=True))
     dataflow = lower(GroupBy(window, (), (Aggregate("n", "count", None, BIGINT),)))

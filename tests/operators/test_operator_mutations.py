@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from panes.delta.delta import WEIGHT, Delta
 from panes.delta.rows import with_column
-from panes.operators import anti_join, counting, join, steps, timelines
+from panes.operators import anti_join, counting, join, levels, timelines
 from panes.operators.anti_join import AntiJoin
 from panes.operators.counting import Counting
 from panes.operators.distinct_star import DistinctStar
@@ -123,7 +123,7 @@ MUTATIONS = [
     Mutation(
         "an intersection ends too late",
         partial(check_set_operation, name="intersect"),
-        steps,
+        levels,
         "last_of_instants",
         lambda _: lambda codes, _times: np.arange(len(codes)),
     ),

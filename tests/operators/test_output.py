@@ -42,6 +42,11 @@ def test_istream_gives_what_enters() -> None:
     assert told(Istream(window(RangeWindow(5))), (4, {"s": keys((1, 7), (3, 8))})) == [(1, 7), (3, 8)]
 
 
+def test_rstream_repeats_nothing_while_the_clock_stands_still() -> None:
+    spans = [(2, {"s": keys((1, 7))}), (2, {}), (2, {})]
+    assert told(Rstream(window(RangeWindow(5))), *spans) == [(2, 7)]
+
+
 def test_tuple_that_takes_the_place_of_an_equal_one_neither_enters_nor_leaves() -> None:
     #  1   2   3   4   5   6   7   8
     #  7-----------)                    leaves at 4,

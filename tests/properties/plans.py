@@ -128,6 +128,22 @@ class Drawing:
         )
         return nodes.Project(child, columns)
 
+    def internal(self, depth: int) -> nodes.Node:
+        """Joins and selections over INTERNAL windows of time, and groups of them."""
+        if depth > 0 and self.one_in(4):
+            return self.grouped(self.of_internal_windows(depth - 1))
+        return self.of_internal_windows(depth)
+
+    def of_internal_windows(self, depth: int) -> nodes.Node:
+        if depth <= 0:
+            length, slide = self.random.randint(1, 14), self.random.randint(1, 7)
+            specs = [RangeWindow(length, None, True), RangeWindow(length, slide, True), NowWindow(True)]
+            return nodes.Window(self.stream(), self.choose(specs))
+        if self.one_in(4):
+            return self.select(self.of_internal_windows(depth - 1))
+        left, right = self.of_internal_windows(depth - 1), self.of_internal_windows(depth - 2)
+        return nodes.Join(left, right, *self.keys(left, right), self.residual(left, right))
+
     def alike(self, depth: int) -> tuple[nodes.Node, nodes.Node]:
         return self.narrow(self.relation(depth - 1)), self.narrow(self.relation(depth - 2))
 
@@ -162,11 +178,13 @@ class Drawing:
         left, right = self.sides(depth)
         left_keys, right_keys = self.keys(left, right)
         null_aware = len(left_keys) == 1 and self.one_in(2)
-        residual = None if null_aware else self.residual(left, right)
+        residual = self.residual(left, right)
         return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware)
 
     def group_by(self, depth: int) -> nodes.Node:
-        child = self.relation(depth - 1)
+        return self.grouped(self.relation(depth - 1))
+
+    def grouped(self, child: nodes.Node) -> nodes.Node:
         keys = [key for key in self.some(child.schema.names, 0, 2) if child.schema[key].type.item is None]
         drawn = [self.aggregate(child) for _ in range(self.random.randint(0, 2))]
         aggregates = [Aggregate(self.name("g"), "count", None, BIGINT), *(a for a in drawn if a is not None)]

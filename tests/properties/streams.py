@@ -23,7 +23,7 @@ SEEDS = st.binary(min_size=16, max_size=16)
 
 _GAPS = (0, 0, 0, 1, 1, 2, 3, 9)
 _K = (0, 1, 2, None)
-_V = (0.5, -1.25, 3.0, 0.5, None)
+_V = (0.5, -1.25, 3.0, 0.5, None, 0.0, -0.0, float("nan"))
 _W = ("a", "b", "", None)
 _SCHEMA = pa.schema([*COLUMNS.arrow, pa.field(TS, pa.int64())])
 
@@ -57,6 +57,14 @@ class Arrivals:
             came = begins[np.clip(moved, 0, len(begins) - 1)]
             order = np.argsort(came, kind="stable")
             tables[name] = table.append_column(CAME, pa.array(came)).take(pa.array(order))
+        return Arrivals(tables, self.clocks)
+
+    def all_different(self) -> Arrivals:
+        """The same tuples, each with a `v` that no other has."""
+        tables = {}
+        for name, table in self.tables.items():
+            numbers = pa.array(np.arange(table.num_rows) / 2)
+            tables[name] = table.set_column(table.column_names.index("v"), "v", numbers)
         return Arrivals(tables, self.clocks)
 
     def spans(self) -> list[tuple[Mapping[str, pa.Table], int, int]]:

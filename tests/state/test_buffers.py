@@ -230,3 +230,19 @@ def _loaded(chunk: Chunk) -> Chunk:
         max_exp=chunk.max_exp,
         labels=chunk.labels,
     )
+
+
+def test_rows_that_never_leave_do_not_widen_the_days_of_those_that_do():
+    calendar = Calendar(["k"], partitions=4)
+    for row in [(1, "p", 10**15), (2, "p", FOREVER), (3, "p", 10**15 + 1)]:
+        calendar.insert(table_of([row]))
+    assert len(calendar.chunks) == 3
+
+
+def test_removing_one_of_several_equal_rows_leaves_the_others():
+    buffer = choose_buffer(Pattern.STRICT, "upa", ["k"], leaves_early=False)
+    for _ in range(4):
+        buffer.insert(table_of([(1, "p", 10)]))
+    assert len(buffer.chunks) == 1
+    assert counted(buffer.remove(table_of([(1, "p", 10)]))) == Counter([(1, "p", 10)])
+    assert counted(buffer.live(5)) == Counter([(1, "p", 10)] * 3)

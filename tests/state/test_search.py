@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panes.delta.delta import EXP
-from panes.delta.keys import HASH, Hashes
+from panes.delta.hashing import HASH, Hashes
 from panes.state.chunk import Chunk
 from panes.state.search import Directory, Lookup, Pairs, find, find_each
 

@@ -9,7 +9,7 @@ from panes.delta.grouped import Numbers, cumsum_within, last_of_instants, sort_b
 from panes.delta.rows import where
 
 
-class Steps:
+class Levels:
     """Rises and falls of some numbers of each value, such as how often it is held on the left and right."""
 
     def __init__(self, numbers: int, values: int) -> None:
