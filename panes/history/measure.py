@@ -1,0 +1,73 @@
+"""What the footer of a Parquet file tells of the rows in it; where it does not, the rows do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from panes.clock import to_microseconds
+from panes.delta.delta import TS
+from panes.history.event_time import TO_MICROSECONDS, timestamp_of
+from panes.history.file import HistoryFile
+from panes.history.parts import metadata_of, read_rows
+from panes.language.statements import CreateStream, TimestampBy
+
+_MICROSECONDS = TimestampBy(TS, "MICROSECONDS")
+
+
+def measured_raw(file: HistoryFile, stream: CreateStream) -> HistoryFile | None:
+    """The file with the columns, the rows and the times it has; None when no row of it has a time."""
+    by = timestamp_of(stream)
+    metadata = metadata_of(file.path)
+    schema = metadata.schema.to_arrow_schema()
+    there = {name.casefold(): name for name in schema.names}
+    stored = {name: there[name.casefold()] for name in stream.columns.names if name.casefold() in there}
+    layout = ", ".join(str(schema.field(name).type) for name in stored.values())
+    file = replace(file, stored=stored, layout=layout)
+    found = _times(metadata, by, stored.get(by.column))
+    if found is None:
+        ts = read_rows(file, stream, ()).column(TS)
+        bounds = pc.min_max(ts).as_py()
+        found = len(ts), bounds["min"], bounds["max"]
+    rows, min_ts, max_ts = found
+    return replace(file, rows=rows, min_ts=min_ts, max_ts=max_ts) if rows else None
+
+
+def measured_part(file: HistoryFile) -> HistoryFile:
+    """The same of a file that `write_part` wrote."""
+    metadata = metadata_of(file.path)
+    if not metadata.num_rows:
+        return replace(file, rows=0)
+    found = _times(metadata, _MICROSECONDS, TS)
+    assert found is not None, "write_part leaves statistics"
+    rows, min_ts, max_ts = found
+    return replace(file, rows=rows, min_ts=min_ts, max_ts=max_ts)
+
+
+def _times(metadata: pq.FileMetaData, by: TimestampBy, name: str | None) -> tuple[int, int, int] | None:
+    """How many rows have a time, the first and the last; None when that takes a look at the rows."""
+    columns = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    if name not in columns or not metadata.num_rows:
+        return None
+    place = columns.index(name)
+    found = [metadata.row_group(at).column(place).statistics for at in range(metadata.num_row_groups)]
+    if any(s is None or not s.has_min_max or not s.has_null_count for s in found):
+        return None
+    times = _as_times(by, [bound for s in found for bound in (s.min, s.max)])
+    if times is None:
+        return None
+    return metadata.num_rows - sum(s.null_count for s in found), min(times), max(times)
+
+
+def _as_times(by: TimestampBy, bounds: Sequence[Any]) -> list[int] | None:
+    limits = np.iinfo(np.int64)
+    if by.unit == "TIMESTAMP":
+        times = [to_microseconds(bound) for bound in bounds]
+    else:
+        times = [int(bound) * TO_MICROSECONDS[by.unit] for bound in bounds]
+    return times if all(limits.min <= time <= limits.max for time in times) else None

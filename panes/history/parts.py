@@ -1,0 +1,98 @@
+"""Reading and writing the files of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from panes.delta.delta import TS
+from panes.errors import StateError
+from panes.history.event_time import event_time, timestamp_of
+from panes.history.file import CAME, HistoryFile
+from panes.language.statements import CreateStream
+from panes.state.files import write_atomically
+
+
+def stream_folder(folder: Path, stream: str) -> Path:
+    """Where a stream's files are; a name may hold what a path may not."""
+    return folder / quote(stream, safe="")
+
+
+def write_part(folder: Path, stream: str, epoch: int, part: int, rows: pa.Table) -> str:
+    """Writes rows (the stream's columns and `_ts`) that came in an epoch; gives the name of their file.
+
+    To be called in tasks: the name follows from the epoch and the part, so that one done again writes the
+    same file again. It counts once `History.note` has it.
+    """
+    target = stream_folder(folder, stream)
+    target.mkdir(parents=True, exist_ok=True)
+    name = f"part-{epoch:010d}-{part:05d}.parquet"
+    write_rows(target / name, rows)
+    return name
+
+
+def write_rows(path: Path, rows: pa.Table) -> None:
+    write_atomically(path, lambda file: pq.write_table(rows, file, write_page_checksum=True))
+
+
+def metadata_of(path: Path) -> pq.FileMetaData:
+    with opened(path) as file:
+        return file.metadata
+
+
+def opened(path: Path) -> pq.ParquetFile:
+    """A file that is there and looks whole; StateError names it when it does not."""
+    try:
+        return pq.ParquetFile(path, page_checksum_verification=True)
+    except FileNotFoundError as error:
+        raise StateError(f"{path} is missing: the history is damaged; restore it from a copy") from error
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+
+
+def read_rows(file: HistoryFile, stream: CreateStream, columns: Sequence[str]) -> pa.Table:
+    """The rows of a file: the given columns, `_ts` and `_came`, without those that have no time."""
+    if not file.is_raw:
+        hidden = [TS, CAME] if file.kind == "merged" else [TS]
+        table = _read(file.path, [*columns, *hidden])
+        if file.kind == "written":
+            table = table.append_column(CAME, pa.array(np.full(table.num_rows, file.came)))
+        return _conforming(table, stream, columns)
+    by = timestamp_of(stream)
+    wanted = list(dict.fromkeys([*columns, by.column]))
+    table = _read(file.path, [file.stored[name] for name in wanted if name in file.stored])
+    arrays = {
+        name: table.column(file.stored[name])
+        if name in file.stored
+        else pa.chunked_array([pa.nulls(table.num_rows, stream.columns[name].type.arrow)])
+        for name in wanted
+    }
+    arrays[TS] = event_time(by, arrays[by.column])
+    arrays[CAME] = pa.chunked_array([pa.array(np.full(table.num_rows, file.came))])
+    return _conforming(pa.table(arrays).filter(pc.is_valid(arrays[TS])), stream, columns)
+
+
+def _read(path: Path, columns: Sequence[str]) -> pa.Table:
+    with opened(path) as file:
+        try:
+            return file.read(columns=list(columns))
+        except (OSError, pa.ArrowException) as error:
+            raise _damaged(path, error) from error
+
+
+def _conforming(table: pa.Table, stream: CreateStream, columns: Sequence[str]) -> pa.Table:
+    names = [*columns, TS, CAME]
+    types = [stream.columns[name].type.arrow for name in columns] + [pa.int64(), pa.int64()]
+    return pa.table(
+        [table.column(name).cast(type_) for name, type_ in zip(names, types, strict=True)], names=names
+    )
+
+
+def _damaged(path: Path, error: Exception) -> StateError:
+    return StateError(f"{path} is damaged ({error}); restore it from a copy")

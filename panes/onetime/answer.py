@@ -1,0 +1,79 @@
+"""Answering a query once: what SQL gives over what its windows hold at one epoch, by DuckDB over the history."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping
+
+import duckdb
+import pyarrow as pa
+
+from panes.answers.answer import Answer
+from panes.answers.instants import last_slide
+from panes.clock import to_datetime
+from panes.delta.delta import BEGINNING
+from panes.errors import EvaluationError
+from panes.history.parts import opened
+from panes.history.store import History
+from panes.language.statements import CreateStream
+from panes.onetime.contents import contents_sql
+from panes.onetime.history_scans import HistoryScans
+from panes.onetime.replay import replay
+from panes.onetime.streams import has_streams
+from panes.plan.nodes import Node
+from panes.plan.schema import Schema
+from panes.state.epochs import EpochRecord
+
+_connecting = threading.Lock()
+
+
+def answer_once(
+    plan: Node,
+    streams: Mapping[str, CreateStream],
+    history: History,
+    record: EpochRecord,
+    *,
+    now: int | None = None,
+) -> Answer:
+    """The answer of a plan as of an epoch, from what the history has of it.
+
+    `streams` has the base streams by name; `now` may be an earlier instant of the span of the epoch. The plan
+    gives a relation: `why_not_once` says which do not.
+    """
+    now = record.clock if now is None else now
+    if now == BEGINNING:
+        return Answer(None, plan.schema.arrow.empty_table())
+    if has_streams(plan):
+        table = replay(plan, streams, history, record.epoch, now)
+    else:
+        scans = HistoryScans(streams, history, record.epoch, now)
+        table = _run(contents_sql(plan, now, scans), plan.schema, scans)
+    return Answer(to_datetime(last_slide(plan, now)), table)
+
+
+def as_declared(result: pa.Table, schema: Schema) -> pa.Table:
+    """What DuckDB gives, in the types of the plan: instants with their zone, lengths as durations."""
+    columns = [column.cast(f.type.arrow) for column, f in zip(result.columns, schema, strict=True)]
+    return pa.table(columns, schema.arrow)
+
+
+def _run(sql: str, schema: Schema, scans: HistoryScans) -> pa.Table:
+    with _connecting:
+        cursor = _connection().cursor()
+    try:
+        return as_declared(cursor.sql(sql).to_arrow_table(), schema)
+    except duckdb.Error as error:
+        for file in scans.files:
+            opened(file.path).close()  # says which one is missing or damaged, if one is
+        raise EvaluationError(f"the query cannot be answered: {error}") from error
+    finally:
+        cursor.close()
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One for the process: it holds nothing, and to open one takes longer than to answer a query."""
+    connection = duckdb.connect()
+    connection.execute("SET parquet_metadata_cache = true")
+    return connection

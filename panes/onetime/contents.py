@@ -1,0 +1,143 @@
+"""What windows hold at an instant, as SQL: a plan over window contents is an ordinary query.
+
+The tuples of a stream have, besides its columns, `_ts`, `_came` (the first instant of the span in which each came:
+it cannot be seen before) and `_order` (a number that grows in the order of arrival).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from panes.delta.delta import BEGINNING, EXP, TS
+from panes.history.file import CAME
+from panes.plan import nodes
+from panes.plan.to_sql import quoted, to_sql
+from panes.plan.walk import walk
+from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+
+ORDER = "_order"
+_SEEN = f"greatest({TS}, {CAME})"
+"""When a tuple can first be seen."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which tuples of a stream a window may hold: those with `since <= ts <= until`."""
+
+    since: int
+    until: int
+    youngest: int | None = None
+    """Of those it may hold only so many, the last ones."""
+    needs_order: bool = False
+
+
+@dataclass(frozen=True)
+class Scanned:
+    sql: str
+    """A SELECT of the scan's columns, `_ts`, `_came` and, where the reach needs it, `_order`."""
+    left_out: int = 0
+    """How many tuples came before these."""
+
+
+class Scans(Protocol):
+    """Where the tuples of streams and the rows of relations are."""
+
+    def stream(self, scan: nodes.StreamScan, reach: Reach) -> Scanned:
+        """At least the tuples within reach."""
+
+    def relation(self, scan: nodes.TableScan) -> str:
+        """A SELECT of all rows that ever were, with `_ts` and `_exp`."""
+
+
+def contents_sql(plan: nodes.Node, now: int, scans: Scans) -> str:
+    """A SELECT that gives the answer of a plan at an instant, after all that came up to it."""
+    return to_sql(plan, {leaf: _contents(leaf, now, scans) for leaf in leaves(plan)})
+
+
+def leaves(plan: nodes.Node) -> list[nodes.Node]:
+    """The windows, relations and unbounded streams that a plan reads."""
+    if isinstance(plan, (nodes.Window, nodes.StreamScan, nodes.TableScan)):
+        return [plan]
+    return [leaf for child in plan.children for leaf in leaves(child)]
+
+
+def reach_of(spec: WindowSpec, now: int) -> Reach:
+    """How far a window reaches back at an instant."""
+    match spec:
+        case RangeWindow(length, slide):
+            at = now // slide * slide if slide else now
+            return Reach(at - length + 1, at)
+        case NowWindow():
+            return Reach(now, now)
+        case BeginEndWindow():
+            begin = now + spec.begin_us if spec.begin_is_relative else spec.begin_us
+            end = now + spec.end_us if spec.end_is_relative else spec.end_us
+            return Reach(begin, min(end, now))
+        case RowsWindow(rows, slide, partition_by):
+            youngest = None if partition_by else rows + (slide or 1) - 1
+            return Reach(BEGINNING, now, youngest, needs_order=True)
+        case UnboundedWindow():
+            return Reach(BEGINNING, now)
+
+
+def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
+    """What a leaf of the plan holds at an instant."""
+    if isinstance(leaf, nodes.TableScan):
+        return f"{scans.relation(leaf)} WHERE {TS} <= {now} AND {now} < {EXP}"
+    columns = ", ".join(map(quoted, leaf.schema.names))
+    spec, child = (leaf.spec, leaf.child) if isinstance(leaf, nodes.Window) else (UnboundedWindow(), leaf)
+    reach = reach_of(spec, now)
+    if isinstance(spec, RowsWindow):
+        stream, left_out = _ordered_stream(child, reach, scans)
+        seen = f"SELECT * FROM ({stream}) WHERE {_SEEN} <= {now}"
+        return _youngest(columns, seen, spec, left_out)
+    read: dict[nodes.Node, str] = {
+        scan: scans.stream(scan, reach).sql for scan in walk(child) if isinstance(scan, nodes.StreamScan)
+    }
+    stream = to_sql(child, read, (TS, CAME))
+    # A window that slides is what it was at the last slide: what came after that is not in it.
+    at = reach.until if isinstance(spec, RangeWindow) else now
+    held = f"{_SEEN} <= {at} AND {TS} BETWEEN {reach.since} AND {reach.until}"
+    return f"SELECT {columns} FROM ({stream}) WHERE {held}"
+
+
+def _ordered_stream(node: nodes.Node, reach: Reach, scans: Scans) -> tuple[str, int]:
+    """The tuples of a stream with their order, and how many came before them."""
+    if any(not isinstance(n, (nodes.StreamScan, nodes.Project, nodes.Union)) for n in walk(node)):
+        # Of the tuples that pass a test the youngest may be of any age.
+        reach = Reach(reach.since, reach.until, None, needs_order=True)
+    read: dict[nodes.Node, str] = {}
+    left_out = 0
+    for scan in walk(node):
+        if isinstance(scan, nodes.StreamScan):
+            scanned = scans.stream(scan, reach)
+            read[scan] = f"SELECT * REPLACE ([{ORDER}] AS {ORDER}) FROM ({scanned.sql})"
+            left_out += scanned.left_out
+    return f"SELECT * FROM ({_merge_in_order(node, read)})", left_out
+
+
+def _merge_in_order(node: nodes.Node, scans: Mapping[nodes.Node, str]) -> str:
+    """The SQL of a stream; of tuples of one time those of the left side of a union come first."""
+    relations = dict(scans)
+    for child in node.children:
+        relations[child] = _merge_in_order(child, scans)
+    if isinstance(node, nodes.Union):
+        for place, child in enumerate(node.children):
+            order = f"list_prepend({place}, {ORDER})"
+            relations[child] = f"SELECT * REPLACE ({order} AS {ORDER}) FROM ({relations[child]})"
+        if node.left == node.right:
+            raise ValueError("the two sides of a union must be told apart")
+    return to_sql(node, relations, (TS, CAME, ORDER))
+
+
+def _youngest(columns: str, stream: str, spec: RowsWindow, left_out: int) -> str:
+    """The last rows up to the one whose number is a multiple of the slide."""
+    by = f"PARTITION BY {', '.join(map(quoted, spec.partition_by))}" if spec.partition_by else ""
+    slide = spec.slide or 1
+    numbered = (
+        f"SELECT *, {left_out} + row_number() OVER ({by} ORDER BY {_SEEN}, {CAME}, {ORDER}) AS _number, "
+        f"({left_out} + count(*) OVER ({by})) // {slide} * {slide} AS _last FROM ({stream})"
+    )
+    return f"SELECT {columns} FROM ({numbered}) WHERE _number <= _last AND _number > _last - {spec.rows}"

@@ -1,0 +1,125 @@
+"""The tuples of streams, read by DuckDB from the files of their history: only files, columns and rows of use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from panes.delta.delta import BEGINNING, TS
+from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
+from panes.history.file import CAME, HistoryFile
+from panes.history.store import History
+from panes.language.statements import CreateStream
+from panes.onetime.contents import ORDER, Reach, Scanned
+from panes.plan import nodes
+from panes.plan.sql_functions import sql_type
+from panes.plan.to_sql import quoted
+from panes.plan.types import DOUBLE, TIMESTAMP, Type
+
+_FILE = "CAST(file_index AS BIGINT) + 1"
+_MOST_ROWS = 1 << 40
+"""More than a file has: the order of a row is the number of its file times this, and its place in the file."""
+
+
+class HistoryScans:
+    """What the history holds at one epoch."""
+
+    def __init__(self, streams: Mapping[str, CreateStream], history: History, epoch: int, clock: int) -> None:
+        self._streams = streams
+        self._history = history
+        self._epoch = epoch
+        self._clock = clock
+        self.files: list[HistoryFile] = []
+        """Those that were asked for."""
+
+    def stream(self, scan: nodes.StreamScan, reach: Reach) -> Scanned:
+        stream = self._streams[scan.stream]
+        kept = self._history.at(stream.name, self._epoch)
+        found = [f for f in kept.files if f.max_ts >= reach.since and f.min_ts <= reach.until]
+        left_out = 0
+        if reach.youngest is not None:
+            young = {file.path for file in kept.youngest(reach.youngest, self._clock)}
+            left_out = kept.dropped + sum(file.rows for file in kept.files if file.path not in young)
+            found = [file for file in found if file.path in young]
+        self.files += found
+        return Scanned(_Reader(stream, scan, reach).sql(found), left_out)
+
+    def relation(self, scan: nodes.TableScan) -> str:
+        raise TypeError(f"{scan.table} is a table, and has no history")
+
+
+class _Reader:
+    """Writes the SELECT of a scan over some files."""
+
+    def __init__(self, stream: CreateStream, scan: nodes.StreamScan, reach: Reach) -> None:
+        self._stream = stream
+        self._reach = reach
+        self._names = {name: name.removeprefix(f"{scan.alias}.") for name in scan.schema.names}
+
+    def sql(self, files: Sequence[HistoryFile]) -> str:
+        if not files:
+            return self._nothing()
+        alike: dict[object, list[tuple[int, HistoryFile]]] = {}
+        for number, file in enumerate(files):
+            # A stream's files are of one kind, but for those that were merged.
+            alike.setdefault((file.kind, file.layout, *file.stored.values()), []).append((number, file))
+        return " UNION ALL ".join(map(self._select, alike.values()))
+
+    def _select(self, files: Sequence[tuple[int, HistoryFile]]) -> str:
+        first = files[0][1]
+        columns = [f"{self._column(own, first)} AS {quoted(name)}" for name, own in self._names.items()]
+        ts, within = self._time(first)
+        columns += [f"{ts} AS {TS}", f"{self._came([file for _, file in files])} AS {CAME}"]
+        if self._reach.needs_order:
+            numbers = [number * _MOST_ROWS for number, _ in files]
+            columns.append(f"{numbers}[{_FILE}] + file_row_number AS {ORDER}")
+        paths = ", ".join(_text(str(file.path)) for _, file in files)
+        return f"SELECT {', '.join(columns)} FROM read_parquet([{paths}]) WHERE {within}"
+
+    def _column(self, name: str, file: HistoryFile) -> str:
+        type_ = self._stream.columns[name].type
+        if not file.is_raw:
+            return _plain(quoted(name), type_)
+        if name not in file.stored:
+            return f"CAST(NULL AS {sql_type(type_)})"
+        return f"CAST({_plain(quoted(file.stored[name]), type_)} AS {sql_type(type_)})"
+
+    def _time(self, file: HistoryFile) -> tuple[str, str]:
+        """The event time, and the condition that it is within reach."""
+        if not file.is_raw:
+            return TS, f"{TS} BETWEEN {self._reach.since} AND {self._reach.until}"
+        by = timestamp_of(self._stream)
+        column = quoted(file.stored[by.column])
+        if by.unit == "TIMESTAMP":
+            ts = f"epoch_us({column})"
+            return ts, f"{ts} BETWEEN {self._reach.since} AND {self._reach.until}"
+        least, greatest = bounds_of(by, self._reach.since, self._reach.until)
+        within = f"{column} BETWEEN {least} AND {greatest}"
+        # Beyond these bounds the product may not fit, and conditions are tested in any order.
+        product = f"CAST({column} AS BIGINT) * {TO_MICROSECONDS[by.unit]}"
+        return f"CASE WHEN {within} THEN {product} END", within
+
+    def _came(self, files: Sequence[HistoryFile]) -> str:
+        if files[0].kind == "merged":
+            return CAME
+        if not self._reach.needs_order and all(file.min_ts >= file.came for file in files):
+            return f"CAST({BEGINNING} AS BIGINT)"  # none of them came late
+        return f"{[file.came for file in files]}[{_FILE}]"
+
+    def _nothing(self) -> str:
+        types = {name: self._stream.columns[own].type for name, own in self._names.items()}
+        columns = [f"CAST(NULL AS {sql_type(type_)}) AS {quoted(name)}" for name, type_ in types.items()]
+        hidden = [TS, CAME, ORDER] if self._reach.needs_order else [TS, CAME]
+        columns += [f"CAST(0 AS BIGINT) AS {name}" for name in hidden]
+        return f"SELECT {', '.join(columns)} WHERE FALSE"
+
+
+def _plain(column: str, type_: Type) -> str:
+    """A column as the expressions of plans expect it."""
+    if type_ == TIMESTAMP:
+        return f"make_timestamp(epoch_us({column}))"  # an instant without its zone
+    # The bounds that a file has of its columns leave out NaN, which is above them: DuckDB must not go by them.
+    return f"TRY({column})" if type_ == DOUBLE else column
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,60 @@
+"""Queries over output streams: the history goes once more through the operators that a standing query has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.consolidate import contents_at
+from panes.delta.delta import BEGINNING, TS
+from panes.history.file import CAME
+from panes.history.store import History
+from panes.language.statements import CreateStream
+from panes.operators.lower import lower
+from panes.plan.nodes import Node
+
+
+def replay(
+    plan: Node, streams: Mapping[str, CreateStream], history: History, epoch: int, now: int
+) -> pa.Table:
+    """The answer of a plan at an instant, after the rows of all epochs up to one.
+
+    It is that of a query registered before the first row that is kept.
+    """
+    dataflow = lower(plan)
+    arrivals = {
+        name: history.arrivals(streams[name], epoch, columns=schema.names)
+        for name, schema in dataflow.inputs.items()
+    }
+    since = _before_all(arrivals, now)
+    tables: list[pa.Table] = []
+    for clock in _clocks(arrivals, now):
+        came = {name: _come(table, since if tables else BEGINNING, clock) for name, table in arrivals.items()}
+        tables.append(dataflow.process(came, since, clock).table)
+        since = clock
+    names = tables[0].column_names
+    return contents_at(pa.concat_tables([table.select(names) for table in tables]), now)
+
+
+def _clocks(arrivals: Mapping[str, pa.Table], last: int) -> list[int]:
+    """Where to cut time: rows that came late must not be seen before they came; others wait by themselves."""
+    cuts: set[int] = {last}
+    for table in arrivals.values():
+        ts, came = table.column(TS).to_numpy(), table.column(CAME).to_numpy()
+        cuts |= {int(instant) - 1 for instant in np.unique(came[came > ts])}
+    return sorted(cuts)
+
+
+def _before_all(arrivals: Mapping[str, pa.Table], clock: int) -> int:
+    """An instant before anything could be seen."""
+    firsts = [int(table.column(TS).to_numpy().min()) for table in arrivals.values() if table.num_rows]
+    return min([clock, *firsts]) - 1
+
+
+def _come(table: pa.Table, since: int, clock: int) -> pa.Table:
+    """What came after one clock and up to another; before the first of them nothing had."""
+    came = table.column(CAME).to_numpy()
+    is_new = (came > since) | (since == BEGINNING)
+    return table.filter(pa.array(is_new & (came <= clock))).drop_columns([CAME])

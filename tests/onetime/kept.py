@@ -1,0 +1,90 @@
+"""Drawn arrivals as a history: epoch by epoch, in files of every kind, merged and let go of on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from panes.delta.delta import BEGINNING, TS
+from panes.history.file import CAME
+from panes.history.store import History, write_part
+from panes.language.statements import CreateStream, TimestampBy
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT
+from panes.state.epochs import EpochRecord
+from tests.properties.streams import COLUMNS, STREAMS, Arrivals
+
+DECLARED: Mapping[str, CreateStream] = {
+    name: CreateStream(name, COLUMNS + Schema.of([("at", BIGINT)]), TimestampBy("at", "MICROSECONDS"))
+    for name in STREAMS
+}
+
+
+def record(epoch: int, clock: int) -> EpochRecord:
+    return EpochRecord(epoch=epoch, batch=epoch, clock=clock, rows=0, seconds=0.0, finished_us=0)
+
+
+def arrived(arrivals: Arrivals) -> dict[str, pa.Table]:
+    """All that came, with the first instant of the span that it came in."""
+    tables: dict[str, list[pa.Table]] = {name: [] for name in STREAMS}
+    for came, since, _ in arrivals.spans():
+        for name, rows in came.items():
+            tables[name].append(rows.append_column(CAME, pa.array(np.full(rows.num_rows, since + 1))))
+    return {name: pa.concat_tables(parts) for name, parts in tables.items()}
+
+
+class Keeper:
+    """Puts what comes in each epoch into a history."""
+
+    def __init__(self, folder: Path, random: Random, *, epochs_per_base: int = 1) -> None:
+        self.history = History(folder / "history", epochs_per_base=epochs_per_base)
+        self._folder = folder
+        self._random = random
+
+    def keep_all(self, arrivals: Arrivals) -> list[EpochRecord]:
+        """All spans, as epochs; nothing is too old."""
+        records = []
+        for epoch, (came, since, clock) in enumerate(arrivals.spans()):
+            self.keep(epoch, came, since)
+            for stream in DECLARED.values():
+                self.history.collect(stream, epoch, oldest_ts=BEGINNING, retain_epochs=len(arrivals.clocks))
+            records.append(record(epoch, clock))
+        return records
+
+    def keep(self, epoch: int, came: Mapping[str, pa.Table], since: int) -> None:
+        for name, rows in came.items():
+            if rows.num_rows:
+                rows = rows.append_column("at", rows.column(TS))
+                keep = self._as_files if self._random.randrange(2) else self._as_parts
+                keep(DECLARED[name], epoch, rows, since)
+
+    def _as_files(self, stream: CreateStream, epoch: int, rows: pa.Table, since: int) -> None:
+        """Files of a source, with a row that has no time."""
+        files = []
+        for number, piece in enumerate(self._pieces(rows)):
+            nothing = pa.table({f.name: pa.nulls(1, f.type) for f in piece.schema}, schema=piece.schema)
+            path = self._folder / f"{stream.name}-{epoch}-{number}.parquet"
+            pq.write_table(pa.concat_tables([nothing, piece]).drop_columns([TS]), path)
+            files.append(path)
+        self.history.adopt(stream, epoch, files, **_bounds(rows), since=since)
+
+    def _as_parts(self, stream: CreateStream, epoch: int, rows: pa.Table, since: int) -> None:
+        names = [
+            write_part(self.history.folder, stream.name, epoch, number, piece)
+            for number, piece in enumerate(self._pieces(rows))
+        ]
+        self.history.note(stream, epoch, names, **_bounds(rows), since=since)
+
+    def _pieces(self, rows: pa.Table) -> list[pa.Table]:
+        cut = self._random.randint(0, rows.num_rows)
+        return [piece for piece in (rows.slice(0, cut), rows.slice(cut)) if piece.num_rows]
+
+
+def _bounds(rows: pa.Table) -> dict[str, int]:
+    ts = np.asarray(rows.column(TS))
+    return {"rows": rows.num_rows, "min_ts": int(ts.min()), "max_ts": int(ts.max())}
