@@ -92,6 +92,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Window: lambda node: f"Window {window_text(node.spec)}",
     nodes.Select: lambda node: f"Select {node.predicate}",
     nodes.Project: _project,
+    nodes.Matched: lambda _: "Match with the selections of all queries of the group",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
     nodes.Join: _matching("Join"),

@@ -1,8 +1,7 @@
 """Scalar expressions and aggregate calls, with names and types already resolved.
 
 Immutable trees. What a function means, and what types it takes, is in `plan/functions.py`; the evaluators
-(Arrow in `delta/evaluate.py`, Spark columns in `pipeline/expressions.py`, SQL text in `plan/to_sql.py`)
-know every function of that table, and a test says so.
+(Arrow in `delta/evaluate.py`, SQL text in `plan/to_sql.py`) know every function of that table, and a test says so.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from panes.plan.expressions import Aggregate, Column, Expression, walk
 from panes.plan.schema import Field, Schema
-from panes.plan.types import BOOLEAN
+from panes.plan.types import BIGINT, BOOLEAN
 from panes.plan.windows import RowsWindow, WindowSpec
 
 
@@ -254,6 +254,33 @@ class Wstream(_Unary):
     """The youngest results (`ROWS n`) or those of the last d (`RANGE d`), whether or not they expired."""
 
     spec: WindowSpec
+
+
+QUERY = "_query"
+"""The column that says for which of the queries that share a plan a row is."""
+
+
+@dataclass(frozen=True)
+class Matched(_Unary):
+    """The rows of the child, once for each query of a group whose selection they pass.
+
+    It stands in a plan that many queries share, in place of the selection of one of them. `scan_number` tells the
+    streams of the plan apart: each query has a selection of its own on each.
+    """
+
+    scan_number: int = 0
+
+    @property
+    def query_column(self) -> str:
+        return f"{QUERY}_{self.scan_number}" if self.scan_number else QUERY
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return Schema((Field(self.query_column, BIGINT), *self.child.schema.fields))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
 
 
 AnyNode = TypeVar("AnyNode", bound=Node)

@@ -28,6 +28,7 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Join,
+    Matched,
     Node,
     Project,
     Rstream,
@@ -96,7 +97,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return label_of_window(spec)
 
-    def unary(self, node: Select | Project) -> Labeled:
+    def unary(self, node: Select | Project | Matched) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -194,6 +195,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Window: _Labeling.window,
     Select: _Labeling.unary,
     Project: _Labeling.unary,
+    Matched: _Labeling.unary,
     Union: _Labeling.union,
     Join: _Labeling.join,
     SemiJoin: _Labeling.semi_join,

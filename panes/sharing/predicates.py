@@ -1,0 +1,95 @@
+"""What a query asks of the tuples of one stream, taken apart for an index.
+
+A predicate is a conjunction. The parts that compare an attribute with constants (`a < 5`, `a IN (1, 2)`,
+`a IS NULL`) become conditions, which an index can hold; the rest is the residual, which is evaluated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from panes.plan.expressions import Call, Cast, Column, Expression, Literal, Value, conjunction, conjuncts
+from panes.plan.types import Type
+
+_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_NULLNESS = ("is_null", "is_not_null")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`attribute op constant`; the attribute is a column, or a column cast to a wider type of number.
+
+    `op` is one of eq, ne, lt, le, gt, ge, in, is_null and is_not_null.
+    """
+
+    attribute: Expression
+    op: str
+    constants: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A conjunction of conditions and a residual. NULL is not true: such a tuple is not selected."""
+
+    conditions: tuple[Condition, ...] = ()
+    residual: Expression | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every tuple passes."""
+        return not self.conditions and self.residual is None
+
+
+def predicate_of(expression: Expression | None) -> Predicate:
+    """The predicate that an expression states.
+
+    >>> from panes.plan.types import BIGINT, BOOLEAN
+    >>> a = Column(BIGINT, "a")
+    >>> predicate_of(Call(BOOLEAN, "ge", (Literal(BIGINT, 5), a))).conditions[0].op
+    'le'
+    """
+    conditions: list[Condition] = []
+    rest = []
+    listed = set()
+    for part in conjuncts(expression):
+        condition = _condition_of(part)
+        # An index holds one list of options per attribute; a second one is rare.
+        if condition is None or (condition.op == "in" and condition.attribute in listed):
+            rest.append(part)
+            continue
+        conditions.append(condition)
+        if condition.op == "in":
+            listed.add(condition.attribute)
+    return Predicate(tuple(conditions), conjunction(tuple(rest)))
+
+
+def _condition_of(part: Expression) -> Condition | None:
+    if not isinstance(part, Call):
+        return None
+    first, *others = part.args
+    if part.function in _NULLNESS and is_attribute(first):
+        return Condition(first, part.function)
+    if part.function == "in" and is_attribute(first):
+        options = [option for option in others if isinstance(option, Literal)]
+        return (
+            Condition(first, "in", tuple(o.value for o in options)) if len(options) == len(others) else None
+        )
+    if part.function in _MIRRORED:
+        (second,) = others
+        if is_attribute(first) and isinstance(second, Literal):
+            return Condition(first, part.function, (second.value,))
+        if isinstance(first, Literal) and is_attribute(second):
+            return Condition(second, _MIRRORED[part.function], (first.value,))
+    return None
+
+
+def is_attribute(expression: Expression) -> bool:
+    """Whether it can be computed for all tuples at no risk: what may fail is left to the residual, which sees
+    only the tuples that pass the rest."""
+    if isinstance(expression, Cast):
+        return isinstance(expression.arg, Column) and _is_wider(expression.arg.type, expression.type)
+    return isinstance(expression, Column) and expression.type.item is None
+
+
+def _is_wider(source: Type, target: Type) -> bool:
+    return source.is_integer and target.is_numeric and target.name != "INT"

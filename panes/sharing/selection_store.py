@@ -1,0 +1,157 @@
+"""The answers of selections: the tuples of a stream once, and for each query which of them are its own.
+
+This is PSoup's results structure. Predicates are applied when tuples come, for all queries at once; windows and
+projections when a query is invoked, so each query may have its own. A query that comes later is put to the
+tuples that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.consolidate import AT
+from panes.delta.delta import FOREVER, TS, WEIGHT
+from panes.delta.evaluate import evaluate
+from panes.delta.rows import Positions, int64, take, take_column, where, with_column
+from panes.plan.expressions import columns_of
+from panes.sharing.layouts import MOST_TUPLES
+from panes.sharing.lifetimes import lifetimes
+from panes.sharing.query_index import QueryIndex
+from panes.sharing.reading import Reading, TimeWindow
+from panes.sharing.stretch import SEEN, Stretch
+from panes.state.chunk import Chunk
+from panes.state.manifest import MATCHES, TUPLES
+
+
+class SelectionStore:
+    """Tuples and the queries that have them, in stretches of the stream.
+
+    State: the tuples of the longest window, and per query and tuple at most one bit.
+    Cost: of a new tuple, its bits; of a new query, a pass over the tuples that are there, for its own predicate;
+        of an answer, its own bitmap over the window and the tuples of the answer.
+    """
+
+    def __init__(self, chunks: Mapping[str, Sequence[Chunk]] | None = None) -> None:
+        chunks = chunks or {}
+        self._stretches = Stretch.restored(chunks.get(TUPLES, ()), chunks.get(MATCHES, ()))
+
+    @property
+    def chunks(self) -> dict[str, list[Chunk]]:
+        """What to keep, by buffer."""
+        return {
+            TUPLES: [stretch.tuples for stretch in self._stretches],
+            MATCHES: [chunk for stretch in self._stretches for chunk in stretch.matches],
+        }
+
+    @property
+    def rows(self) -> int:
+        """The tuples that are kept."""
+        return sum(stretch.rows for stretch in self._stretches)
+
+    def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
+        """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
+
+        A tuple of an earlier time came late, and is seen from then on. Tuples of the history, which were there all
+        the time, are added with `since=BEGINNING`.
+        """
+        rows = _in_order_of_time(index.named(rows))
+        rows = with_column(rows, SEEN, np.maximum(int64(rows, TS), since + 1))
+        for start in range(0, rows.num_rows, MOST_TUPLES):
+            stretch = Stretch.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
+            stretch.note(*index.match(stretch.tuples.table).by_query())
+            self._stretches.append(stretch)
+        self._merge(index)
+
+    def admit(self, index: QueryIndex) -> None:
+        """Puts new queries to the tuples that are there; the index holds only those."""
+        for stretch in self._stretches:
+            stretch.note(*index.match(stretch.tuples.table).by_query())
+
+    def expire(self, since: int, retained_us: int) -> None:
+        """Forgets stretches of which no tuple is in a window of that length after `since`."""
+        self._stretches = [s for s in self._stretches if s.max_ts + retained_us > since]
+
+    def answer(self, query: int, reading: Reading, now: int) -> pa.Table:
+        """What a query holds at an instant."""
+        parts = []
+        for stretch, is_inside in self._touched_by(reading.window, now):
+            mine = stretch.of_query(query)
+            if mine is None:
+                continue
+            if not is_inside:
+                enters, leaves = lifetimes(reading.window, stretch.ts[mine], stretch.seen[mine])
+                mine = mine[(enters <= now) & (now < leaves)]
+            parts.append((stretch, mine))
+        return _projected(parts, reading)
+
+    def changes(self, query: int, reading: Reading, since: int, clock: int, *, born: int) -> pa.Table:
+        """What comes into the answer and goes from it after `since` and up to `clock`: the columns, when (`_at`,
+        in microseconds) and how (`_weight`, 1 or -1). Nothing was in the answer up to the instant `born`."""
+        parts, instants, weights = [], [], []
+        for stretch in self._stretches:
+            mine = stretch.of_query(query)
+            if mine is None:
+                continue
+            enters, leaves = lifetimes(reading.window, stretch.ts[mine], stretch.seen[mine])
+            enters = np.maximum(enters, born + 1)
+            for at, weight in ((enters, 1), (leaves, -1)):
+                some = where((since < at) & (at <= clock) & (enters < leaves) & (at < FOREVER))
+                parts.append((stretch, mine[some]))
+                instants.append(at[some])
+                weights.append(np.full(len(some), weight))
+        table = _projected(parts, reading)
+        table = table.append_column(AT, pa.array(_joined(instants), pa.int64()))
+        return table.append_column(WEIGHT, pa.array(_joined(weights), pa.int64()))
+
+    def _touched_by(self, window: TimeWindow, now: int) -> Iterator[tuple[Stretch, bool]]:
+        """The stretches that may have tuples in the window, and whether all of theirs are."""
+        if not self._stretches:
+            return
+        first, last, seen = np.array([(s.min_ts, s.max_ts, s.max_seen) for s in self._stretches]).T
+        soonest, first_leaves = lifetimes(window, first, first)
+        latest, last_leaves = lifetimes(window, last, seen)
+        may_hold = (soonest <= now) & (now < last_leaves)
+        holds = (latest <= now) & (now < first_leaves)
+        for number in np.flatnonzero(may_hold).tolist():
+            yield self._stretches[number], bool(holds[number])
+
+    def _next_number(self) -> int:
+        return 1 + max((stretch.number for stretch in self._stretches), default=-1)
+
+    def _merge(self, index: QueryIndex) -> None:
+        """Small epochs make small stretches: those are put together when they have grown to the same size."""
+        while len(self._stretches) > 1:
+            older, younger = self._stretches[-2:]
+            if older.rows > 2 * younger.rows or older.rows + younger.rows > MOST_TUPLES:
+                return
+            self._stretches[-2:] = [older.followed_by(younger, index.queries)]
+
+
+def _in_order_of_time(rows: pa.Table) -> pa.Table:
+    ts = int64(rows, TS)
+    return rows if (ts[1:] >= ts[:-1]).all() else take(rows, np.argsort(ts, kind="stable"))
+
+
+def _projected(parts: Iterable[tuple[Stretch, Positions]], reading: Reading) -> pa.Table:
+    """The columns of a query over some of its tuples."""
+    read = sorted(frozenset().union(*(columns_of(expression) for _, expression in reading.columns)))
+    found: dict[str, list[pa.Array]] = {name: [] for name in read}
+    count = 0
+    for stretch, positions in parts:
+        count += len(positions)
+        for name in read:
+            found[name].append(take_column(stretch.column(name), positions))
+    types = reading.scan.schema
+    columns = {name: pa.chunked_array(arrays, types[name].type.arrow) for name, arrays in found.items()}
+    # Where nothing is read, a table must still know its length.
+    table = pa.table(columns or {SEEN: np.zeros(count, np.int8)})
+    return pa.table(
+        [evaluate(expression, table) for _, expression in reading.columns], schema=reading.schema.arrow
+    )
+
+
+def _joined(arrays: Sequence[Positions]) -> Positions:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])

@@ -1,0 +1,135 @@
+"""The checks can fail: a bug planted in any part of sharing is found by the same check that the part passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import pytest
+
+from panes.sharing import layouts, member_block, partials, selection_store, stretch
+from panes.sharing.bits import Bytes, Ints, Words, count_columns
+from panes.sharing.cells import Cells, Places, Values
+from panes.sharing.lifetimes import lifetimes
+from panes.sharing.member_block import MemberBlock
+from panes.sharing.residuals import Residuals
+from panes.sharing.selection_store import SelectionStore
+from panes.sharing.stretch import Stretch
+from tests.sharing import test_partials, test_query_index, test_selection_store
+from tests.sharing.drawn import rows
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+Check = Callable[[Random], None]
+
+DRAWS = 40
+"""A bug must show within so many cases."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    bug: str
+    check: Check
+    plant: Plant
+
+
+def replaced(owner: object, name: str, value: object) -> Plant:
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def index_check(random: Random) -> None:
+    members = test_query_index.drawn_members(random, 60)
+    test_query_index.check(test_query_index.index_of(members), members, rows(random, 30))
+
+
+def dropping_check(random: Random) -> None:
+    members = test_query_index.drawn_members(random, 20)
+    index = test_query_index.index_of(members)
+    gone = random.choice(sorted(members))
+    left = {query: asked for query, asked in members.items() if query != gone}
+    test_query_index.check(index.without([gone]), left, rows(random, 30))
+
+
+def partials_check(random: Random) -> None:
+    test_partials.drawn_check(random)
+
+
+def store_check(random: Random) -> None:
+    with test_selection_store.short_stretches(64):
+        test_selection_store.run(random, SelectionStore(), test_selection_store.Reference())
+
+
+locate = Cells.locate
+spans = member_block._spans
+numbers_of = layouts._numbers_of
+touched_by = SelectionStore._touched_by
+
+
+def without_nulls(self: Cells, values: Values) -> Places:
+    return locate(self, Values(values.numbers, None, values.texts))
+
+
+def one_cell_more(*args: object) -> tuple[Ints, Ints]:
+    low, high = spans(*args)  # type: ignore[arg-type]
+    return low, np.where((low < high) & (high < high.max()), high + 1, high)
+
+
+def without_the_last(bits: Words) -> Ints:
+    return count_columns(bits[:-1])
+
+
+def byte_by_byte(left: Bytes, _columns: int, right: Bytes, _more: int) -> Bytes:
+    return np.hstack([left, right])[:, : -(-(_columns + _more) // 8)]
+
+
+def wholly(self: SelectionStore, *args: object) -> Iterator[tuple[Stretch, bool]]:
+    return ((stretch, True) for stretch, _ in touched_by(self, *args))  # type: ignore[arg-type]
+
+
+def the_tuple_before(bitmaps: Bytes) -> layouts.Numbers:
+    numbers = numbers_of(bitmaps)
+    return numbers - (numbers > 0)
+
+
+def an_instant_longer(*args: object) -> tuple[Ints, Ints]:
+    enters, leaves = lifetimes(*args)  # type: ignore[arg-type]
+    return enters, np.where((leaves < leaves.max()) | (leaves < 10**6), leaves + 1, leaves)
+
+
+MUTATIONS = (
+    Mutation("NULL is taken for a value", index_check, replaced(Cells, "locate", without_nulls)),
+    Mutation("a span holds one cell more", index_check, replaced(member_block, "_spans", one_cell_more)),
+    Mutation("<> leaves nothing out", index_check, replaced(member_block, "_leave_out", lambda *_: None)),
+    Mutation("IN admits everything", index_check, replaced(member_block, "_only_options", lambda *_: None)),
+    Mutation("residuals are not evaluated", index_check, replaced(Residuals, "apply", lambda *_: None)),
+    Mutation("a dropped query stays", dropping_check, replaced(MemberBlock, "without", lambda self, _: self)),
+    Mutation("a tuple is not counted", partials_check, replaced(partials, "count_columns", without_the_last)),
+    Mutation("panes are not rounded", partials_check, replaced(partials, "round_up", lambda ts, _: ts)),
+    Mutation("NULL is counted", partials_check, replaced(partials._Segments, "_sparse", lambda *_: {})),
+    Mutation(
+        "stretches are joined byte by byte", store_check, replaced(stretch, "side_by_side", byte_by_byte)
+    ),
+    Mutation("windows are not applied", store_check, replaced(SelectionStore, "_touched_by", wholly)),
+    Mutation(
+        "a window is an instant longer",
+        store_check,
+        replaced(selection_store, "lifetimes", an_instant_longer),
+    ),
+    Mutation(
+        "new queries do not see old tuples", store_check, replaced(SelectionStore, "admit", lambda *_: None)
+    ),
+    Mutation("lists hold other tuples", store_check, replaced(layouts, "_numbers_of", the_tuple_before)),
+)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.bug)
+def test_a_planted_bug_is_found(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutation.check(Random(0))
+    mutation.plant(monkeypatch)
+    for seed in range(DRAWS):
+        try:
+            mutation.check(Random(seed))
+        except AssertionError:
+            return
+    pytest.fail(f"nobody noticed that {mutation.bug}")
