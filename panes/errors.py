@@ -5,6 +5,8 @@
     ├── CatalogError        a stream, table or query is missing, exists already, or is still in use
     ├── SourceError         a source of a stream cannot be read
     ├── StateError          a file of the database is missing or damaged
+    ├── EpochGone           an instant or an epoch that is no longer kept, or not there yet
+    │   └── ChangesGone     a reader came back after its next changes were removed
     ├── DatabaseInUse       another process holds the directory
     ├── DatabaseClosed      the database was used after close()
     ├── SettingError        an unknown setting, or a value it does not take
@@ -66,6 +68,14 @@ class SourceError(PanesError):
 
 class StateError(PanesError):
     """A file of the database is missing or damaged."""
+
+
+class EpochGone(PanesError):
+    """An instant or an epoch that is no longer kept, or that has not come yet."""
+
+
+class ChangesGone(EpochGone):
+    """A reader of changes came back too late: what it would read next is no longer kept."""
 
 
 class DatabaseInUse(PanesError):

@@ -1,43 +1,70 @@
-"""Invoking a query: its current answer, read from the segments of one committed epoch, without Spark."""
+"""Invoking a query: its answer at an instant, read from the segments of committed epochs, without Spark."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pyarrow as pa
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 
 from panes.answers.answer import Answer
-from panes.answers.store import ANSWER, answer_of
+from panes.answers.instants import last_slide
+from panes.answers.standing import Standing
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.plan.nodes import Node, Window
-from panes.plan.walk import walk
-from panes.plan.windows import RangeWindow
+from panes.errors import EpochGone
 from panes.state.epochs import EpochRecord
-from panes.state.manifest import ShardState, shard_folder
+
+Record = Callable[[int], EpochRecord]
 
 
-def invoke(plan: Node, folder: Path, query: int, record: EpochRecord | None) -> Answer:
+def invoke(standing: Standing, record: EpochRecord | None) -> Answer:
     """The answer of a query as of an epoch; no rows and no instant when the epoch did not have the query."""
-    schema = plan.schema.arrow
-    progress = record.queries.get(query) if record else None
-    if record is None or progress is None or record.clock == BEGINNING:
-        return Answer(None, schema.empty_table())
-    parts = []
-    for shard in range(progress.shards):
-        state = ShardState(shard_folder(folder, shard))
-        chunks = state.chunks(state.load(record.epoch), ANSWER)
-        parts.append(answer_of(chunks, record.clock, schema))
-    return Answer(to_datetime(last_slide(plan, record.clock)), pa.concat_tables(parts).combine_chunks())
+    if record is None or record.clock == BEGINNING or not standing.is_in(record.epoch):
+        return Answer(None, standing.schema.empty_table())
+    return _answer(standing, record, record.clock)
 
 
-def last_slide(plan: Node, clock: int) -> int:
-    """The last instant not after the clock at which the answer may have changed."""
-    slides = [
-        node.spec.slide_us if isinstance(node.spec, RangeWindow) else None
-        for node in walk(plan)
-        if isinstance(node, Window)
-    ]
-    if not slides or None in slides:
-        return clock
-    return max(clock - clock % slide for slide in slides if slide)
+def invoke_at(standing: Standing, instant: int, epochs: Sequence[int], record_of: Record) -> Answer:
+    """The answer at an instant, from some consecutive epochs that are kept and in which the answer is whole.
+
+    Where the answer is known at the end of epochs only, that of the last one that ended by then.
+    """
+    ended = bisect_right(epochs, instant, key=lambda epoch: record_of(epoch).clock)
+    last = record_of(epochs[ended - 1]) if ended else None
+    if last is not None and last.clock == instant:
+        return invoke(standing, last)
+    if ended < len(epochs):
+        if not standing.is_known_between_clocks:
+            if last is not None:
+                return invoke(standing, last)
+        elif last is not None or _is_begun(standing, record_of(epochs[ended]), instant):
+            return _answer(standing, record_of(epochs[ended]), instant)
+    raise EpochGone(_why_not(standing, instant, record_of(epochs[0]), record_of(epochs[-1])))
+
+
+def _is_begun(standing: Standing, first: EpochRecord, instant: int) -> bool:
+    """Whether an instant in the first epoch of a query is not before its first answer."""
+    return standing.is_whole_first_in(first) and max(first.since, standing.whole_from) <= instant
+
+
+def _answer(standing: Standing, record: EpochRecord, instant: int) -> Answer:
+    table = standing.rows.at(record, instant, is_first=standing.begins_in(record.epoch))
+    if table.num_rows == 0 and standing.of_nothing is not None:
+        table = standing.of_nothing
+    return Answer(to_datetime(last_slide(standing.plan, instant)), table.combine_chunks())
+
+
+def _why_not(standing: Standing, instant: int, oldest: EpochRecord, latest: EpochRecord) -> str:
+    asked = f"the answer of {standing.name!r} at {_text(instant)}"
+    if instant > latest.clock:
+        return f"{asked} is not known yet: the clock has come to {_text(latest.clock)}"
+    if standing.is_whole_first_in(oldest):
+        begin = max(oldest.since, standing.whole_from) if standing.is_known_between_clocks else oldest.clock
+        return f"{asked} is not known: the answers of this query begin at {_text(begin)}"
+    return (
+        f"{asked} is no longer kept: what is kept begins at {_text(oldest.clock)}; "
+        "SET retain_epochs to a larger number to keep more from now on"
+    )
+
+
+def _text(instant: int) -> str:
+    return to_datetime(instant).isoformat() if instant > BEGINNING else "the beginning"

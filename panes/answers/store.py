@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
+from panes.delta.rows import int64, take
+from panes.plan.nodes import QUERY
 from panes.state.chunk import Chunk
-
-ANSWER = "answer"
-"""The name of the answer among the states of a shard."""
 
 
 class AnswerStore:
@@ -39,7 +39,20 @@ class AnswerStore:
 
     def _add(self, rows: pa.Table) -> None:
         if rows.num_rows:
-            self._chunks.append(Chunk.of(rows))
+            self._chunks.append(Chunk.of(in_order(rows)))
+
+
+def changes_chunk(delta: Delta) -> list[Chunk]:
+    """The delta as it is kept for those who read changes; nothing when it has no rows."""
+    return [Chunk.of(in_order(delta.table))] if delta.rows else []
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    """The rows by expiry, so that those which leave in a span lie together; by query first, where many share."""
+    exp = int64(rows, EXP)
+    if QUERY in rows.column_names:
+        return take(rows, np.lexsort((exp, int64(rows, QUERY))))
+    return rows if _is_sorted(exp) else take(rows, np.argsort(exp, kind="stable"))
 
 
 def rows_at(rows: pa.Table, now: int) -> pa.Table:
@@ -50,24 +63,38 @@ def rows_at(rows: pa.Table, now: int) -> pa.Table:
     rows = rows.filter(pa.array(rows.column(EXP).to_numpy() > now))
     if WEIGHT not in rows.column_names:
         return rows
-    names = [name for name in rows.column_names if name not in (TS, WEIGHT)]
-    sums = (
-        pl.from_arrow(rows)
-        .group_by(names, maintain_order=True)  # type: ignore[union-attr]
-        .agg(pl.col(TS).max(), pl.col(WEIGHT).sum())
-        .filter(pl.col(WEIGHT) != 0)
-    )
-    return sums.select(rows.column_names).to_arrow().cast(rows.schema)
+    return summed(rows, [name for name in rows.column_names if name not in (TS, WEIGHT)])
 
 
-def answer_of(chunks: Sequence[Chunk], now: int, schema: pa.Schema) -> pa.Table:
-    """The relation that chunks add up to at `now`, one row per multiplicity, without hidden columns."""
-    tables = [chunk.table for chunk in chunks if chunk.max_exp > now]
+def summed(rows: pa.Table, by: Sequence[str]) -> pa.Table:
+    """One row for each combination of some columns, with the sum of the weights where that is not zero."""
+    others = [name for name in rows.column_names if name not in (*by, WEIGHT)]
+    frame = pl.DataFrame(rows)
+    amounts = [*(pl.col(name).max() for name in others), pl.col(WEIGHT).sum()]
+    sums = frame.group_by(by, maintain_order=True).agg(amounts) if by else frame.select(amounts)
+    return sums.filter(pl.col(WEIGHT) != 0).select(rows.column_names).to_arrow().cast(rows.schema)
+
+
+def answer_of(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    """The relation that rows which are all alive add up to, one row per multiplicity, without hidden columns."""
     if not tables:
         return schema.empty_table()
-    rows = rows_at(pa.concat_tables(tables), now)
-    if WEIGHT in rows.column_names:
-        times = rows.column(WEIGHT).to_numpy()
-        if not np.all(times == 1):
-            rows = rows.take(pa.array(np.repeat(np.arange(len(times)), times)))
-    return rows.select(schema.names)
+    rows = pa.concat_tables(tables)
+    if WEIGHT not in rows.column_names:
+        return rows.select(schema.names)
+    if len(tables) > 1 or np.any(rows.column(WEIGHT).to_numpy() < 0):
+        rows = summed(rows.select([*schema.names, WEIGHT]), schema.names)
+    return repeated(rows.select([*schema.names, WEIGHT]))
+
+
+def repeated(rows: pa.Table) -> pa.Table:
+    """Each row as often as its weight says, without the weight."""
+    times = rows.column(WEIGHT).to_numpy()
+    rows = rows.drop_columns([WEIGHT])
+    if np.all(times == 1):
+        return rows
+    return rows.take(pa.array(np.repeat(np.arange(len(times)), times)))
+
+
+def _is_sorted(values: npt.NDArray[np.int64]) -> bool:
+    return bool(np.all(values[1:] >= values[:-1]))

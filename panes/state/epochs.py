@@ -1,17 +1,24 @@
 """The log of committed epochs: one small file each, written last, so that an epoch counts wholly or not.
 
 Readers take the latest file and see the manifests of that epoch alone. The file is written before Spark's own
-commit: an epoch that Spark does again after a crash writes the same file again.
+commit: a micro-batch that Spark brings again after a crash, though it is in the log, is passed over.
 """
 
 from __future__ import annotations
 
+import threading
+from bisect import insort
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from panes.delta.delta import BEGINNING
 from panes.state.files import read_json, write_json
+from panes.state.holds import Holds
+from panes.state.recently_used import RecentlyUsed
+
+_RECORDS_IN_MEMORY = 16
+"""With thousands of queries a record is not small."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,10 @@ class EpochRecord:
     seconds: float
     finished_us: int
     """Wall time of the commit."""
+    since: int = BEGINNING
+    """The clock of the epoch before."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """How many seconds each part of the work took."""
     streams: dict[str, StreamProgress] = field(default_factory=dict)
     queries: dict[int, QueryProgress] = field(default_factory=dict)
 
@@ -71,35 +82,48 @@ NOTHING = EpochRecord(epoch=-1, batch=-1, clock=BEGINNING, rows=0, seconds=0.0, 
 
 
 class EpochLog:
+    """The records of the epochs that are kept. Only one process at a time has the folder: it is listed once."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.json"))
+        self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
+        self.holds = Holds()
+
+    @property
+    def epochs(self) -> tuple[int, ...]:
+        """The numbers of the epochs that are kept, in order."""
+        with self._lock:
+            return tuple(self._epochs)
 
     def commit(self, record: EpochRecord) -> None:
         write_json(self._path(record.epoch), record.as_json())
+        with self._lock:
+            if record.epoch not in self._epochs:
+                insort(self._epochs, record.epoch)
+        self._used.put(record.epoch, record)
 
-    def latest(self, before_batch: int | None = None) -> EpochRecord | None:
-        """The last committed epoch, or the last one that does not hold a given micro-batch yet."""
-        for epoch in reversed(self._epochs()):
-            record = self._read(epoch)
-            if before_batch is None or record.batch < before_batch:
-                return record
-        return None
+    def latest(self) -> EpochRecord | None:
+        """The last committed epoch."""
+        epochs = self.epochs
+        return self.record(epochs[-1]) if epochs else None
+
+    def record(self, epoch: int) -> EpochRecord:
+        """The record of an epoch that is kept."""
+        return self._used.get(epoch, lambda: EpochRecord.from_json(read_json(self._path(epoch))))
 
     def recent(self, count: int) -> list[EpochRecord]:
         """The last committed epochs, the latest last."""
-        return [self._read(epoch) for epoch in self._epochs()[-count:]]
+        return [self.record(epoch) for epoch in self.epochs[-count:]]
 
     def collect(self, oldest_epoch: int) -> None:
-        for epoch in self._epochs():
-            if epoch < oldest_epoch:
-                self._path(epoch).unlink(missing_ok=True)
-
-    def _read(self, epoch: int) -> EpochRecord:
-        return EpochRecord.from_json(read_json(self._path(epoch)))
-
-    def _epochs(self) -> list[int]:
-        return sorted(int(path.stem.removeprefix("epoch-")) for path in self._folder.glob("epoch-*.json"))
+        with self._lock:
+            gone = [epoch for epoch in self._epochs if epoch < oldest_epoch]
+            self._epochs = self._epochs[len(gone) :]
+        for epoch in gone:
+            self._path(epoch).unlink(missing_ok=True)
 
     def _path(self, epoch: int) -> Path:
         return self._folder / f"epoch-{epoch:010d}.json"

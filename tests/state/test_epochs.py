@@ -1,5 +1,7 @@
 """The log of epochs."""
 
+from dataclasses import replace
+
 from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
 
 
@@ -28,15 +30,6 @@ def test_the_latest_epoch_comes_back_whole(tmp_path):
     assert log.recent(2) == [record(9), record(10)]
 
 
-def test_the_epoch_before_a_micro_batch_is_the_last_that_does_not_hold_it(tmp_path):
-    log = EpochLog(tmp_path)
-    for epoch in (8, 9, 10):
-        log.commit(record(epoch))
-    assert log.latest(before_batch=6) == record(10)
-    assert log.latest(before_batch=5) == record(9)
-    assert log.latest(before_batch=4) is None
-
-
 def test_a_file_that_was_being_written_does_not_count(tmp_path):
     log = EpochLog(tmp_path)
     log.commit(record(1))
@@ -50,3 +43,21 @@ def test_old_epochs_are_collected(tmp_path):
         log.commit(record(epoch))
     log.collect(oldest_epoch=3)
     assert [r.epoch for r in log.recent(10)] == [3, 4]
+
+
+def test_a_log_that_is_opened_again_knows_all_epochs_that_are_kept(tmp_path):
+    log = EpochLog(tmp_path)
+    for epoch in range(30):
+        log.commit(record(epoch))
+    log.collect(oldest_epoch=4)
+    again = EpochLog(tmp_path)
+    assert again.epochs == log.epochs == tuple(range(4, 30))
+    assert [again.record(epoch) for epoch in again.epochs] == [record(epoch) for epoch in range(4, 30)]
+
+
+def test_an_epoch_that_is_done_again_is_one_epoch(tmp_path):
+    log = EpochLog(tmp_path)
+    log.commit(record(0))
+    log.commit(replace(record(0), rows=4))
+    assert log.epochs == (0,)
+    assert log.latest() == replace(record(0), rows=4)

@@ -26,8 +26,8 @@ def test_a_chunk_that_stays_keeps_its_segment(tmp_path):
     kept = state.chunks(first, "window")
     state.save(1, {"window": [*kept, chunk(3)], "answer": []}, first)
     assert segments(tmp_path) == [
+        "answer-0000000000-0001.arrow",
         "segment-0000000000-0000.arrow",
-        "segment-0000000000-0001.arrow",
         "segment-0000000001-0000.arrow",
     ]
     assert rows(state, 0, "window") == [[1, 2]]
@@ -55,6 +55,21 @@ def test_collecting_removes_what_only_old_epochs_name(tmp_path):
     assert [path.name for path in tmp_path.glob("manifest-*")] == ["manifest-0000000003.json"]
     assert segments(tmp_path) == ["segment-0000000000-0001.arrow", "segment-0000000003-0000.arrow"]
     assert rows(state, 3, "window") == [[3], [9]]
+
+
+def test_answers_and_changes_stay_longer_than_the_states_of_operators(tmp_path):
+    state = ShardState(tmp_path)
+    before = None
+    for epoch in range(5):
+        chunks = {"window": [chunk(epoch)], "answer": [chunk(10 + epoch)], "changes": [chunk(20 + epoch)]}
+        before = state.save(epoch, chunks, before)
+    state.collect(oldest_epoch=2, oldest_state=4)
+    for epoch in (2, 3, 4):
+        assert rows(state, epoch, "answer") == [[10 + epoch]]
+        assert rows(state, epoch, "changes") == [[20 + epoch]]
+    assert rows(state, 4, "window") == [[4]]
+    assert len(segments(tmp_path)) == 2 * 3 + 1
+    assert len(list(tmp_path.glob("manifest-*"))) == 3
 
 
 def test_what_a_failed_epoch_left_behind_is_collected(tmp_path):

@@ -1,0 +1,61 @@
+"""At which instants the answer of a query can change, and at which it is known exactly."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from panes.clock import to_microseconds
+from panes.errors import PanesError
+from panes.operators.lower import changes_at_slides, slides_of
+from panes.plan.nodes import GroupBy, Node, Rstream, Window
+from panes.plan.walk import walk
+from panes.plan.windows import RangeWindow
+
+
+def last_slide(plan: Node, clock: int) -> int:
+    """The last instant not after the clock at which the answer may have changed."""
+    slides = [
+        node.spec.slide_us if isinstance(node.spec, RangeWindow) else None
+        for node in walk(plan)
+        if isinstance(node, Window)
+    ]
+    if not slides or None in slides:
+        return clock
+    return max(clock - clock % slide for slide in slides if slide)
+
+
+def whole_from(plan: Node, since: int) -> int:
+    """The first instant after `since` by which all windows of a plan have moved on."""
+    slides = [
+        node.spec.slide_us if isinstance(node.spec, RangeWindow) else None
+        for node in walk(plan)
+        if isinstance(node, Window)
+    ]
+    return max(
+        (since + 1 if slide is None else since - since % slide + slide for slide in slides), default=since + 1
+    )
+
+
+def is_known_between_clocks(plan: Node) -> bool:
+    """Whether the deltas of the answer tell it at every instant of a span, and not only at its end.
+
+    Group-by over windows that do not slide gives its values once per span, and so does Rstream.
+    """
+    for node in walk(plan):
+        if isinstance(node, GroupBy) and not changes_at_slides(node.child):
+            return False
+        if isinstance(node, Rstream) and not slides_of(node.child):
+            return False
+    return True
+
+
+def instant_of(moment: datetime | str) -> int:
+    """A moment in microseconds; text is read as ISO 8601, and what has no time zone is UTC.
+
+    >>> instant_of("1970-01-01T00:00:02")
+    2000000
+    """
+    try:
+        return to_microseconds(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
+    except ValueError as error:
+        raise PanesError(f"{moment!r} is no instant; write it as '2026-01-05T10:00:00'") from error

@@ -1,0 +1,154 @@
+"""All reading of answers goes through here: the current answer, one of an instant, and changes by reader."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from panes.answers.answer import Answer
+from panes.answers.changes import Change, change_in, whole_answer
+from panes.answers.cursors import Cursors
+from panes.answers.instants import instant_of
+from panes.answers.invoke import invoke, invoke_at
+from panes.answers.open_segments import OpenSegments
+from panes.answers.selection_rows import OpenStores
+from panes.answers.standing import Standing
+from panes.delta.delta import BEGINNING
+from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
+from panes.state.epochs import EpochLog
+from panes.state.holds import Hold
+from panes.state.recently_used import RecentlyUsed
+
+_BYTES_IN_MEMORY = 64 * 1024 * 1024
+"""So much may the answers take that are kept ready for those who ask next."""
+_LEAST_BYTES = 64 * 1024
+"""So much an answer counts at least: small ones are not to be kept by the ten thousand."""
+
+
+class Readers:
+    """Answers and changes as of committed epochs, for any number of threads, while epochs run.
+
+    Whatever is read is held, so that it stays until it has been read, however far the epochs go on meanwhile.
+    """
+
+    def __init__(self, log: EpochLog, cursors: Path, is_registered: Callable[[int], bool]) -> None:
+        self._log = log
+        self._cursors = Cursors(cursors)
+        self._is_registered = is_registered
+        self._answers: RecentlyUsed[tuple[int, int], Answer] = RecentlyUsed(
+            _BYTES_IN_MEMORY, lambda answer: max(_LEAST_BYTES, int(answer.table.nbytes))
+        )
+        self._is_closed = False
+        self.segments = OpenSegments()
+        self.stores = OpenStores(self.segments)
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._cursors.close()
+
+    def invoke(self, standing: Standing, as_of: datetime | str | None = None) -> Answer:
+        """The answer as of the last committed epoch, or at an instant that is still kept."""
+        with self._unless_dropped(standing):
+            if as_of is not None:
+                return self._invoke_at(standing, instant_of(as_of))
+            with self._held(standing, lambda kept: kept[-1]) as hold:
+                return invoke(standing, None) if hold is None else self._answer(standing, hold.epoch)
+
+    def _invoke_at(self, standing: Standing, instant: int) -> Answer:
+        with self._held(standing, lambda kept: kept[0]) as hold:
+            if hold is None:
+                raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
+            kept = [epoch for epoch in self._log.epochs if epoch >= hold.epoch]
+            return invoke_at(standing, instant, kept, self._log.record)
+
+    def _answer(self, standing: Standing, epoch: int) -> Answer:
+        return self._answers.get((standing.id, epoch), lambda: invoke(standing, self._log.record(epoch)))
+
+    def changes(self, standing: Standing, reader: str, *, restart: bool = False) -> Iterator[Change]:
+        """The changes of the epochs that a reader has not dealt with yet.
+
+        A reader that comes for the first time, or that restarts, begins with a change that is the whole answer.
+        """
+        passed = None if restart else self._cursors.get(standing.id, reader)
+
+        def oldest_needed(kept: list[int]) -> int:
+            if passed is None:
+                return kept[-1] if restart else kept[0]
+            if passed < kept[0]:
+                raise ChangesGone(_what_was_missed(standing, reader, passed, kept[0]))
+            return passed
+
+        with self._unless_dropped(standing), self._held(standing, oldest_needed) as hold:
+            if hold is None:
+                return
+            epoch = hold.epoch if passed is None else hold.epoch + 1
+            while epoch in self._log.epochs:
+                record = self._log.record(epoch)
+                # Before the clock has begun to move there is no instant at which anything could change.
+                if record.clock > BEGINNING:
+                    is_new = passed is None and not standing.is_whole_first_in(record)
+                    yield whole_answer(standing, record) if is_new else change_in(standing, record)
+                self._move(standing, reader, epoch)
+                hold.move_to(epoch)
+                passed, epoch = epoch, epoch + 1
+
+    def _move(self, standing: Standing, reader: str, epoch: int) -> None:
+        if self._is_closed:
+            raise DatabaseClosed("the database is closed; connect to it again")
+        self._cursors.move(standing.id, reader, epoch)
+
+    def readers(self, standing: Standing) -> Mapping[str, int]:
+        """The readers of a query, and the last epoch that each has dealt with."""
+        return self._cursors.of_query(standing.id)
+
+    def forget(self, standing: Standing, reader: str) -> None:
+        """The reader was never here."""
+        self._cursors.forget(standing.id, reader)
+
+    def forget_query(self, query: int) -> None:
+        """A query was dropped, and all that is known of its readers goes with it."""
+        self._cursors.forget_query(query)
+
+    @contextmanager
+    def _held(self, standing: Standing, choose: Callable[[list[int]], int]) -> Iterator[Hold | None]:
+        """Holds one of the epochs that are kept and in which the query has an answer; None if there are none."""
+        while kept := self._kept(standing):
+            try:
+                hold = self._log.holds.hold(choose(kept))
+            except ChangesGone:
+                raise
+            except EpochGone:
+                continue  # it went just now, and there is a later one
+            with hold:
+                yield hold
+            return
+        yield None
+
+    def _kept(self, standing: Standing) -> list[int]:
+        """The epochs that are kept and in which the answer of the query is whole."""
+        kept = [epoch for epoch in self._log.epochs if standing.is_in(epoch)]
+        if standing.whole_from == BEGINNING or not kept:
+            return kept
+        return kept[bisect_left(kept, standing.whole_from, key=lambda epoch: self._log.record(epoch).clock) :]
+
+    @contextmanager
+    def _unless_dropped(self, standing: Standing) -> Iterator[None]:
+        """Missing files are no damage when the query has been dropped while it was being read."""
+        try:
+            yield
+        except StateError as error:
+            if self._is_registered(standing.id):
+                raise
+            raise CatalogError(f"query {standing.name!r} was dropped while it was being read") from error
+
+
+def _what_was_missed(standing: Standing, reader: str, passed: int, oldest: int) -> str:
+    return (
+        f"reader {reader!r} of query {standing.name!r} has read up to epoch {passed}, and of what came then only "
+        f"epoch {oldest} and later ones are kept, so changes are missing in between. "
+        f"changes(reader={reader!r}, restart=True) begins anew with the whole answer; "
+        "SET retain_epochs to a larger number to keep more from now on"
+    )

@@ -1,0 +1,57 @@
+"""The rows of selections that share their stream, read from the tuples and matches of the epochs that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from panes.answers.open_segments import OpenSegments
+from panes.delta.delta import BEGINNING
+from panes.sharing.reading import Reading
+from panes.sharing.selection_store import SelectionStore
+from panes.state.epochs import EpochRecord
+from panes.state.locations import Location
+from panes.state.manifest import shard_folder
+from panes.state.recently_used import RecentlyUsed
+
+_STORES_IN_MEMORY = 64
+
+
+class OpenStores:
+    """The stores that were used last, by shard and epoch."""
+
+    def __init__(self, segments: OpenSegments) -> None:
+        self._segments = segments
+        self._stores: RecentlyUsed[tuple[Location, int], SelectionStore] = RecentlyUsed(_STORES_IN_MEMORY)
+
+    def store(self, folder: Location, epoch: int) -> SelectionStore:
+        return self._stores.get((folder, epoch), lambda: SelectionStore(self._segments.chunks(folder, epoch)))
+
+
+@dataclass(frozen=True)
+class SelectionRows:
+    """What one of the selections on a stream has of its tuples, on all shards."""
+
+    open: OpenStores
+    folder: Location
+    shards: int
+    member: int
+    reading: Reading
+
+    def at(self, record: EpochRecord, instant: int, *, is_first: bool) -> pa.Table:
+        del is_first  # the tuples of the history are there as those of any other time
+        stores = self._stores(record.epoch)
+        return pa.concat_tables([store.answer(self.member, self.reading, instant) for store in stores])
+
+    def events(self, record: EpochRecord, *, is_first: bool) -> pa.Table:
+        since = BEGINNING if is_first else record.since
+        found = [
+            store.changes(self.member, self.reading, since, record.clock, born=BEGINNING)
+            for store in self._stores(record.epoch)
+        ]
+        return pa.concat_tables(found)
+
+    def _stores(self, epoch: int) -> Sequence[SelectionStore]:
+        return [self.open.store(shard_folder(self.folder, shard), epoch) for shard in range(self.shards)]

@@ -1,0 +1,62 @@
+"""A registered query as readers see it: its plan, and where the rows of its answer are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import pyarrow as pa
+
+from panes.answers.instants import is_known_between_clocks
+from panes.delta.delta import BEGINNING
+from panes.plan.nodes import Node
+from panes.state.epochs import EpochRecord
+
+
+class AnswerRows(Protocol):
+    """The rows of a query's answer while their epochs are kept.
+
+    `is_first` says that the epoch is the first that has the query.
+    """
+
+    def at(self, record: EpochRecord, instant: int, *, is_first: bool) -> pa.Table:
+        """The answer at the clock of an epoch, or at an instant of its span where it is known between clocks."""
+
+    def events(self, record: EpochRecord, *, is_first: bool) -> pa.Table:
+        """What came into the answer and what went from it during an epoch: its columns, `_at` in microseconds, and
+        `_weight`. In the first epoch of a query they may lie before the span, and are then of its history."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    id: int
+    name: str
+    plan: Node
+    rows: AnswerRows
+    first_epoch: int | None
+    """The epoch whose tuples the query saw first; None until one has begun."""
+    of_nothing: pa.Table | None = None
+    """The answer when no row is there, where it is not empty: of queries that share a plan and have no groups."""
+    whole_from: int = BEGINNING
+    """The instant from which on its windows hold all that they must: a query that joins others in a shared plan
+    has its history from the next slide on."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.plan.schema.arrow
+
+    def is_in(self, epoch: int) -> bool:
+        """Whether an epoch has the query."""
+        return self.first_epoch is not None and epoch >= self.first_epoch
+
+    def begins_in(self, epoch: int) -> bool:
+        return epoch == self.first_epoch
+
+    def is_whole_first_in(self, record: EpochRecord) -> bool:
+        """Whether an epoch is the first at whose end the answer is whole."""
+        return self.begins_in(record.epoch) or record.since < self.whole_from
+
+    @cached_property
+    def is_known_between_clocks(self) -> bool:
+        return is_known_between_clocks(self.plan)

@@ -1,0 +1,72 @@
+"""A registered query, as its users hold it: invoke it, follow its changes, explain it, drop it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Protocol
+
+from panes.answers.answer import Answer
+from panes.answers.changes import Change
+from panes.answers.readers import Readers
+from panes.answers.standing import Standing
+from panes.language import statements as st
+
+
+class Owner(Protocol):
+    """What a query asks of the database that it is registered in."""
+
+    _readers: Readers
+
+    def sql(self, text: str) -> object: ...
+
+    def _invoke(self, name: str, as_of: datetime | str | None) -> Answer: ...
+
+    def _standing(self, name: str) -> Standing: ...
+
+
+class Query:
+    """A registered query of a database."""
+
+    def __init__(self, database: Owner, name: str) -> None:
+        self._database = database
+        self.name = name
+
+    def invoke(self, as_of: datetime | str | None = None) -> Answer:
+        """The answer as of the last committed epoch, without a Spark job.
+
+        With `as_of`, a datetime or ISO text, the answer at that instant; in UTC unless it says otherwise. It goes
+        back as far as epochs are kept (`retain_epochs`), and to the first epoch of the query.
+        """
+        return self._database._invoke(self.name, as_of)
+
+    def changes(self, reader: str = "default", *, restart: bool = False) -> Iterator[Change]:
+        """What has changed in the answer, epoch by epoch, from where this reader left off to the last epoch.
+
+        A change counts as read when the next one is asked for, or the end is reached. How far a reader has come is
+        kept with the database: it goes on there after a restart, and after a crash with the change that it was
+        working on. `restart=True` begins anew, with the whole answer as of the last epoch.
+        """
+        return self._database._readers.changes(self._standing(), reader, restart=restart)
+
+    def readers(self) -> Mapping[str, int]:
+        """The readers of its changes, and the last epoch that each has read."""
+        return self._database._readers.readers(self._standing())
+
+    def forget(self, reader: str) -> None:
+        """Forgets where a reader is: should it come again, it begins anew."""
+        self._database._readers.forget(self._standing(), reader)
+
+    def explain(self) -> str:
+        """The plan with the update pattern of every edge, and the state it keeps."""
+        return str(self._database.sql(st.Explain(self.name).sql))
+
+    def drop(self) -> None:
+        """Ends the query; its state is removed."""
+        self._database.sql(st.Drop("QUERY", self.name).sql)
+
+    def _standing(self) -> Standing:
+        return self._database._standing(self.name)
+
+    def __repr__(self) -> str:
+        return f"<Query {self.name}>"

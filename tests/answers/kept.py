@@ -1,0 +1,96 @@
+"""Epochs made by hand: plans run over spans, their states, answers and changes kept as the pipeline keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from panes.answers.readers import Readers
+from panes.answers.segment_rows import SegmentRows
+from panes.answers.standing import Standing
+from panes.answers.store import AnswerStore, changes_chunk
+from panes.delta.delta import BEGINNING
+from panes.operators.lower import lower
+from panes.plan.nodes import Node
+from panes.state.epochs import NOTHING, EpochLog
+from panes.state.manifest import ANSWER, CHANGES, ShardState, shard_folder
+
+QUERY_ID = 7
+
+
+class Kept:
+    """A database of one query, moved on epoch by epoch."""
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Node,
+        *,
+        strategy: str = "upa",
+        shards: int = 1,
+        first_epoch: int = 0,
+        since: int = BEGINNING,
+        every_instant: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.strategy = strategy
+        self.shards = shards
+        self.every_instant = every_instant
+        self.first_epoch = first_epoch
+        self.dropped = False
+        self.log = EpochLog(folder / "epochs")
+        self.readers = Readers(self.log, folder / "readers.sqlite", lambda _: not self.dropped)
+        if first_epoch:
+            self.log.commit(replace(NOTHING, epoch=first_epoch - 1, clock=since))
+
+    @property
+    def standing(self) -> Standing:
+        rows = SegmentRows(self.readers.segments, self.folder / "query", self.shards, self.plan.schema.arrow)
+        return Standing(QUERY_ID, "q", self.plan, rows, self.first_epoch)
+
+    def epoch(self, arrivals: Mapping[str, pa.Table], clock: int, *, history: bool = False) -> int:
+        """One epoch: the rows of each stream are dealt out to the shards in turn. Gives its number.
+
+        With `history` the query goes through time from the beginning, though the epoch does not.
+        """
+        before = self.log.latest() or NOTHING
+        epoch = before.epoch + 1
+        for shard in range(self.shards):
+            state = ShardState(shard_folder(self.folder / "query", shard))
+            last = None if epoch == self.first_epoch else state.load(epoch - 1)
+            dataflow = lower(self.plan, strategy=self.strategy, every_instant=self.every_instant)
+            answer = AnswerStore()
+            if last is not None:
+                state.restore(last, dataflow.buffers)
+                answer = AnswerStore(state.chunks(last, ANSWER))
+            mine = {
+                name: rows.filter(pa.array(np.arange(rows.num_rows) % self.shards == shard))
+                for name, rows in arrivals.items()
+                if name in dataflow.inputs
+            }
+            delta = dataflow.process(mine, BEGINNING if history else before.clock, clock)
+            answer.apply(delta)
+            chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
+            state.save(epoch, {**chunks, ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}, last)
+        self.log.commit(replace(before, epoch=epoch, since=before.clock, clock=clock))
+        return epoch
+
+    def collect(self, retain_epochs: int) -> None:
+        latest = self.log.latest()
+        assert latest is not None
+        oldest = self.log.holds.release_before(latest.epoch - retain_epochs)
+        for shard in range(self.shards):
+            ShardState(shard_folder(self.folder / "query", shard)).collect(oldest, latest.epoch)
+        self.log.collect(oldest)
+
+    def reopened(self) -> Kept:
+        """The same after the process has ended."""
+        self.readers.close()
+        again = Kept(self.folder, self.plan, strategy=self.strategy, shards=self.shards)
+        again.first_epoch = self.first_epoch
+        return again

@@ -1,0 +1,63 @@
+"""When answers change, and when they are known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from panes.answers.instants import instant_of, is_known_between_clocks, last_slide, whole_from
+from panes.errors import PanesError
+from panes.plan.expressions import Aggregate
+from panes.plan.nodes import GroupBy, Rstream, StreamScan, Union, Window
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT
+from panes.plan.windows import RangeWindow, RowsWindow
+
+SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT)]))
+PLAIN, BY_THREE, BY_FIVE = (Window(SCAN, RangeWindow(20, slide)) for slide in (None, 3, 5))
+NUMBER = (Aggregate("n", "count", None, BIGINT),)
+
+
+def test_the_last_slide_is_that_of_any_window():
+    assert last_slide(PLAIN, 17) == 17
+    assert last_slide(BY_FIVE, 17) == 15
+    assert last_slide(Union(BY_THREE, BY_FIVE), 18) == 18
+    assert last_slide(Union(BY_THREE, PLAIN), 17) == 17
+    assert last_slide(BY_FIVE, -3) == -5
+
+
+def test_windows_are_whole_when_the_last_of_them_has_moved_on():
+    assert whole_from(PLAIN, 17) == 18
+    assert whole_from(BY_FIVE, 17) == 20
+    assert whole_from(BY_FIVE, 15) == 20
+    assert whole_from(Union(BY_THREE, BY_FIVE), 17) == 20
+    assert whole_from(Union(BY_THREE, PLAIN), 17) == 18
+
+
+@pytest.mark.parametrize(
+    ("plan", "is_known"),
+    [
+        (PLAIN, True),
+        (GroupBy(BY_FIVE, (), NUMBER), True),
+        (GroupBy(PLAIN, (), NUMBER), False),
+        (GroupBy(Union(BY_THREE, PLAIN), (), NUMBER), False),
+        (GroupBy(Window(SCAN, RowsWindow(4)), (), NUMBER), False),
+        (Rstream(BY_FIVE), True),
+        (Rstream(PLAIN), False),
+    ],
+)
+def test_which_answers_are_known_between_clocks(plan, is_known):
+    assert is_known_between_clocks(plan) == is_known
+
+
+def test_moments_are_read_in_utc_unless_they_say_otherwise():
+    east = timezone(timedelta(hours=1))
+    expected = 3_600_000_001
+    assert instant_of("1970-01-01T01:00:00.000001") == expected
+    assert instant_of("1970-01-01T02:00:00.000001+01:00") == expected
+    assert instant_of(datetime(1970, 1, 1, 1, 0, 0, 1)) == expected
+    assert instant_of(datetime(1970, 1, 1, 2, 0, 0, 1, east)) == expected
+    assert instant_of(datetime(1970, 1, 1, 1, 0, 0, 1, UTC)) == expected
+    with pytest.raises(PanesError, match="'soon' is no instant"):
+        instant_of("soon")

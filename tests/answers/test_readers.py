@@ -1,0 +1,218 @@
+"""Readers: each goes on where it left off, comes back too late with a clear error, and keeps what it looks at."""
+
+from __future__ import annotations
+
+import shutil
+
+import pyarrow as pa
+import pytest
+
+from panes.answers.readers import Readers
+from panes.answers.segment_rows import SegmentRows
+from panes.clock import to_datetime
+from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
+from panes.plan.expressions import Aggregate
+from panes.plan.nodes import GroupBy, StreamScan, Window
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT, STRING
+from panes.plan.windows import RangeWindow
+from tests.answers.kept import Kept
+
+SCAN = StreamScan("s", "s", Schema.of([("s.a", STRING)]))
+WINDOW = Window(SCAN, RangeWindow(3))
+NUMBER = Aggregate("n", "count", None, BIGINT)
+
+
+def came(*rows: tuple[str, int]) -> dict[str, pa.Table]:
+    values, times = zip(*rows, strict=True) if rows else ((), ())
+    return {"s": pa.table({"a": pa.array(values, pa.string()), "_ts": pa.array(times, pa.int64())})}
+
+
+@pytest.fixture
+def database(tmp_path):
+    """Epochs 0 to 3 with clocks 1 to 4; the tuple of each is in the answer for three of them."""
+    database = Kept(tmp_path, WINDOW)
+    for clock in (1, 2, 3, 4):
+        database.epoch(came((str(clock), clock)), clock)
+    return database
+
+
+def epochs(database: Kept, reader: str, **options: bool) -> list[int]:
+    return [change.epoch for change in database.readers.changes(database.standing, reader, **options)]
+
+
+def values(database: Kept, as_of: int | None = None) -> list[str]:
+    answer = database.readers.invoke(database.standing, None if as_of is None else to_datetime(as_of))
+    return sorted(answer.table.column("s.a").to_pylist())
+
+
+def test_a_reader_goes_on_where_it_left_off_and_others_do_not_matter(database):
+    assert epochs(database, "phone") == [0, 1, 2, 3]
+    assert epochs(database, "phone") == []
+    database.epoch(came(("5", 5)), 5)
+    assert epochs(database, "phone") == [4]
+    assert epochs(database, "desk") == [0, 1, 2, 3, 4]
+    assert database.readers.readers(database.standing) == {"desk": 4, "phone": 4}
+
+
+def test_a_change_is_read_when_the_next_one_is_asked_for(database):
+    changes = database.readers.changes(database.standing, "phone")
+    next(changes)
+    next(changes)
+    changes.close()
+    assert database.readers.readers(database.standing) == {"phone": 0}
+    assert epochs(database, "phone") == [1, 2, 3]
+
+
+def test_a_reader_goes_on_after_the_process_has_ended(database):
+    changes = database.readers.changes(database.standing, "phone")
+    next(changes)
+    next(changes)
+    again = database.reopened()
+    assert epochs(again, "phone") == [1, 2, 3]
+    with pytest.raises(DatabaseClosed):
+        next(changes)
+
+
+def test_a_reader_sees_epochs_that_end_while_it_reads(database):
+    seen = []
+    for change in database.readers.changes(database.standing, "phone"):
+        seen.append(change.epoch)
+        if change.epoch < 6:
+            database.epoch(came(), 5 + change.epoch)
+    assert seen == list(range(10))
+
+
+def test_a_reader_that_comes_back_too_late_is_told_what_to_do(database):
+    assert epochs(database, "phone") == [0, 1, 2, 3]
+    for clock in (5, 6, 7):
+        database.epoch(came((str(clock), clock)), clock)
+    database.collect(retain_epochs=2)
+    with pytest.raises(ChangesGone, match=r"read up to epoch 3.*epoch 4 and later.*restart=True"):
+        list(database.readers.changes(database.standing, "phone"))
+    (change,) = database.readers.changes(database.standing, "phone", restart=True)
+    assert (change.epoch, change.is_whole) == (6, True)
+    assert sorted(change.inserted.column("s.a").to_pylist()) == values(database) == ["5", "6", "7"]
+    database.epoch(came(), 8)
+    assert epochs(database, "phone") == [7]
+
+
+def test_a_reader_that_comes_back_just_in_time_misses_nothing(database):
+    assert epochs(database, "phone") == [0, 1, 2, 3]
+    for clock in (5, 6):
+        database.epoch(came((str(clock), clock)), clock)
+    database.collect(retain_epochs=2)
+    assert epochs(database, "phone") == [4, 5]
+
+
+def test_a_reader_that_comes_late_for_the_first_time_begins_with_the_oldest_answer(database):
+    database.collect(retain_epochs=1)
+    first, second = database.readers.changes(database.standing, "late")
+    assert (first.epoch, first.is_whole, first.as_of) == (2, True, to_datetime(3))
+    assert sorted(first.inserted.column("s.a").to_pylist()) == ["1", "2", "3"]
+    assert second.inserted.column("s.a").to_pylist() == ["4"]
+    assert second.deleted.column("s.a").to_pylist() == ["1"]
+
+
+def test_a_forgotten_reader_begins_anew(database):
+    assert epochs(database, "phone") == [0, 1, 2, 3]
+    database.readers.forget(database.standing, "phone")
+    assert epochs(database, "phone") == [0, 1, 2, 3]
+    database.readers.forget_query(database.standing.id)
+    assert database.readers.readers(database.standing) == {}
+
+
+def test_a_reader_that_takes_its_time_keeps_what_it_has_yet_to_read(database):
+    changes = database.readers.changes(database.standing, "slow")
+    assert next(changes).epoch == 0
+    for clock in range(5, 12):
+        database.epoch(came((str(clock), clock)), clock)
+        database.collect(retain_epochs=1)
+    assert [change.epoch for change in changes] == list(range(1, 11))
+    database.collect(retain_epochs=1)
+    assert database.log.epochs == (9, 10)
+
+
+def test_a_query_that_no_epoch_has_seen_has_no_changes_and_no_answer(tmp_path):
+    database = Kept(tmp_path, WINDOW)
+    assert epochs(database, "phone") == []
+    answer = database.readers.invoke(database.standing)
+    assert (answer.as_of, len(answer)) == (None, 0)
+    with pytest.raises(EpochGone, match="has no answers yet"):
+        values(database, as_of=1)
+
+
+def test_the_answer_of_an_instant_is_that_of_the_instant(database):
+    assert [values(database, as_of=at) for at in (1, 2, 3, 4)] == [
+        ["1"],
+        ["1", "2"],
+        ["1", "2", "3"],
+        ["2", "3", "4"],
+    ]
+    database.epoch(came(), 20)
+    assert [values(database, as_of=at) for at in (5, 6, 7, 19)] == [["3", "4"], ["4"], [], []]
+    assert database.readers.invoke(database.standing, "1970-01-01T00:00:00.000006").to_pylist() == [
+        {"s.a": "4"}
+    ]
+
+
+def test_the_answer_of_an_instant_between_slides_is_that_of_the_slide(tmp_path):
+    database = Kept(tmp_path, GroupBy(Window(SCAN, RangeWindow(4, 2)), ("s.a",), (NUMBER,)))
+    database.epoch(came(("a", 1), ("a", 3)), 9)
+    answer = database.readers.invoke(database.standing, to_datetime(5))
+    assert (answer.as_of, answer.to_pylist()) == (to_datetime(4), [{"s.a": "a", "n": 2}])
+
+
+def test_where_answers_are_known_at_clocks_alone_an_instant_between_has_that_of_the_clock_before(tmp_path):
+    database = Kept(tmp_path, GroupBy(WINDOW, ("s.a",), (NUMBER,)))
+    database.epoch(came(("a", 1)), 2)
+    database.epoch(came(("a", 3)), 9)
+    answer = database.readers.invoke(database.standing, to_datetime(5))
+    assert (answer.as_of, answer.to_pylist()) == (to_datetime(2), [{"s.a": "a", "n": 1}])
+    with pytest.raises(EpochGone, match=r"begin at 1970-01-01T00:00:00\.000002"):
+        values(database, as_of=1)
+
+
+def test_an_instant_that_is_not_kept_or_has_not_come_is_refused(database):
+    with pytest.raises(EpochGone, match="not known yet: the clock has come to"):
+        values(database, as_of=5)
+    database.collect(retain_epochs=1)
+    assert values(database, as_of=3) == ["1", "2", "3"]
+    with pytest.raises(
+        EpochGone, match=r"no longer kept: what is kept begins at 1970-01-01T00:00:00\.000003"
+    ):
+        values(database, as_of=2)
+
+
+def test_instants_before_the_query_was_registered_are_refused(tmp_path):
+    database = Kept(tmp_path, WINDOW, first_epoch=3, since=4)
+    database.epoch(came(("a", 3), ("b", 5)), 6, history=True)
+    assert (values(database, as_of=4), values(database, as_of=5)) == (["a"], ["a", "b"])
+    with pytest.raises(EpochGone, match=r"begin at 1970-01-01T00:00:00\.000004"):
+        values(database, as_of=3)
+
+
+def test_a_query_that_is_dropped_while_it_is_read_is_said_to_be_dropped(database):
+    shutil.rmtree(database.folder / "query")
+    with pytest.raises(StateError, match="is missing"):
+        values(database)
+    database.dropped = True
+    with pytest.raises(CatalogError, match="'q' was dropped while it was being read"):
+        values(database)
+    with pytest.raises(CatalogError, match="'q' was dropped while it was being read"):
+        epochs(database, "phone")
+
+
+def test_what_leaves_is_found_without_opening_what_stays(tmp_path):
+    #  the large segment of the first epoch stays, the small ones leave
+    database = Kept(tmp_path, Window(SCAN, RangeWindow(100)))
+    database.epoch(came(*(("long", 50) for _ in range(64)), ("short", 1)), 60)
+    database.epoch(came(("x", 61)), 99)
+    opened = Readers(database.log, tmp_path / "other.sqlite", lambda _: True)
+    rows = SegmentRows(opened.segments, tmp_path / "query", 1, WINDOW.schema.arrow)
+    (large,) = opened.segments.chunks(tmp_path / "query" / "shard-0000", 0)["answer"]
+    assert rows.leaving(0, 60, 99) == []
+    assert large._table is None
+    (left,) = rows.leaving(0, 60, 101)
+    assert left.column("s.a").to_pylist() == ["short"]
+    opened.close()
