@@ -23,6 +23,8 @@ class Steps:
     """What the events of the instant add up to."""
     event: Ints
     """An event of each step, from which the values of the keys can be taken."""
+    step_of: Ints
+    """The step of each event, where none is left out."""
 
     @property
     def starts(self) -> Ints:
@@ -60,6 +62,9 @@ def steps_of(
     order = _by_group_and_instant(first, second, instants)
     by = first[order], second[order], instants[order]
     starts = _starts(*by)
+    step_of = np.zeros(len(order), np.int64)
+    if keep_still and len(order):
+        step_of[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
     sums = {number: np.add.reduceat(c[order], starts) for number, c in changes.items() if c.any()}
     if not keep_still and sums:
         moves = np.logical_or.reduce([change != 0 for change in sums.values()])
@@ -68,7 +73,7 @@ def steps_of(
     elif not sums:
         starts = starts if keep_still else starts[:0]
         sums = {0: np.zeros(len(starts), np.int64)}
-    return Steps(by[0][starts], by[1][starts], by[2][starts], sums, order[starts])
+    return Steps(by[0][starts], by[1][starts], by[2][starts], sums, order[starts], step_of)
 
 
 def _by_group_and_instant(first: Hashes, second: Hashes, instants: Instants) -> Ints:

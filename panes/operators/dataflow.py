@@ -10,6 +10,7 @@ import pyarrow as pa
 from panes.delta.consolidate import consolidate
 from panes.delta.delta import EXP, UNTIL, Delta
 from panes.operators.base import Counters, Operator
+from panes.operators.edge import Edge
 from panes.operators.input import Entry
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
@@ -36,6 +37,8 @@ class Dataflow:
     steps: Sequence[Step]
     output: Schema
     pattern: Pattern
+    edge: Edge
+    """What leaves it, for another dataflow that goes on from there."""
     inputs: Mapping[str, Schema] = field(init=False)
     """The columns that each input expects, without `_ts`."""
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from panes.aggregates import holistic
 from panes.aggregates.base import Accumulators, Ints
-from panes.aggregates.frequencies import Frequencies, held
+from panes.aggregates.frequencies import COUNT, GROUP, VALUE, Frequencies, held
 from panes.aggregates.linear import ROWS, Linear, is_count_distinct, is_linear
 from panes.aggregates.partials import partial_schema, value_name
+from panes.aggregates.replay import STEP, replayed
 from panes.aggregates.steps import Steps, steps_of
 from panes.aggregates.table import FIRST, SECOND, AccumulatorTable
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
@@ -26,6 +27,9 @@ from panes.state.base import State
 from panes.state.waiting import Waiting
 
 Flags = npt.NDArray[np.bool_]
+
+_VALUES_AT_ONCE = 2_000_000
+"""Of values times instants: what is held in memory at once, where all values of groups are read."""
 
 _BORN = -1
 """The accumulator that says, where there are no keys, that the row of the one group was given out."""
@@ -87,7 +91,7 @@ class GroupBy(Operator):
         if not self.every_instant:
             events = events.at(clock)
         parts = [delta_schema(self.node.schema, weighted=True).empty_table()]
-        for part in events.by_instant() if self.holistic else [events]:
+        for part in self._in_blocks(events) if self.holistic else [events]:
             parts += self._apply(part)
         self.counters.touched = sum(state.touched for state in self.buffers.values())
         return Delta(self._finished(pa.concat_tables(parts)), clock)
@@ -131,11 +135,9 @@ class GroupBy(Operator):
         if not len(steps.instants):
             return []
         before, after = self._advance(self.groups, steps)
-        old_values = self._values(steps)
-        for name, frequencies in self.frequencies.items():
-            frequencies.add(first, second, events.rows.column(name), events.counts)
+        old_values, new_values = self._values(events, steps)
         keys = events.rows.select(self.node.keys).take(pa.array(steps.event))
-        old, new = self._rows(keys, before, old_values), self._rows(keys, after, self._values(steps))
+        old, new = self._rows(keys, before, old_values), self._rows(keys, after, new_values)
         had, has = self._is_there(before, old.num_rows), self._is_there(after, new.num_rows)
         changed = (had != has) | _differ(old, new)
         return [_at(old, steps.instants, had & changed, -1), _at(new, steps.instants, has & changed, 1)]
@@ -162,22 +164,70 @@ class GroupBy(Operator):
         starts = steps.starts
         return steps.running(table.add(steps.first[starts], steps.second[starts], steps.totals()))
 
-    def _values(self, steps: Steps) -> Mapping[str, pa.Array]:
-        """The holistic aggregates of the groups of the steps, as the state is now."""
-        whole: dict[str, pl.DataFrame] = {}
+    @property
+    def _reads_ends(self) -> bool:
+        """Whether only the least and greatest values are asked for, which are found without the others."""
+        return all(aggregate.function in ("min", "max") for aggregate in self.holistic.values())
+
+    def _in_blocks(self, events: _Events) -> Iterator[_Events]:
+        """The events of some instants at a time: the values of all groups at all of them must fit into memory."""
+        if self._reads_ends:
+            return events.by_instants(1)
+        values = 1
+        for name, frequencies in self.frequencies.items():
+            new = pl.DataFrame(events.rows.select([FIRST, name])).n_unique()
+            values = max(values, new + sum(chunk.rows for chunk in frequencies.chunks))
+        return events.by_instants(max(1, _VALUES_AT_ONCE // values))
+
+    def _values(self, events: _Events, steps: Steps) -> tuple[Mapping[str, pa.Array], Mapping[str, pa.Array]]:
+        """The holistic aggregates before and after each step; the state moves on."""
+        if not self.holistic:
+            return {}, {}
+        if self._reads_ends:
+            before = self._ends(steps)
+            self._count(events)
+            return before, self._ends(steps)
+        starts = steps.starts
+        lengths = np.diff(np.append(starts, len(steps.first)))
+        group_of = np.repeat(np.arange(len(starts)), lengths)
+        moment = np.arange(len(steps.first)) + group_of
+        held_at = {
+            name: self._replayed(name, events, steps, starts, lengths, group_of) for name in self.frequencies
+        }
+        self._count(events)
+        whole = {
+            name: holistic.result(a, held_at[value_name(self.node, a.arg)], len(moment) + len(starts))
+            for name, a in self.holistic.items()
+        }
+        old = {name: found.take(pa.array(moment)) for name, found in whole.items()}
+        return old, {name: found.take(pa.array(moment + 1)) for name, found in whole.items()}
+
+    def _replayed(
+        self, name: str, events: _Events, steps: Steps, starts: Ints, lengths: Ints, group_of: Ints
+    ) -> pl.DataFrame:
+        base = held(self.frequencies[name].of(steps.first[starts], steps.second[starts]))
+        group = group_of[steps.step_of]
+        changes = pl.DataFrame(
+            {
+                GROUP: group,
+                STEP: steps.step_of - starts[group],
+                VALUE: pl.from_arrow(events.rows.column(name)),
+                COUNT: events.counts,
+            }
+        )
+        return replayed(base, changes.filter(pl.col(VALUE).is_not_null()), lengths)
+
+    def _ends(self, steps: Steps) -> Mapping[str, pa.Array]:
         results: dict[str, pa.Array] = {}
         for name, aggregate in self.holistic.items():
-            column = value_name(self.node, aggregate.arg)
-            frequencies = self.frequencies[column]
-            if aggregate.function in ("min", "max"):
-                greatest = aggregate.function == "max"
-                values = frequencies.ends(steps.first, steps.second, greatest=greatest)
-            else:
-                if column not in whole:
-                    whole[column] = held(frequencies.of(steps.first, steps.second))
-                values = whole[column]
+            frequencies = self.frequencies[value_name(self.node, aggregate.arg)]
+            values = frequencies.ends(steps.first, steps.second, greatest=aggregate.function == "max")
             results[name] = holistic.result(aggregate, values, len(steps.first))
         return results
+
+    def _count(self, events: _Events) -> None:
+        for name, frequencies in self.frequencies.items():
+            frequencies.add(*events.hashes, events.rows.column(name), events.counts)
 
     def _rows(self, keys: pa.Table, accumulators: Accumulators, values: Mapping[str, pa.Array]) -> pa.Table:
         columns = dict(zip(keys.column_names, keys.columns, strict=True))
@@ -213,11 +263,18 @@ class _Events:
         """The same, as if all happened at the clock."""
         return _Events(self.rows, np.full(len(self.instants), clock), self.changes, self.counts)
 
-    def by_instant(self) -> Iterator[_Events]:
-        for instant in np.unique(self.instants):
-            at = np.flatnonzero(self.instants == instant)
-            changes = {number: change[at] for number, change in self.changes.items()}
-            yield _Events(self.rows.take(pa.array(at)), self.instants[at], changes, self.counts[at])
+    def by_instants(self, most: int) -> Iterator[_Events]:
+        """The same in the order of time, of so many instants at a time."""
+        order = np.argsort(self.instants, kind="stable")
+        starts = np.flatnonzero(np.diff(self.instants[order], prepend=self.instants.min(initial=0) - 1))
+        ends = np.append(starts[most::most], len(order))
+        begin = 0
+        for end in ends:
+            at = order[begin:end]
+            if len(at):
+                changes = {number: change[at] for number, change in self.changes.items()}
+                yield _Events(self.rows.take(pa.array(at)), self.instants[at], changes, self.counts[at])
+            begin = end
 
 
 def _signed(amounts: Ints, came: int) -> Ints:

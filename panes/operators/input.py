@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from panes.delta.delta import EXP, FOREVER, HIDDEN, WEIGHT, Delta
 from panes.operators.base import Operator
+from panes.operators.edge import Edge
 from panes.plan.schema import Field, Schema
 
 
@@ -20,10 +21,12 @@ class Input:
 
     `rows`: the rows of the sub-plan, with `_ts` and, when it is not a stream, `_exp` and `_weight`.
     `partials`: the partial rows of a group-by (`partial_schema`), with `_ts` and `_exp`.
+    `edge`: of rows that another dataflow gives, what leaves it; patterns can be harder than the plan says.
     """
 
     name: str
     kind: Literal["rows", "partials"] = "rows"
+    edge: Edge | None = None
 
 
 @dataclass

@@ -61,7 +61,7 @@ def lower(
     pattern = answer_pattern(plan).pattern
     if top.edge.is_weighted and not top.edge.has_until:
         pattern = STRICT
-    return Dataflow(lowering.steps, plan.schema, pattern)
+    return Dataflow(lowering.steps, plan.schema, pattern, top.edge)
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,7 @@ class _Lowering:
     def _arrivals(self, node: nodes.Node) -> _Made:
         edge = self._edge(node)
         if node in self.inputs:
+            edge = self.inputs[node].edge or edge
             entry = Entry(self.inputs[node].name, node.schema, weighted=edge.is_weighted)
             return self._add("input", entry, edge)
         match node:
