@@ -5,6 +5,7 @@ Objects are kept as the text of the statement that made them; every change is on
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import threading
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import Any
 from panes.config import SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language import parse
-from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable
+from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable, Statement
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS objects (
@@ -24,7 +25,12 @@ CREATE TABLE IF NOT EXISTS objects (
   sql TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS queries (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
-  shards INTEGER NOT NULL, strategy TEXT NOT NULL, partitions INTEGER NOT NULL, first_epoch INTEGER);
+  shards INTEGER NOT NULL, strategy TEXT NOT NULL, partitions INTEGER NOT NULL, template TEXT,
+  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER);
+CREATE INDEX IF NOT EXISTS queries_by_template ON queries (template);
+CREATE TABLE IF NOT EXISTS groups (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
+  partitions INTEGER NOT NULL, first_epoch INTEGER, UNIQUE (template, shards, strategy, partitions));
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value NOT NULL);
 """
 
@@ -39,8 +45,31 @@ class QueryRecord:
     shards: int
     strategy: str
     partitions: int
+    group: int | None
+    """The group of queries with which it shares a plan."""
     first_epoch: int | None
     """The epoch whose tuples it sees first; None until one has begun."""
+    first_clock: int | None
+    """The clock before that epoch."""
+
+
+@dataclass(frozen=True)
+class GroupRecord:
+    """Queries that are equal up to constants, and share one plan."""
+
+    id: int
+    shards: int
+    strategy: str
+    partitions: int
+    first_epoch: int
+
+
+def query_names(catalog: Path) -> dict[int, str]:
+    """The names of the registered queries by id, of a catalog that another process may have open."""
+    if not catalog.exists():
+        raise CatalogError(f"there is no database in {catalog.parent}; panes.connect makes one")
+    with closing(sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        return dict(connection.execute("SELECT id, name FROM queries").fetchall())
 
 
 class Catalog:
@@ -101,26 +130,72 @@ class Catalog:
 
     # Queries.
 
-    def register(self, name: str, sql: str, shards: int, strategy: str, partitions: int) -> QueryRecord:
-        if self._sql_of("queries", name) is not None:
-            raise CatalogError(
-                f"there is already a query named {name!r}; drop it first or choose another name"
-            )
-        self._execute(
-            "INSERT INTO queries (name, sql, shards, strategy, partitions) VALUES (?, ?, ?, ?, ?)",
-            name,
-            sql,
-            shards,
-            strategy,
-            partitions,
+    def register(
+        self,
+        name: str,
+        sql: str,
+        shards: int,
+        strategy: str,
+        partitions: int,
+        template: str | None = None,
+    ) -> QueryRecord:
+        """Adds a query. When there are some of its template already, it shares a plan with those that follow."""
+        with self._lock:
+            if self._sql_of("queries", name) is not None:
+                raise CatalogError(
+                    f"there is already a query named {name!r}; drop it first or choose another name"
+                )
+            self._execute("BEGIN")
+            try:
+                settings = (shards, strategy, partitions)
+                group = None if template is None else self._group_for(template, *settings)
+                self._execute(
+                    "INSERT INTO queries (name, sql, shards, strategy, partitions, template, group_id) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    *(name, sql, *settings, template, group),
+                )
+                self._execute("COMMIT")
+            except BaseException:
+                self._execute("ROLLBACK")
+                raise
+            return self.query(name)
+
+    def _group_for(self, template: str, shards: int, strategy: str, partitions: int) -> int | None:
+        """The group that the next query of a template joins; None while there are too few of them."""
+        ((alike,),) = self._select(
+            "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? LIMIT ?)",
+            *(template, int(self.setting("share_from"))),
         )
-        return self.query(name)
+        if alike + 1 < int(self.setting("share_from")):
+            return None
+        settings = (template, shards, strategy, partitions)
+        self._execute(
+            "INSERT OR IGNORE INTO groups (template, shards, strategy, partitions) VALUES (?, ?, ?, ?)",
+            *settings,
+        )
+        ((group,),) = self._select(
+            "SELECT id FROM groups WHERE template = ? AND shards = ? AND strategy = ? AND partitions = ?",
+            *settings,
+        )
+        return int(group)
 
     def query(self, name: str) -> QueryRecord:
         found = self._queries("WHERE name = ?", name)
         if not found:
             raise self._missing("QUERY", name)
         return found[0]
+
+    def is_query(self, name: str) -> bool:
+        return self._sql_of("queries", name) is not None
+
+    def next_query_number(self) -> int:
+        """The id that the next query gets."""
+        rows = self._select("SELECT seq FROM sqlite_sequence WHERE name = 'queries'")
+        return 1 + int(rows[0][0]) if rows else 1
+
+    def has_query(self, query: int) -> bool:
+        """Whether a query is registered, by its id."""
+        return bool(self._select("SELECT 1 FROM queries WHERE id = ?", query))
 
     def queries(self) -> list[QueryRecord]:
         """In the order of registration."""
@@ -131,12 +206,25 @@ class Catalog:
         self._execute("DELETE FROM queries WHERE id = ?", record.id)
         return record
 
-    def begin_queries(self, epoch: int) -> list[QueryRecord]:
-        """The queries of an epoch; those registered since the last one see their first tuples in it."""
+    def begin_queries(self, epoch: int, clock: int) -> list[QueryRecord]:
+        """The queries of an epoch; those registered since the last one see their first tuples in it.
+
+        `clock` is the one before the epoch.
+        """
         with self._lock:
             # An epoch that failed is done again under its number: what began in it begins in it again.
-            self._execute("UPDATE queries SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
+            begin = "first_epoch = ? WHERE first_epoch IS NULL"
+            self._execute(f"UPDATE queries SET first_clock = ?, {begin}", clock, epoch)
+            used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
+            self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
+            self._execute(f"UPDATE groups SET {begin}", epoch)
             return self.queries()
+
+    def groups(self) -> list[GroupRecord]:
+        """The groups that have begun."""
+        columns = "id, shards, strategy, partitions, first_epoch"
+        rows = self._select(f"SELECT {columns} FROM groups WHERE first_epoch IS NOT NULL ORDER BY id")
+        return [GroupRecord(*row) for row in rows]
 
     # Settings.
 
@@ -152,7 +240,7 @@ class Catalog:
         sql = self._sql_of("objects", name)
         if sql is None:
             return None
-        (statement,) = parse(sql)
+        statement = _parsed(sql)
         if not isinstance(statement, (CreateStream, CreateDerivedStream, CreateTable)):
             raise CatalogError(f"the catalog holds no definition under {name!r} but: {sql}")
         return statement
@@ -167,7 +255,7 @@ class Catalog:
         ]
 
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
-        columns = "id, name, sql, shards, strategy, partitions, first_epoch"
+        columns = "id, name, sql, shards, strategy, partitions, group_id, first_epoch, first_clock"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 
     def _missing(self, kind: str, name: str) -> CatalogError:
@@ -179,6 +267,13 @@ class Catalog:
         with self._lock, closing(self._connection.execute(sql, values)) as cursor:
             return cursor.fetchall()
 
-    def _execute(self, sql: str, *values: Value) -> int:
+    def _execute(self, sql: str, *values: Value | None) -> int:
         with self._lock, closing(self._connection.execute(sql, values)) as cursor:
             return cursor.rowcount
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(sql: str) -> Statement:
+    """Definitions are looked up with every query, and parsing one takes longer than answering many."""
+    (statement,) = parse(sql)
+    return statement

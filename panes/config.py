@@ -59,6 +59,20 @@ SETTINGS: dict[str, Setting] = {
             "a whole number above 0",
         ),
         Setting(
+            "share_from",
+            4,
+            "from the how-manieth query on those that are equal up to constants share one plan",
+            _positive_int,
+            "a whole number above 0",
+        ),
+        Setting(
+            "epoch_megabytes",
+            128,
+            "how much of each source an epoch takes in at most, when there is a backlog",
+            _positive,
+            "a number of megabytes above 0",
+        ),
+        Setting(
             "idle_after",
             60,
             "seconds of wall time without rows after which a stream no longer holds back the clock",
@@ -74,8 +88,8 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             "retain_epochs",
-            8,
-            "how many past epochs stay readable behind the current one",
+            100,
+            "how many past epochs stay readable, for readers who come back and for answers of the past",
             _positive_int,
             "a whole number above 0",
         ),

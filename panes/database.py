@@ -4,42 +4,51 @@ from __future__ import annotations
 
 import fcntl
 import json
-import shutil
 import tempfile
 from collections.abc import Callable
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 import pyarrow as pa
+from rich.console import Console
 
 from panes.answers.answer import Answer
-from panes.answers.invoke import invoke
-from panes.catalog import Catalog, QueryRecord
+from panes.answers.readers import Readers
+from panes.answers.standing import Standing
+from panes.catalog import Catalog
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
+from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names_read import names_read
 from panes.language.positions import offset_of, refuse
+from panes.onetime.one_time import OneTime
 from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
-from panes.pipeline.cut import cut
+from panes.pipeline.aside import read_aside
+from panes.pipeline.backlog import files_left
 from panes.pipeline.engine import Engine
 from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
-from panes.pipeline.stages import StandingQuery
+from panes.plan.begin_end import is_begin_end
 from panes.plan.explain import explain, explain_json
-from panes.plan.nodes import Node, TableScan, Window
+from panes.plan.nodes import Node, TableScan
 from panes.plan.patterns import Pattern
 from panes.plan.walk import walk
-from panes.plan.windows import BeginEndWindow
+from panes.progress_bar import progress_bar
+from panes.query import Query
+from panes.registered import Registered
 from panes.state.choose import kind_of_buffer
 from panes.state.epochs import EpochLog, EpochRecord
-from panes.status import Epoch, Status, epoch_of, status_of
+from panes.state.home import state_home
+from panes.state.locations import remove_tree
+from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
 if TYPE_CHECKING:
     from panes.pipeline.session import SparkSession
@@ -54,17 +63,25 @@ class Database:
         self,
         path: str | Path | None = None,
         *,
+        state: str | Path | None = None,
         spark: SparkSession | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._is_temporary = path is None
         self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
         self._lock = _lock_directory(self.path)
+        try:
+            self._states = state_home(self.path, state)
+        except BaseException:
+            self._lock.close()
+            raise
         self._clock = clock or WallClock()
         self._catalog = Catalog(self.path / "catalog.sqlite")
         self._log = EpochLog(self.path / "epochs")
+        self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
         self._engine = Engine(self.path, self._log, self._clock, spark)
-        self._plans: dict[int, Node] = {}
+        self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
+        self._registered = Registered(self._catalog, self._states, self.path / "indexes")
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
 
@@ -73,7 +90,7 @@ class Database:
     def sql(self, text: str) -> Result:
         """Runs one or more statements separated by semicolons; gives what the last one gives.
 
-        INVOKE gives an Answer, EXPLAIN text, SHOW a table, the others nothing.
+        SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, the others nothing.
         """
         self._check_open()
         result: Result = None
@@ -106,19 +123,26 @@ class Database:
 
     # Data.
 
-    def run(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
+    def run(
+        self,
+        on_epoch: Callable[[Epoch], None] | None = None,
+        *,
+        progress: Console | bool | None = None,
+    ) -> None:
         """Takes in everything that the sources hold now, and returns.
 
-        `on_epoch` is called after every epoch, when its answers can be invoked.
+        `on_epoch` is called after every epoch, when its answers can be invoked. `progress` says whether a progress
+        bar is shown on standard error, or where else; by default it is if that is a terminal.
         """
         self._check_stopped()
-        self._start(on_epoch, in_background=False)
-        try:
-            self._engine.wait()
-            self._engine.catch_up()
-        except BaseException:
-            self._engine.stop()
-            raise
+        with progress_bar(progress, self._files_left, self._clock) as show:
+            self._start(_each(show, on_epoch), in_background=False)
+            try:
+                self._engine.wait()
+                self._engine.catch_up()
+            except BaseException:
+                self._engine.stop()
+                raise
 
     def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
         """Takes in what the sources bring, in the background, until `stop`."""
@@ -135,11 +159,11 @@ class Database:
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return self._engine.aside.read(self._base_stream(stream), "late")
+        return read_aside(self.path / "aside", self._base_stream(stream), "late")
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return self._engine.aside.read(self._base_stream(stream), "bad")
+        return read_aside(self.path / "aside", self._base_stream(stream), "bad")
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
@@ -155,7 +179,7 @@ class Database:
         self._engine.check()
         names = {record.id: record.name for record in self._catalog.queries()}
         return status_of(
-            self._log.recent(10), names, self._clock.now_us(), is_running=self._engine.is_running
+            self._log.recent(RECENT), names, self._clock.now_us(), is_running=self._engine.is_running
         )
 
     def close(self) -> None:
@@ -166,10 +190,12 @@ class Database:
             self._engine.stop()
         finally:
             self._is_closed = True
+            self._readers.close()
             self._catalog.close()
             self._lock.close()
             if self._is_temporary:
-                shutil.rmtree(self.path, ignore_errors=True)
+                remove_tree(self._states)
+                remove_tree(self.path)
 
     def __enter__(self) -> Database:
         return self
@@ -207,13 +233,7 @@ class Database:
             case st.SetSetting():
                 self._catalog.set(statement.name, statement.value)
             case st.SelectQuery():
-                bind(statement, self._catalog)
-                refuse(
-                    "a SELECT on its own has no standing answer",
-                    statement.text,
-                    offset_of(statement.tree),
-                    hint="register it: CREATE QUERY name AS SELECT …, then INVOKE name",
-                )
+                return self._select(statement)
             case st.InsertInto() | st.UpdateTable() | st.DeleteFrom():
                 refuse(
                     "tables cannot hold rows yet",
@@ -223,26 +243,46 @@ class Database:
                 )
         return None
 
+    def _select(self, query: st.SelectQuery) -> Answer:
+        """A query that is asked once."""
+        plan = self._plan(query)
+        _check_runnable(plan, query)
+        why_not = self._one_time.why_not(plan)
+        if why_not is not None:
+            refuse(why_not.reason, query.text, offset_of(query.tree), hint=why_not.hint)
+        return self._one_time.answer(plan)
+
     def _create_query(self, statement: st.CreateQuery) -> None:
         plan = self._plan(statement.query)
         _check_runnable(plan, statement.query)
         strategy = str(self._catalog.setting("strategy"))
         partitions = int(self._catalog.setting("partitions"))
-        # A strategy that cannot run the plan refuses it here, and not in the next epoch.
-        lower(plan, strategy=strategy, partitions=partitions)
-        shards = int(self._catalog.setting("shards")) if cut(plan).is_sharded else 1
-        record = self._catalog.register(statement.name, statement.query.sql, shards, strategy, partitions)
-        self._plans[record.id] = plan
+        if not is_begin_end(plan):
+            # A strategy that cannot run the plan refuses it here, and not in the next epoch.
+            lower(plan, strategy=strategy, partitions=partitions)
+        self._registered.add(statement, plan)
 
-    def _invoke(self, name: str) -> Answer:
-        record = self._catalog.query(name)
-        return invoke(self._plan_of(record), self._folder(record), record.id, self._log.latest())
+    def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
+        self._check_open()
+        record, latest = self._catalog.query(name), self._log.latest()
+        plan = self._registered.plan_of(record)
+        if is_begin_end(plan) and record.group is None:
+            return self._one_time.answer(plan, as_of)
+        standing = self._registered.standing(record, self._readers)
+        if as_of is None and latest is not None and self._registered.is_ahead_of(standing, latest):
+            return self._one_time.answer(plan)
+        return self._readers.invoke(standing, as_of)
+
+    def _standing(self, name: str) -> Standing:
+        """Where the answer of a query is to be read."""
+        self._check_open()
+        return self._registered.standing(self._catalog.query(name), self._readers)
 
     def _explain(self, statement: st.Explain) -> str:
         target = statement.target
         if isinstance(target, str):
             record = self._catalog.query(target)
-            plan, strategy = self._plan_of(record), record.strategy
+            plan, strategy = self._registered.plan_of(record), record.strategy
         else:
             plan, strategy = self._plan(target), str(self._catalog.setting("strategy"))
 
@@ -272,11 +312,13 @@ class Database:
     def _drop(self, statement: st.Drop) -> None:
         try:
             if statement.kind == "QUERY":
-                record = self._catalog.drop_query(statement.name)
-                self._plans.pop(record.id, None)
+                self._readers.forget_query(self._registered.drop(statement.name))
                 return
             self._check_unused(statement.name)
+            dropped = self._catalog.stream(statement.name)
             self._change_streams(lambda: self._catalog.drop(statement.kind, statement.name))
+            if dropped is not None:
+                self._engine.history.forget(dropped.name)
         except CatalogError:
             if not statement.if_exists:
                 raise
@@ -309,13 +351,8 @@ class Database:
     def _plan(self, query: st.SelectQuery) -> Node:
         return optimize(bind(query, self._catalog))
 
-    def _plan_of(self, record: QueryRecord) -> Node:
-        if record.id not in self._plans:
-            self._plans[record.id] = self._plan(_parse_query(record.sql))
-        return self._plans[record.id]
-
-    def _folder(self, record: QueryRecord) -> Path:
-        return self.path / "queries" / f"{record.id:06d}"
+    def _base_streams(self) -> dict[str, st.CreateStream]:
+        return {stream.name: stream for _, stream in self._catalog.base_streams()}
 
     def _base_stream(self, name: str) -> st.CreateStream:
         self._check_open()
@@ -336,38 +373,22 @@ class Database:
                 on_epoch(epoch_of(record))
 
         heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
-        self._engine.start(streams, self._workload, after_commit, heartbeat_s=heartbeat)
-
-    def _workload(self, epoch: int) -> Workload:
-        """What to do in an epoch: the queries of that moment."""
-        standing = [
-            StandingQuery(
-                id=record.id,
-                stage=cut(self._plan_of(record)),
-                shards=record.shards,
-                strategy=record.strategy,
-                partitions=record.partitions,
-                first_epoch=epoch if record.first_epoch is None else record.first_epoch,
-                folder=self._folder(record),
-            )
-            for record in self._catalog.begin_queries(epoch)
-        ]
-        self._remove_dropped({query.folder for query in standing})
-        return Workload(
-            standing,
-            retain_epochs=int(self._catalog.setting("retain_epochs")),
-            idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+        epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
+        self._engine.start(
+            streams, self._workload, after_commit, heartbeat_s=heartbeat, epoch_bytes=epoch_bytes
         )
 
-    def _remove_dropped(self, kept: set[Path]) -> None:
-        """Removes the states of dropped queries, between epochs, when nothing writes to them."""
-        for folder in (self.path / "queries").glob("*"):
-            if folder not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
+    def _workload(self, epoch: int) -> Workload:
+        """What to do in an epoch."""
+        latest = self._log.latest()
+        return self._registered.workload(epoch, BEGINNING if latest is None else latest.clock)
+
+    def _files_left(self) -> int | None:
+        return files_left(self.path, self._catalog.base_streams())
 
     def _free_name(self) -> str:
-        taken = {record.name for record in self._catalog.queries()}
-        return next(name for number in count(1) if (name := f"query_{number}") not in taken)
+        numbers = count(self._catalog.next_query_number())
+        return next(name for number in numbers if not self._catalog.is_query(name := f"query_{number}"))
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -377,31 +398,6 @@ class Database:
         self._check_open()
         if self._engine.is_running:
             raise CatalogError("the database is running in the background; stop() it first")
-
-
-class Query:
-    """A registered query of a database."""
-
-    def __init__(self, database: Database, name: str) -> None:
-        self._database = database
-        self.name = name
-
-    def invoke(self) -> Answer:
-        """The answer as of the last committed epoch, without a Spark job."""
-        answer = self._database.sql(st.Invoke(self.name).sql)
-        assert isinstance(answer, Answer)
-        return answer
-
-    def explain(self) -> str:
-        """The plan with the update pattern of every edge, and the state it keeps."""
-        return str(self._database.sql(st.Explain(self.name).sql))
-
-    def drop(self) -> None:
-        """Ends the query; its state is removed."""
-        self._database.sql(st.Drop("QUERY", self.name).sql)
-
-    def __repr__(self) -> str:
-        return f"<Query {self.name}>"
 
 
 def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
@@ -414,13 +410,17 @@ def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
                 offset_of(query.tree),
                 hint="EXPLAIN shows how the query would run",
             )
-        if isinstance(node, Window) and isinstance(node.spec, BeginEndWindow):
-            refuse(
-                "BEGIN … END windows cannot be run yet",
-                query.text,
-                offset_of(query.tree),
-                hint="give each stream a window of its own: FROM stream [RANGE 10 SECONDS]",
-            )
+
+
+def _each(*listeners: Callable[[Epoch], None] | None) -> Callable[[Epoch], None]:
+    """Tells all listeners that there are."""
+
+    def tell(epoch: Epoch) -> None:
+        for listener in listeners:
+            if listener is not None:
+                listener(epoch)
+
+    return tell
 
 
 def _parse_query(sql: str) -> st.SelectQuery:

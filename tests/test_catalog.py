@@ -57,18 +57,20 @@ def test_names_are_taken_in_any_case(catalog):
 
 def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
     catalog.register("early", "SELECT 1", 2, "upa", 10)
-    assert [q.first_epoch for q in catalog.begin_queries(4)] == [4]
+    assert [q.first_epoch for q in catalog.begin_queries(4, 0)] == [4]
     catalog.register("late", "SELECT 2", 2, "nt", 10)
     assert [q.first_epoch for q in catalog.queries()] == [4, None]
-    assert [q.first_epoch for q in catalog.begin_queries(5)] == [4, 5]
+    assert [q.first_epoch for q in catalog.begin_queries(5, 0)] == [4, 5]
     # Epoch 5 failed and is done again.
-    assert [q.first_epoch for q in catalog.begin_queries(5)] == [4, 5]
+    assert [q.first_epoch for q in catalog.begin_queries(5, 0)] == [4, 5]
 
 
 def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
     first = catalog.register("q", "SELECT 1", 2, "upa", 10)
+    assert catalog.has_query(first.id)
     catalog.drop_query("q")
     assert catalog.register("q", "SELECT 1", 2, "upa", 10).id > first.id
+    assert not catalog.has_query(first.id)
     with pytest.raises(CatalogError, match="no query named 'x'; there are q"):
         catalog.drop_query("x")
 

@@ -78,11 +78,7 @@ REFUSALS = {
     "unknown drop": ("DROP STREAM s", errors.CatalogError, "no stream named 's'; there are packets"),
     "unknown setting": ("SET shard = 3", errors.SettingError, "no setting named 'shard'; there are strategy"),
     "wrong setting": ("SET strategy = 'fast'", errors.SettingError, "takes 'upa', 'nt' or 'direct', not 'fast'"),
-    "one-time select": ("SELECT src FROM packets [NOW]", errors.SqlError, "CREATE QUERY name AS"),
-    "begin and end": (
-        "CREATE QUERY q AS SELECT src FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW)",
-        errors.SqlError, "BEGIN … END windows cannot be run yet",
-    ),
+    "stream asked once": ("SELECT Istream(src) FROM packets [NOW]", errors.SqlError, "register it, to follow it"),
     "rows of tables": ("INSERT INTO hosts VALUES (1)", errors.SqlError, "tables cannot hold rows yet"),
 }  # fmt: skip
 

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panes.clock import Clock
+from panes.history.store import History
 from panes.language.statements import CreateStream
-from panes.pipeline.aside import Aside
 from panes.pipeline.batch import union_streams
 from panes.pipeline.epoch import EpochRunner, Workload
 from panes.pipeline.failures import explained
@@ -47,7 +47,7 @@ class Engine:
         self._is_stopping = False
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
-        self.aside = Aside(folder / "aside")
+        self.history = History(folder / "history")
 
     @property
     def is_running(self) -> bool:
@@ -60,22 +60,20 @@ class Engine:
         after_commit: Callable[[EpochRecord], None],
         *,
         heartbeat_s: float | None,
+        epoch_bytes: int = 128_000_000,
     ) -> None:
         """Starts the streaming query over the base streams, each with the number that it keeps for life.
 
         With a heartbeat it runs until it is stopped; without one until the sources have nothing more to bring.
+        An epoch takes in at most `epoch_bytes` of each source.
         """
         if self._session is None:
             self._session = epoch_session(self._callers_session or local_session())
         pushed = self._folder / "pushed"
-        frames = [read_source(self._session, stream, f"stream{number}", pushed) for number, stream in streams]
+        named = [(f"stream{number}", stream) for number, stream in streams]
+        frames = [read_source(self._session, stream, name, pushed, epoch_bytes) for name, stream in named]
         runner = self._runner = EpochRunner(
-            [stream for _, stream in streams],
-            workload,
-            self._log,
-            self.aside,
-            self._clock,
-            after_commit,
+            self._folder, named, workload, self._log, self.history, self._clock, after_commit
         )
         self._failure = None
         self._is_stopping = False

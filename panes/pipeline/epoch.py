@@ -1,9 +1,10 @@
 """One epoch: from a Spark micro-batch to committed answers.
 
-    measure   one small job: how many rows, up to what time, how many late or without a time
-    clock     the slowest stream decides how far time has come
-    stages    one job that advances every registered query on every shard
+    arrivals  which files Spark gave this epoch, and what of the past new queries need
+    tasks     one Spark job that reads the rows once, finds the clock, and advances every query on every shard
+    history   the rows stay readable for queries that come later
     commit    one file, by rename; from then on readers see this epoch
+    collect   what nobody may read any more is removed
 
 Epochs have numbers of their own: those of Spark's micro-batches count only the epochs that bring rows.
 Whatever happens before the commit leaves the epoch before it as it was. Spark does a failed epoch again, from
@@ -12,23 +13,37 @@ the same offsets, and everything it writes then has the same names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
+from panes.history.file import HistoryFile
+from panes.history.measure import measured_raw
+from panes.history.retention import Retained
+from panes.history.store import History
 from panes.language.statements import CreateStream
-from panes.pipeline.aside import Aside
-from panes.pipeline.batch import BAD, arriving_after, no_rows, rows_of
-from panes.pipeline.progress import Progress, complete_to, measure, rows_since, with_arrival_times
+from panes.pipeline.above import Report
+from panes.pipeline.aside import forget_epoch
+from panes.pipeline.batch_files import files_of_batch
+from panes.pipeline.exchange import Message, decoded
+from panes.pipeline.progress import Measured, Progress, complete_to, rows_since, with_arrival_times
 from panes.pipeline.session import set_epoch_conf
-from panes.pipeline.stages import Span, Stages, StandingQuery
+from panes.pipeline.sources import is_read_by_tasks
+from panes.pipeline.span import Span, SpanRule
+from panes.pipeline.stages import Arrivals, Folders, frame
+from panes.pipeline.standing import StandingQuery
 from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
 from panes.state.manifest import ShardState, shard_folder
+
+_STATE_EPOCHS = 8
+"""So many epochs keep the states of operators: more than can be done again after a failure."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,8 @@ class Workload:
     retain_epochs: int
     idle_after_us: int
     """After so long without rows a stream no longer holds back the clock."""
+    retained: Mapping[str, Retained] = field(default_factory=dict)
+    """What is kept of each stream."""
 
 
 class EpochRunner:
@@ -46,46 +63,51 @@ class EpochRunner:
 
     def __init__(
         self,
-        streams: Sequence[CreateStream],
+        folder: Path,
+        streams: Sequence[tuple[str, CreateStream]],
         workload: Callable[[int], Workload],
         log: EpochLog,
-        aside: Aside,
+        history: History,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
     ) -> None:
-        self._streams = streams
+        """`streams` come with the names of their sources in the checkpoint."""
+        self._folder = folder
+        self._sources = {stream.name: source for source, stream in streams}
+        self._streams = [stream for _, stream in streams]
         self._workload = workload
         self._log = log
-        self._aside = aside
+        self._history = history
         self._clock = clock
         self._after_commit = after_commit
-        self._stages = Stages()
+        self._phases: dict[str, float] = {}
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
         """Takes in a micro-batch, and moves the clock to where all streams have brought everything."""
         started = self._clock.elapsed()
-        before = self._log.latest(before_batch=batch_id) or NOTHING
+        session = batch.sparkSession
+        set_epoch_conf(session)
+        before = self._log.latest() or NOTHING
+        if before.batch >= batch_id:
+            # Done and committed, but the process ended before Spark had noted it. The epoch stands as it is:
+            # readers may be in the midst of it.
+            self._after_commit(before)
+            return
         workload = self._workload(before.epoch + 1)
-        set_epoch_conf(batch.sparkSession)
-        batch = arriving_after(batch, self._streams, before.clock)
-        # The batch is read by the measuring job and by every input of every query.
-        is_kept = sum(len(query.stage.inputs) for query in workload.queries) > 1
-        if is_kept:
-            batch = batch.persist()
-        try:
-            now_us = self._clock.now_us()
-            progress = measure(batch, self._streams, before.streams, before.clock, now_us)
-            rows = rows_since(progress, before.streams)
-            reached = complete_to(self._streams, progress, now_us, workload.idle_after_us)
-            span = Span(before.epoch + 1, before.clock, max(before.clock, reached))
-            if rows == 0 and span.clock == before.clock:
-                return  # nothing came and no time passed: there is no epoch
-            self._aside.put(batch, self._streams, before.streams, progress, before.clock, span.epoch)
-            reports = self._advance(batch, workload, span)
-        finally:
-            if is_kept:
-                batch.unpersist()
-        self._commit(workload, span, batch_id, rows, started, progress, reports)
+        with self._phase("arrivals"):
+            files = self._files(batch_id)
+        arrivals = Arrivals(self._streams, files, batch if len(files) < len(self._streams) else None)
+        rule = self._rule(before, workload)
+        messages = self._tasks(session, workload, arrivals, rule, before)
+        measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
+        span = rule.span(measured)
+        if span is None:
+            return
+        with self._phase("history"):
+            self._keep(workload, span, files, measured, messages)
+        progress = rule.progress(measured)
+        rows = rows_since(progress, before.streams)
+        self._commit(workload, span, batch_id, rows, started, progress, _queries(messages))
 
     def catch_up(self, session: SparkSession) -> None:
         """Moves the clock to the last tuple's time, when the sources have nothing more to bring.
@@ -113,10 +135,82 @@ class EpochRunner:
         if clock <= before.clock:
             return
         started = self._clock.elapsed()
-        span = Span(before.epoch + 1, before.clock, clock)
-        workload = self._workload(span.epoch)
-        reports = self._advance(no_rows(session, self._streams), workload, span)
-        self._commit(workload, span, before.batch, 0, started, progress, reports)
+        workload = self._workload(before.epoch + 1)
+        rule = replace(self._rule(before, workload), clock=clock)
+        messages = self._tasks(session, workload, Arrivals(self._streams), rule, before)
+        span = Span(rule.epoch, rule.since, clock)
+        self._commit(workload, span, before.batch, 0, started, progress, _queries(messages))
+
+    def _files(self, batch_id: int) -> dict[str, list[HistoryFile]]:
+        """The files of the streams that tasks read themselves."""
+        files = {}
+        for stream in self._streams:
+            if is_read_by_tasks(stream):
+                paths = files_of_batch(self._folder / "checkpoint", self._sources[stream.name], batch_id)
+                raw = [HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0) for path in paths]
+                files[stream.name] = [measured_raw(file, stream) or file for file in raw]
+        return files
+
+    def _rule(self, before: EpochRecord, workload: Workload) -> SpanRule:
+        return SpanRule(
+            before.epoch + 1,
+            before.clock,
+            self._streams,
+            before.streams,
+            self._clock.now_us(),
+            workload.idle_after_us,
+        )
+
+    def _tasks(
+        self,
+        session: SparkSession,
+        workload: Workload,
+        arrivals: Arrivals,
+        rule: SpanRule,
+        before: EpochRecord,
+    ) -> list[Message]:
+        exchange = self._folder / "exchange"
+        aside = self._folder / "aside"
+        shutil.rmtree(exchange, ignore_errors=True)
+        forget_epoch(aside, rule.epoch)
+        with self._phase("plan"):
+            if before.epoch >= 0 and any(query.needs_history(rule.epoch) for query in workload.queries):
+                past = {s.name: self._history.files(s.name, before.epoch) for s in self._streams}
+                arrivals = replace(arrivals, history=past)
+            kept = frozenset(name for name, retained in workload.retained.items() if not retained.is_nothing)
+            folders = Folders(exchange, aside, self._history.folder)
+            tasks = frame(session, workload.queries, arrivals, rule, folders, kept)
+        with self._phase("tasks"):
+            messages = decoded([tasks.toArrow()])
+        shutil.rmtree(exchange, ignore_errors=True)
+        return messages
+
+    def _keep(
+        self,
+        workload: Workload,
+        span: Span,
+        files: Mapping[str, Sequence[HistoryFile]],
+        measured: Sequence[Measured],
+        messages: Sequence[Message],
+    ) -> None:
+        for stream in self._streams:
+            mine = [found for found in measured if found.stream == stream.name and found.max_ts is not None]
+            retained = workload.retained.get(stream.name, Retained())
+            rows = sum(found.rows - found.bad for found in mine)
+            bounds = [t for found in mine for t in (found.min_ts, found.max_ts) if t is not None]
+            if not rows:
+                continue
+            size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds), "since": span.since}
+            if stream.name in files and not retained.is_nothing:
+                paths = [file.path for file in files[stream.name]]
+                self._history.adopt(stream, span.epoch, paths, **size)
+            else:
+                written = sorted(
+                    m.content["file"]
+                    for m in messages
+                    if m.kind == "kept" and m.content["stream"] == stream.name
+                )
+                self._history.note(stream, span.epoch, written, **size)
 
     def _commit(
         self,
@@ -131,42 +225,68 @@ class EpochRunner:
         record = EpochRecord(
             epoch=span.epoch,
             batch=batch_id,
+            since=span.since,
             clock=span.clock,
             rows=rows,
             seconds=self._clock.elapsed() - started,
             finished_us=self._clock.now_us(),
+            phases=self._phases,
             streams=streams,
             queries=queries,
         )
         reach("before commit")
         self._log.commit(record)
         reach("after commit")
-        self._collect(workload, span.epoch)
+        self._phases = {}
+        with self._phase("collect"):
+            self._collect(workload, span)
         self._after_commit(record)
 
-    def _advance(self, batch: DataFrame, workload: Workload, span: Span) -> dict[int, QueryProgress]:
-        numbers = {stream.name: number for number, stream in enumerate(self._streams)}
-
-        def rows(stream: str) -> DataFrame:
-            return rows_of(batch, numbers[stream]).where(F.col(BAD).isNull())
-
-        if not workload.queries:
-            return {}
-        progress: dict[int, QueryProgress] = {}
-        for report in self._stages.frame(workload.queries, rows, span).toArrow().to_pylist():
-            so_far = progress.get(report["query"], QueryProgress(shards=0, changes=0, bytes=0, segments=0))
-            progress[report["query"]] = replace(
-                so_far,
-                shards=so_far.shards + 1,
-                changes=so_far.changes + report["changes"],
-                bytes=so_far.bytes + report["bytes"],
-                segments=so_far.segments + report["segments"],
-            )
-        return progress
-
-    def _collect(self, workload: Workload, epoch: int) -> None:
-        oldest = epoch - workload.retain_epochs
-        for query in workload.queries:
-            for shard in range(query.shards):
-                ShardState(shard_folder(query.folder, shard)).collect(oldest)
+    def _collect(self, workload: Workload, span: Span) -> None:
+        """Removes what nobody may read any more. The queries take turns: looking through a folder takes time."""
+        oldest = self._log.holds.release_before(span.epoch - workload.retain_epochs)
+        recent = max(oldest, span.epoch - _STATE_EPOCHS)
+        # First their names: should this be cut short, nobody looks for what is gone.
         self._log.collect(oldest)
+        turns = max(1, workload.retain_epochs // 10)
+        for query in workload.queries:
+            if (query.id + span.epoch) % turns == 0:
+                for stage in range(len(query.stages)):
+                    for shard in range(query.shards_of(stage)):
+                        state = ShardState(shard_folder(query.folder_of(stage), shard))
+                        state.collect(oldest if stage == query.last else recent, oldest_state=recent)
+        for stream in self._streams:
+            retained = workload.retained.get(stream.name, Retained())
+            self._history.collect(
+                stream,
+                span.epoch,
+                oldest_ts=retained.oldest_ts(span.clock),
+                retain_epochs=span.epoch - oldest,
+                keep_rows=retained.rows,
+                clock=span.clock,
+            )
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        """Measures a phase of the epoch; what comes after the commit counts to the next."""
+        started = self._clock.elapsed()
+        yield
+        self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
+
+
+def _queries(messages: Sequence[Message]) -> dict[int, QueryProgress]:
+    """What the epoch did to each query, over all its stages and shards."""
+    progress: dict[int, QueryProgress] = {}
+    reports = [Report(**message.content) for message in messages if message.kind == "report"]
+    last = {query: max(r.stage for r in reports if r.query == query) for query in {r.query for r in reports}}
+    for report in reports:
+        so_far = progress.get(report.query, QueryProgress(shards=0, changes=0, bytes=0, segments=0))
+        is_answer = report.stage == last[report.query]
+        progress[report.query] = replace(
+            so_far,
+            shards=so_far.shards + is_answer,
+            changes=so_far.changes + report.changes * is_answer,
+            bytes=so_far.bytes + report.bytes,
+            segments=so_far.segments + report.segments,
+        )
+    return progress

@@ -32,8 +32,10 @@ class _OneShard(Exception):
     """Some operator needs to see all rows together."""
 
 
-def partition_keys(plan: Node, inputs: frozenset[Node]) -> Mapping[Node, Keys] | None:
+def partition_keys(plan: Node, inputs: Mapping[Node, bool]) -> Mapping[Node, Keys] | None:
     """The columns of each input whose values decide the shard; None when one shard must see everything.
+
+    `inputs` says of each whether it is the partial sums of a group-by, still to be added up.
 
     Rows that any operator brings together agree on these columns, so shards never need each other's rows.
     An input with no columns may be dealt out in any way.
@@ -46,10 +48,11 @@ def partition_keys(plan: Node, inputs: frozenset[Node]) -> Mapping[Node, Keys] |
     return keys
 
 
-def _assign(node: Node, wanted: Keys | None, inputs: frozenset[Node], keys: dict[Node, Keys]) -> None:
+def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: dict[Node, Keys]) -> None:
     """Deals out the inputs below `node` so that its rows lie by the `wanted` columns; None: as it likes."""
     if node in inputs:
-        if isinstance(node, GroupBy):  # its rows are partial sums, still to be added up
+        if inputs[node]:
+            assert isinstance(node, GroupBy)
             wanted = _within(node.keys, wanted)
         # The same input twice must be dealt out in one way.
         if keys.setdefault(node, wanted or ()) != (wanted or ()):

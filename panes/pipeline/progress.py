@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from panes.delta.delta import BEGINNING, TS
+from panes.delta.delta import BEGINNING
 from panes.language.statements import CreateStream
-from panes.pipeline.batch import BAD, STREAM
 from panes.state.epochs import StreamProgress
 
 Progress = dict[str, StreamProgress]
 
 
-def measure(
-    batch: DataFrame,
+@dataclass(frozen=True)
+class Measured:
+    """What one task found of one stream."""
+
+    stream: str
+    rows: int = 0
+    min_ts: int | None = None
+    max_ts: int | None = None
+    late: int = 0
+    bad: int = 0
+
+
+def progress_after(
+    measured: Iterable[Measured],
     streams: Sequence[CreateStream],
     before: Mapping[str, StreamProgress],
-    since: int,
     now_us: int,
 ) -> Progress:
-    """What each stream has brought by now, this batch included. One small Spark job, or two."""
-    good = F.col(BAD).isNull()
-    counted = batch.groupBy(STREAM).agg(
-        F.count("*").alias("rows"),
-        F.min(F.when(good, F.col(TS))).alias("min_ts"),
-        F.max(F.when(good, F.col(TS))).alias("max_ts"),
-        F.count_if(~good).alias("bad"),
-    )
-    found = {row[STREAM]: row for row in counted.toArrow().to_pylist()}
-    # Late rows are rare, and a job that compares with the clock is compiled anew at every epoch: only then.
-    late: dict[int, int] = {}
-    if any(row["min_ts"] is not None and row["min_ts"] <= since for row in found.values()):
-        too_late = batch.where(good & (F.col(TS) <= since)).groupBy(STREAM).count()
-        late = {row[STREAM]: row["count"] for row in too_late.toArrow().to_pylist()}
-    progress = {}
-    for number, stream in enumerate(streams):
-        so_far = before.get(stream.name) or StreamProgress(last_us=now_us)
-        row = found.get(number)
-        if row is not None:
-            so_far = StreamProgress(
-                rows=so_far.rows + row["rows"],
-                max_ts=max(so_far.max_ts, BEGINNING if row["max_ts"] is None else row["max_ts"]),
-                late=so_far.late + late.get(number, 0),
-                bad=so_far.bad + row["bad"],
+    """What each stream has brought by now, with what all tasks have found."""
+    progress = {stream.name: before.get(stream.name) or StreamProgress(last_us=now_us) for stream in streams}
+    for found in measured:
+        if found.rows:
+            so_far = progress[found.stream]
+            progress[found.stream] = StreamProgress(
+                rows=so_far.rows + found.rows,
+                max_ts=max(so_far.max_ts, BEGINNING if found.max_ts is None else found.max_ts),
+                late=so_far.late + found.late,
+                bad=so_far.bad + found.bad,
                 last_us=now_us,
             )
-        progress[stream.name] = so_far
     return progress
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,8 +28,8 @@ from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type
 
 _FORMATS = ("parquet", "csv", "json")
 _TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
-_BYTES_PER_EPOCH = 128 * 1024 * 1024
-"""Of files in one epoch: a backlog of years must not become one epoch that no memory holds."""
+_BYTES_PER_RECORD = 200
+"""Of a topic, where only records can be counted."""
 _UNREADABLE = "_unreadable"
 """Where Spark leaves the text of a record that does not parse."""
 
@@ -38,11 +39,20 @@ def check_source(stream: CreateStream) -> None:
     _SOURCES[stream.source.kind].check(stream)
 
 
-def read_source(session: SparkSession, stream: CreateStream, name: str, pushed: Path) -> DataFrame:
-    """The rows of a stream; `name` is the place of the source in the checkpoint, `pushed` where pushes go."""
-    rows = _SOURCES[stream.source.kind].read(session, stream, name, pushed)
+def read_source(
+    session: SparkSession, stream: CreateStream, name: str, pushed: Path, epoch_bytes: int
+) -> DataFrame:
+    """The rows of a stream; `name` is the place of the source in the checkpoint, `pushed` where pushes go.
+
+    An epoch takes in all that is there when it begins, so it is small while the stream is live and grows with the
+    backlog, up to `epoch_bytes` of each source.
+    """
+    rows = _SOURCES[stream.source.kind].read(session, stream, name, pushed, epoch_bytes)
     columns = [F.col(f"`{field.name}`") for field in stream.columns]
     ts = _event_time(stream)
+    if is_read_by_tasks(stream):
+        # Spark only says which files: if it has to read them, as little as possible.
+        return rows.select(ts.alias(TS), F.lit(None).cast("string").alias(BAD))
     reason = F.when(ts.isNull(), F.lit("there is no event time, or one beyond all bounds"))
     if _UNREADABLE in rows.columns:
         unreadable = F.col(_UNREADABLE)
@@ -50,6 +60,20 @@ def read_source(session: SparkSession, stream: CreateStream, name: str, pushed: 
             reason
         )
     return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
+
+
+def is_read_by_tasks(stream: CreateStream) -> bool:
+    """Whether the source is local Parquet files that hold the event time: tasks read them into Arrow themselves.
+
+    For Spark to read them means to turn columns into rows, and for Python to turn rows into columns again: that
+    costs more than all the rest of an epoch.
+    """
+    if stream.timestamp is None:
+        return False
+    if stream.source.kind == "PUSH":
+        return True
+    is_local = urlparse(str(stream.source.location)).scheme in ("", "file")
+    return stream.source.kind == "FILES" and _format(stream) == "parquet" and is_local
 
 
 def _event_time(stream: CreateStream) -> Column:
@@ -83,7 +107,7 @@ class _Files:
             _check_parquet(stream, Path(found[0]))
 
     @staticmethod
-    def read(session: SparkSession, stream: CreateStream, name: str, _: Path) -> DataFrame:
+    def read(session: SparkSession, stream: CreateStream, name: str, _: Path, epoch_bytes: int) -> DataFrame:
         options = stream.source.options
         schema = spark_schema(stream.columns)
         if _format(stream) != "parquet":
@@ -93,7 +117,7 @@ class _Files:
         if "files_per_epoch" in options:
             reader = reader.option("maxFilesPerTrigger", int(options["files_per_epoch"]))
         else:
-            reader = reader.option("maxBytesPerTrigger", _BYTES_PER_EPOCH)
+            reader = reader.option("maxBytesPerTrigger", epoch_bytes)
         if "header" in options:
             reader = reader.option("header", str(options["header"]).lower())
         return reader.load(str(Path(str(stream.source.location)).absolute()))
@@ -114,7 +138,7 @@ class _Rate:
                 )
 
     @staticmethod
-    def read(session: SparkSession, stream: CreateStream, name: str, _: Path) -> DataFrame:
+    def read(session: SparkSession, stream: CreateStream, name: str, _: Path, __: int) -> DataFrame:
         rate = int(stream.source.options.get("rows_per_second", 1))
         rows = session.readStream.name(name).format("rate").option("rowsPerSecond", rate).load()
         made = _columns_of(stream)
@@ -132,10 +156,13 @@ class _Push:
         _check_options(stream, {})
 
     @staticmethod
-    def read(session: SparkSession, stream: CreateStream, name: str, pushed: Path) -> DataFrame:
+    def read(
+        session: SparkSession, stream: CreateStream, name: str, pushed: Path, epoch_bytes: int
+    ) -> DataFrame:
         folder = pushed / stream.name
         folder.mkdir(parents=True, exist_ok=True)
         reader = session.readStream.name(name).format("parquet").schema(spark_schema(stream.columns))
+        reader = reader.option("maxBytesPerTrigger", epoch_bytes)
         return reader.option("cleanSource", "delete").load(str(folder))
 
 
@@ -152,7 +179,7 @@ class _Kafka:
             )
 
     @staticmethod
-    def read(session: SparkSession, stream: CreateStream, name: str, _: Path) -> DataFrame:
+    def read(session: SparkSession, stream: CreateStream, name: str, _: Path, epoch_bytes: int) -> DataFrame:
         options = stream.source.options
         reader = (
             session.readStream.name(name)
@@ -161,8 +188,8 @@ class _Kafka:
             .option("subscribe", str(stream.source.location))
             .option("startingOffsets", str(options.get("starting", "earliest")))
         )
-        if "rows_per_epoch" in options:
-            reader = reader.option("maxOffsetsPerTrigger", int(options["rows_per_epoch"]))
+        rows = int(options.get("rows_per_epoch", epoch_bytes // _BYTES_PER_RECORD))
+        reader = reader.option("maxOffsetsPerTrigger", rows)
         try:
             records = reader.load()
         except AnalysisException as error:

@@ -10,7 +10,8 @@ from tests.pipeline.test_partitioning import Streams
 
 def stage_of(sql):
     (query,) = parse(sql)
-    return cut(optimize(bind(query, Streams())))
+    (stage,) = cut(optimize(bind(query, Streams())))
+    return stage
 
 
 def chain(node):
@@ -40,6 +41,23 @@ def test_a_group_by_over_panes_gets_partial_sums():
 def test_a_group_by_without_panes_gets_rows():
     (source,) = stage_of("SELECT k, sum(g) AS s FROM a [RANGE 1 MINUTE] GROUP BY k").inputs
     assert source.input.kind == "rows"
+
+
+def test_what_runs_without_its_slides_as_well_gets_rows():
+    (source,) = stage_of(
+        "SELECT Istream RESTORE(k, sum(g) AS s) FROM a [RANGE 1 MINUTE SLIDE 1 SECOND] GROUP BY k"
+    ).inputs
+    assert source.input.kind == "rows"
+
+
+def test_a_stage_whose_results_are_grouped_gives_partial_sums():
+    (query,) = parse(
+        "SELECT a.g, count(*) AS n FROM a [NOW], b [RANGE 1 MINUTE] WHERE a.k = b.k GROUP BY a.g"
+    )
+    join, group = cut(optimize(bind(query, Streams())))
+    assert [source.stage for source in join.inputs] == [None, None]
+    (source,) = group.inputs
+    assert (source.stage, source.input.kind, source.keys) == (0, "partials", ("a.g",))
 
 
 def test_a_join_has_an_input_per_side():

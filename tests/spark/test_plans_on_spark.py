@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from panes.answers.invoke import invoke
+from panes.answers.open_segments import OpenSegments
+from panes.answers.segment_rows import SegmentRows
+from panes.answers.standing import Standing
 from panes.clock import HandClock
 from panes.delta.delta import TS
 from panes.language import parse
@@ -19,7 +22,7 @@ from panes.optimizer.optimizer import optimize
 from panes.pipeline.cut import cut
 from panes.pipeline.engine import Engine
 from panes.pipeline.epoch import Workload
-from panes.pipeline.stages import StandingQuery
+from panes.pipeline.standing import StandingQuery
 from panes.state.epochs import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.properties.plans import plans
@@ -69,14 +72,14 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         folder = Path(name)
         log = EpochLog(folder / "epochs")
         numbers = count(1)
-        standing = {}
+        queries = {}
         for plan in drawn:
-            stage = cut(optimize(plan))
+            stages = cut(optimize(plan))
             number = next(numbers)
-            standing[number] = StandingQuery(
+            queries[number] = StandingQuery(
                 id=number,
-                stage=stage,
-                shards=shards if stage.is_sharded else 1,
+                stages=stages,
+                shards=shards,
                 strategy=strategy,
                 partitions=3,
                 first_epoch=0,
@@ -85,10 +88,14 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         oracle = Oracle(came.tables)
         engine = Engine(folder, log, HandClock(), spark)
         epochs = []
+        segments = OpenSegments()
 
         def compare(record):
-            for number, query in standing.items():
-                answer = invoke(query.stage.plan, query.folder, number, record)
+            for number, query in queries.items():
+                schema = query.stages[-1].plan.schema.arrow
+                rows = SegmentRows(segments, query.folder, query.shards_of(query.last), schema)
+                standing = Standing(number, str(number), query.stages[-1].plan, rows, first_epoch=0)
+                answer = invoke(standing, record)
                 if answer.as_of is None:
                     continue  # the slower stream has brought nothing yet
                 expected = oracle.answer_at(drawn[number - 1], record.clock)
@@ -96,7 +103,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 assert difference is None, f"{drawn[number - 1]} at {record.clock}: {difference}"
             epochs.append(record)
 
-        workload = Workload(list(standing.values()), retain_epochs=8, idle_after_us=60_000_000)
+        workload = Workload(list(queries.values()), retain_epochs=8, idle_after_us=60_000_000)
         engine.start(streams(folder, came), lambda _: workload, compare, heartbeat_s=None)
         engine.wait()
         engine.catch_up()

@@ -1,0 +1,62 @@
+"""How many files the sources still hold that no epoch has taken in yet."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from panes.language.statements import CreateStream
+
+_LOG_ENTRY = re.compile(r"(\d+)(\.compact)?")
+
+
+def files_left(database: Path, streams: Iterable[tuple[int, CreateStream]]) -> int | None:
+    """The files not taken in yet, as far as can be seen; None when a source is not made of local files.
+
+    `streams` come with their numbers. Files that were taken in and then removed count as there.
+    """
+    left = 0
+    for number, stream in streams:
+        files = _files(database, stream)
+        if files is None:
+            return None
+        taken = _taken(database / "checkpoint" / "sources" / f"stream{number}")
+        left += max(0, sum(1 for _ in files) - taken)
+    return left
+
+
+def _files(database: Path, stream: CreateStream) -> Iterator[Path] | None:
+    """The files that Spark sees in the source of a stream."""
+    if stream.source.kind == "PUSH":
+        return _visible(database / "pushed" / stream.name)
+    location = urlparse(str(stream.source.location))
+    if stream.source.kind != "FILES" or location.scheme not in ("", "file"):
+        return None
+    pattern = str(stream.source.location) if not location.scheme else unquote(location.path)
+    return (file for found in glob.glob(pattern) for file in _visible(Path(found)))
+
+
+def _visible(place: Path) -> Iterator[Path]:
+    for path in [place] if place.is_file() else place.rglob("*"):
+        if path.is_file() and not path.name.startswith((".", "_")):
+            yield path
+
+
+def _taken(log: Path) -> int:
+    """How many files Spark's log of a source holds: the last compacted part of it, and what came after."""
+    entries = [
+        (int(match[1]), match[2] is not None, path)
+        for path in (log.iterdir() if log.exists() else ())
+        if (match := _LOG_ENTRY.fullmatch(path.name))
+    ]
+    compacted = max((number for number, is_compact, _ in entries if is_compact), default=-1)
+    counted = [
+        path
+        for number, is_compact, path in entries
+        if number > compacted or (number == compacted and is_compact)
+    ]
+    # The first line is the version.
+    return sum(len(path.read_text().splitlines()) - 1 for path in counted)

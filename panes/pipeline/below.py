@@ -1,0 +1,189 @@
+"""Below the first shuffle: the rows of streams become the inputs of the stages, each dealt out to its shards.
+
+A task reads rows once, whatever the number of queries: it counts them, puts aside those that cannot be used or
+came late, keeps the history of streams whose source does not, and computes every input of every query from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from panes.delta.delta import BEGINNING, TS
+from panes.delta.rows import int64
+from panes.history.file import CAME, HistoryFile
+from panes.history.parts import read_rows, write_part
+from panes.language.statements import CreateStream
+from panes.pipeline.aside import put_aside
+from panes.pipeline.batch import BAD, STREAM
+from panes.pipeline.chains import Chains, columns_read
+from panes.pipeline.dealt import Dealt
+from panes.pipeline.exchange import Exchange, Message, encoded
+from panes.pipeline.progress import Measured
+from panes.pipeline.unusable import unusable_rows
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Where the rows of a stream go: the inputs that are computed from them, by number."""
+
+    stream: CreateStream
+    inputs: tuple[int, ...]
+    is_history: bool = False
+    """Whether they came in earlier epochs, and are for queries that come later."""
+    writes_history: bool = False
+
+
+@dataclass(frozen=True)
+class Below:
+    """What all tasks below the shuffle have in common; it is shipped to the workers."""
+
+    epoch: int
+    since: int
+    tasks: int
+    """How many tasks there are on the next level."""
+    inputs: tuple[Dealt, ...]
+    exchange: Path
+    aside: Path
+    history: Path
+
+
+@dataclass(frozen=True)
+class FilesTask:
+    """Reads Parquet files into Arrow, without a detour through Java's rows."""
+
+    below: Below
+    feeds: tuple[Feed, ...]
+    files: tuple[tuple[tuple[int, HistoryFile], ...], ...]
+    """For each task the files that it reads, each with the number of its feed."""
+
+    def __call__(self, _: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = _task_number()
+        work = _Work(self.below, f"0-files-{number:06d}", number)
+        for place, file in self.files[number]:
+            feed = self.feeds[place]
+            work.take(feed, self._rows(feed, file), unusable=unusable_rows(feed.stream, file))
+        yield encoded(list(work.messages()))
+
+    def _rows(self, feed: Feed, file: HistoryFile) -> pa.Table:
+        if not feed.is_history and file.min_ts <= self.below.since:
+            needed = list(feed.stream.columns.names)  # late rows are put aside whole
+        else:
+            needed = columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
+        return read_rows(file, feed.stream, needed).drop_columns([CAME])
+
+
+@dataclass(frozen=True)
+class BatchTask:
+    """Takes the rows that Spark has read, of all streams that it reads itself."""
+
+    below: Below
+    feeds: Mapping[int, Feed]
+    """By the number of the stream in the batch."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = _task_number()
+        # Files, which may hold what came before, are first in the order of names.
+        work = _Work(self.below, f"0-read-{number:06d}", number)
+        for batch in batches:
+            streams = batch.column(STREAM).to_numpy()
+            for place, feed in self.feeds.items():
+                mine = batch.filter(pa.array(streams == place)) if len(self.feeds) > 1 else batch
+                if mine.num_rows:
+                    self._take(work, feed, mine, place)
+        yield encoded(list(work.messages()))
+
+    def _take(self, work: _Work, feed: Feed, batch: pa.RecordBatch, place: int) -> None:
+        columns = batch.column(f"_{place}").flatten()
+        schema = feed.stream.columns.arrow
+        rows = pa.table([c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+        bad = batch.column(BAD)
+        unusable = None
+        ts = batch.column(TS)
+        if bad.null_count < len(bad):
+            usable = pc.is_null(bad)
+            unusable = rows.append_column(BAD, bad).filter(pc.invert(usable))
+            rows, ts = rows.filter(usable), ts.filter(usable)
+        if feed.stream.timestamp is None:
+            # A row cannot have arrived before the epoch before this one.
+            ts = pa.array(np.maximum(ts.to_numpy(), self.below.since + 1))
+        work.take(feed, rows.append_column(TS, ts), unusable)
+
+
+class _Work:
+    """What one task has done so far."""
+
+    def __init__(self, below: Below, name: str, number: int) -> None:
+        self._below = below
+        self._number = number
+        self._exchange = Exchange(below.exchange, name)
+        self._measured: dict[str, Measured] = {}
+        self._kept: dict[str, list[pa.Table]] = {}
+        self._aside: dict[tuple[str, str], list[pa.Table]] = {}
+
+    def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
+        """Rows of a stream: its columns (or those that are needed) and `_ts`."""
+        if not feed.is_history:
+            self._measure(feed, rows, unusable)
+            if feed.writes_history and rows.num_rows:
+                self._kept.setdefault(feed.stream.name, []).append(rows)
+        if not rows.num_rows:
+            return
+        chains = Chains(rows)
+        for number in feed.inputs:
+            dealt = self._below.inputs[number]
+            computed = chains.input(dealt.source, dealt.members_for(feed.is_history))
+            if computed.num_rows:
+                for shard, mine in dealt.deal(computed):
+                    self._exchange.add(number, shard, mine)
+
+    def messages(self) -> Iterator[Message]:
+        """Writes what is to be written, and says to the next level what there is."""
+        for (stream, kind), tables in self._aside.items():
+            put_aside(
+                self._below.aside, stream, kind, self._below.epoch, self._number, pa.concat_tables(tables)
+            )
+        for stream, tables in self._kept.items():
+            rows = pa.concat_tables(tables)
+            name = write_part(self._below.history, stream, self._below.epoch, self._number, rows)
+            yield Message(0, "kept", {"stream": stream, "file": name})
+        for measured in self._measured.values():
+            for task in range(self._below.tasks):
+                yield Message(task, "measured", asdict(measured))
+        yield from self._exchange.send()
+
+    def _measure(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None) -> None:
+        name = feed.stream.name
+        bad = 0 if unusable is None else unusable.num_rows
+        if unusable is not None and bad:
+            self._aside.setdefault((name, "bad"), []).append(unusable)
+        ts = int64(rows, TS)
+        late = ts <= self._below.since
+        late_rows = int(np.count_nonzero(late)) if self._below.since != BEGINNING else 0
+        if late_rows:
+            put = rows.filter(pa.array(late)).select(feed.stream.columns.names)
+            self._aside.setdefault((name, "late"), []).append(put)
+        before = self._measured.get(name, Measured(name))
+        bounds = [t for t in (before.min_ts, before.max_ts) if t is not None]
+        if len(ts):
+            bounds += [int(ts.min()), int(ts.max())]
+        self._measured[name] = Measured(
+            name,
+            rows=before.rows + len(ts) + bad,
+            min_ts=min(bounds, default=None),
+            max_ts=max(bounds, default=None),
+            late=before.late + late_rows,
+            bad=before.bad + bad,
+        )
+
+
+def _task_number() -> int:
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()

@@ -1,0 +1,198 @@
+"""The registered queries of a database: their plans, the groups they form, and what an epoch does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from pathlib import Path
+
+from panes.answers.instants import whole_from
+from panes.answers.readers import Readers
+from panes.answers.segment_rows import SegmentRows
+from panes.answers.selection_rows import SelectionRows
+from panes.answers.standing import Standing
+from panes.catalog import Catalog, GroupRecord, QueryRecord
+from panes.delta.delta import BEGINNING
+from panes.errors import CatalogError
+from panes.history.retention import Retained, retained
+from panes.language import bind, parse
+from panes.language import statements as st
+from panes.optimizer.optimizer import optimize
+from panes.pipeline.cut import Stage, cut
+from panes.pipeline.epoch import Workload
+from panes.pipeline.groups import Group
+from panes.pipeline.standing import StandingQuery
+from panes.plan.begin_end import is_begin_end
+from panes.plan.nodes import Node
+from panes.sharing.reading import reading_of
+from panes.sharing.template import template_of
+from panes.state.epochs import EpochRecord
+from panes.state.home import folders_in
+from panes.state.locations import Location, remove_tree
+
+
+class Registered:
+    """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
+
+    def __init__(self, catalog: Catalog, states: Location, indexes: Path) -> None:
+        """`states` is where the folders of queries are, `indexes` where those of groups are."""
+        self._catalog = catalog
+        self._states = states
+        self._indexes = indexes
+        self._plans: dict[int, Node] = {}
+        self._stages: dict[int, tuple[Stage, ...]] = {}
+        self._groups: dict[int, Group] = {}
+        self._standings: dict[int, Standing] = {}
+
+    # Registering.
+
+    def add(self, statement: st.CreateQuery, plan: Node) -> None:
+        """Registers a query; it begins with the next epoch."""
+        found = template_of(plan)
+        record = self._catalog.register(
+            statement.name,
+            statement.query.sql,
+            int(self._catalog.setting("shards")),
+            str(self._catalog.setting("strategy")),
+            int(self._catalog.setting("partitions")),
+            None if found is None else found[0].key,
+        )
+        self._plans[record.id] = plan
+
+    def drop(self, name: str) -> int:
+        """Ends a query; gives its id."""
+        record = self._catalog.drop_query(name)
+        self._plans.pop(record.id, None)
+        self._stages.pop(record.id, None)
+        self._standings.pop(record.id, None)
+        return record.id
+
+    # Plans.
+
+    def plan_of(self, record: QueryRecord) -> Node:
+        if record.id not in self._plans:
+            (query,) = parse(record.sql)
+            assert isinstance(query, st.SelectQuery), record.sql
+            self._plans[record.id] = optimize(bind(query, self._catalog))
+        return self._plans[record.id]
+
+    def _stages_of(self, record: QueryRecord) -> tuple[Stage, ...]:
+        if record.id not in self._stages:
+            self._stages[record.id] = cut(self.plan_of(record))
+        return self._stages[record.id]
+
+    # Reading.
+
+    def is_ahead_of(self, standing: Standing, latest: EpochRecord) -> bool:
+        """Whether a query has no answer of its own yet, but the history has."""
+        return not standing.is_in(latest.epoch) or latest.clock < standing.whole_from
+
+    def standing(self, record: QueryRecord, readers: Readers) -> Standing:
+        """Where the answer of a query is to be read."""
+        known = self._standings.get(record.id)
+        if known is None or known.first_epoch != record.first_epoch:
+            known = self._standings[record.id] = self._find(record, readers)
+        return known
+
+    def _find(self, record: QueryRecord, readers: Readers) -> Standing:
+        plan = self.plan_of(record)
+        if is_begin_end(plan) and record.group is None:
+            raise CatalogError(
+                f"query {record.name!r} has a BEGIN … END window, which is applied when it is invoked: "
+                "there are no changes to follow in between"
+            )
+        schema = plan.schema.arrow
+        if record.group is None:
+            shards = record.shards if self._stages_of(record)[-1].is_sharded else 1
+            alone = SegmentRows(readers.segments, self._folder(record.id), shards, schema)
+            return Standing(record.id, record.name, plan, alone, record.first_epoch)
+        folder = self._folder(-record.group)
+        reading = reading_of(plan)
+        if reading is not None:
+            chosen = SelectionRows(readers.stores, folder, record.shards, record.id, reading)
+            return Standing(record.id, record.name, plan, chosen, record.first_epoch)
+        group = self._group(record.group, plan)
+        shards = record.shards if group.stages[-1].is_sharded else 1
+        shared = SegmentRows(readers.segments, folder, shards, schema, member=record.id)
+        nothing = group.template.of_nothing
+        # What a new query of a group has of the past is seen from the next slide on.
+        clock = BEGINNING if record.first_clock is None else record.first_clock
+        return Standing(
+            record.id,
+            record.name,
+            plan,
+            shared,
+            record.first_epoch,
+            of_nothing=nothing if nothing.num_rows else None,
+            whole_from=whole_from(plan, clock) if clock > BEGINNING else BEGINNING,
+        )
+
+    # Epochs.
+
+    def workload(self, epoch: int, clock: int) -> Workload:
+        """What to do in an epoch that follows `clock`: the queries of that moment."""
+        records = self._catalog.begin_queries(epoch, clock)
+        plans = {record.id: self.plan_of(record) for record in records}
+        streams = [stream for _, stream in self._catalog.base_streams()]
+        kept = {stream.name: retained(stream, plans.values()) for stream in streams}
+        standing = [
+            StandingQuery(
+                id=record.id,
+                stages=self._stages_of(record),
+                shards=record.shards,
+                strategy=record.strategy,
+                partitions=record.partitions,
+                first_epoch=epoch if record.first_epoch is None else record.first_epoch,
+                folder=self._folder(record.id),
+            )
+            for record in records
+            if record.group is None and not is_begin_end(plans[record.id])
+        ]
+        of_group: dict[int, list[QueryRecord]] = {}
+        for record in records:
+            if record.group is not None:
+                of_group.setdefault(record.group, []).append(record)
+        groups = {group.id: group for group in self._catalog.groups()}
+        standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
+        self._remove_dropped({query.folder for query in standing}, of_group.keys())
+        return Workload(
+            standing,
+            retain_epochs=int(self._catalog.setting("retain_epochs")),
+            idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+            retained=kept,
+        )
+
+    def _shared(
+        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[str, Retained]
+    ) -> StandingQuery:
+        group = self._group(record.id, self.plan_of(members[0]))
+        group.update({member.id: self.plan_of(member) for member in members})
+        fresh = {member.id for member in members if member.first_epoch == epoch}
+        stream = group.stages[0].inputs[0].scan.stream
+        return StandingQuery(
+            id=-record.id,
+            stages=group.stages,
+            shards=record.shards,
+            strategy=record.strategy,
+            partitions=record.partitions,
+            first_epoch=record.first_epoch,
+            folder=self._folder(-record.id),
+            members=group.members(self._indexes / str(record.id), fresh, kept[stream].us),
+        )
+
+    def _group(self, number: int, plan: Node) -> Group:
+        if number not in self._groups:
+            self._groups[number] = Group.of(plan)
+        return self._groups[number]
+
+    def _folder(self, number: int) -> Location:
+        """Of a query, or of the group with that number below 0."""
+        return self._states / (f"{number:06d}" if number > 0 else f"group-{-number:06d}")
+
+    def _remove_dropped(self, kept: set[Location], groups: Set[int]) -> None:
+        """Removes the states of dropped queries, between epochs, when nothing writes to them."""
+        for folder in folders_in(self._states):
+            if folder not in kept:
+                remove_tree(folder)
+        for number in self._groups.keys() - groups:
+            del self._groups[number]
+            remove_tree(self._indexes / str(number))

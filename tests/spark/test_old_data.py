@@ -1,0 +1,97 @@
+"""New queries over old data: registered at any epoch, a query's every answer counts what came before it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from panes.answers.invoke import invoke
+from panes.answers.open_segments import OpenSegments
+from panes.answers.segment_rows import SegmentRows
+from panes.answers.standing import Standing
+from panes.clock import HandClock
+from panes.delta.delta import BEGINNING
+from panes.history.retention import Retained
+from panes.onetime.answer import answer_once
+from panes.optimizer.optimizer import optimize
+from panes.pipeline.cut import cut
+from panes.pipeline.engine import Engine
+from panes.pipeline.epoch import Workload
+from panes.pipeline.standing import StandingQuery
+from panes.state.epochs import EpochLog
+from panes.testing import Oracle, same_rows
+from tests.properties.plans import Drawing
+from tests.properties.streams import STREAMS, Arrivals
+from tests.spark.test_plans_on_spark import streams
+from tests.test_docs import ROOT, blocks
+
+CASES = int(os.environ.get("PANES_SPARK_CASES", "2"))
+PLANS_PER_CASE = 10
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
+    random = Random(seed)
+    came = Arrivals.drawn(random, most_rows=60, most_clocks=6)
+    drawn = [Drawing(random).relation(random.randint(0, 3)) for _ in range(PLANS_PER_CASE)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        log = EpochLog(folder / "epochs")
+        engine = Engine(folder, log, HandClock(), spark)
+        oracle = Oracle(came.tables)
+        segments = OpenSegments()
+        declared = streams(folder, came)
+        by_name = {stream.name: stream for _, stream in declared}
+        queries = {}
+        for number, plan in enumerate(drawn, start=1):
+            queries[number] = StandingQuery(
+                id=number,
+                stages=cut(optimize(plan)),
+                shards=random.choice([1, 2]),
+                strategy=random.choice(["upa", "nt"]),
+                partitions=3,
+                first_epoch=random.randint(0, len(came.clocks)),
+                folder=folder / "queries" / str(number),
+            )
+        compared = 0
+
+        def workload(epoch):
+            begun = [query for query in queries.values() if query.first_epoch <= epoch]
+            retained = {stream: Retained(None) for stream in STREAMS}
+            return Workload(begun, retain_epochs=3, idle_after_us=60_000_000, retained=retained)
+
+        def compare(record):
+            nonlocal compared
+            if record.clock == BEGINNING:
+                return  # the slower stream has brought nothing yet
+            for number, query in queries.items():
+                plan = drawn[number - 1]
+                if query.first_epoch <= record.epoch:
+                    schema = query.stages[-1].plan.schema.arrow
+                    rows = SegmentRows(segments, query.folder, query.shards_of(query.last), schema)
+                    standing = Standing(number, str(number), query.stages[-1].plan, rows, query.first_epoch)
+                    answer = invoke(standing, record)
+                    compared += 1
+                else:
+                    answer = answer_once(optimize(plan), by_name, engine.history, record)
+                difference = same_rows(answer.table, oracle.answer_at(plan, record.clock))
+                begun = f"begun in {query.first_epoch}, epoch {record.epoch}, at {record.clock}"
+                assert difference is None, f"{plan} {begun}: {difference}"
+
+        engine.start(declared, workload, compare, heartbeat_s=None)
+        engine.wait()
+        engine.catch_up()
+        assert compared >= PLANS_PER_CASE // 2
+
+
+@pytest.mark.usefixtures("commands_on_spark")
+def test_the_program_about_history_prints_what_its_page_shows(capsys):
+    page = ROOT / "docs" / "history.md"
+    [program] = blocks(page, "python")
+    shown, _ = blocks(page, "text")
+    exec(compile(program, "history.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out == shown
