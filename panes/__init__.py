@@ -21,32 +21,42 @@ from panes import errors
 
 if TYPE_CHECKING:
     from panes.answers.answer import Answer
-    from panes.database import Database, Query
+    from panes.answers.changes import Change
+    from panes.database import Database
     from panes.pipeline.session import SparkSession
+    from panes.query import Query
     from panes.status import Epoch, Status
 
-__all__ = ["Answer", "Database", "Epoch", "Query", "Status", "connect", "errors"]
+__all__ = ["Answer", "Change", "Database", "Epoch", "Query", "Status", "connect", "errors"]
 
 __version__ = "0.1.0"
 
 # Loaded when first used: Spark's workers import parts of Panes, and have no need of Spark's own interface.
 _HOMES = {
     "Answer": "panes.answers.answer",
+    "Change": "panes.answers.changes",
     "Database": "panes.database",
     "Epoch": "panes.status",
-    "Query": "panes.database",
+    "Query": "panes.query",
     "Status": "panes.status",
 }
 
 
-def connect(path: str | Path | None = None, *, spark: SparkSession | None = None) -> Database:
+def connect(
+    path: str | Path | None = None,
+    *,
+    state: str | Path | None = None,
+    spark: SparkSession | None = None,
+) -> Database:
     """Opens the database in a directory, making it if need be; None is a temporary one.
 
-    With `spark` the epochs run in that session's Spark context; without, one is started here when needed.
+    `state` names another folder, or a URI that pyarrow knows (`s3://…`, `hdfs://…`), for the states and answers
+    of queries; it is remembered. With `spark` the epochs run in that session's Spark context; without, one is
+    started here when needed.
     """
     from panes.database import Database
 
-    return Database(path, spark=spark)
+    return Database(path, state=state, spark=spark)
 
 
 def __getattr__(name: str) -> object:

@@ -1,18 +1,21 @@
 """Named steps of an epoch at which a test can make it fail.
 
 Nothing happens at a step unless the environment variable PANES_CRASH_POINTS names a folder and that folder holds a
-file with the name of the step. The file says how: `raise` fails the epoch with an exception, `kill` kills the
-process that came by, `hang` waits for somebody else to kill it. A file works once.
+file with the name of the step. The file says how: `raise` fails the epoch with an exception, `full` as a full disk
+does, `kill` kills the process that came by, `hang` waits for somebody else to kill it, and `hold` waits for
+`release`, and then goes on as if nothing had been. A file works once.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
 from pathlib import Path
 
 STEPS = (
+    "during a write",
     "before segment",
     "after segment",
     "before manifest",
@@ -20,7 +23,7 @@ STEPS = (
     "before commit",
     "after commit",
 )
-"""The first four happen in a worker, for every shard; the last two in the driver."""
+"""The last two happen in the driver, the four before them in a worker, for every shard, and the first in both."""
 
 
 class Crash(Exception):
@@ -37,12 +40,24 @@ def reach(step: str) -> None:
 def arm(folder: Path, step: str, how: str) -> None:
     """Makes the step fail when it is reached next."""
     assert step in STEPS, step
-    (folder / step).write_text(how)
+    (folder / f"{step}.reached").unlink(missing_ok=True)
+    if how == "hold":
+        os.mkfifo(_gate(folder, step))
+    unfinished = folder / f"{step}.tmp"
+    unfinished.write_text(how)
+    unfinished.rename(folder / step)
 
 
 def was_reached(folder: Path, step: str) -> bool:
-    """Whether a step that was armed has failed."""
+    """Whether somebody has come by a step that was armed."""
     return (folder / f"{step}.reached").exists()
+
+
+def release(folder: Path, step: str) -> None:
+    """Lets those go on who are held at a step, or are about to be."""
+    gate = _gate(folder, step)
+    with gate.open("w"):
+        gate.unlink()
 
 
 def _crash(folder: Path, step: str) -> None:
@@ -57,4 +72,14 @@ def _crash(folder: Path, step: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "hang":
         threading.Event().wait()
+    if how == "full":
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if how == "hold":
+        # Opening a pipe waits for the other end.
+        _gate(folder, step).read_text()
+        return
     raise Crash(step)
+
+
+def _gate(folder: Path, step: str) -> Path:
+    return folder / f"{step}.gate"

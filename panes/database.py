@@ -44,6 +44,7 @@ from panes.plan.walk import walk
 from panes.progress_bar import progress_bar
 from panes.query import Query
 from panes.registered import Registered
+from panes.sharing.reading import reading_of
 from panes.state.choose import kind_of_buffer
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.home import state_home
@@ -177,7 +178,7 @@ class Database:
         """
         self._check_open()
         self._engine.check()
-        names = {record.id: record.name for record in self._catalog.queries()}
+        names = self._registered.names()
         return status_of(
             self._log.recent(RECENT), names, self._clock.now_us(), is_running=self._engine.is_running
         )
@@ -257,8 +258,8 @@ class Database:
         _check_runnable(plan, statement.query)
         strategy = str(self._catalog.setting("strategy"))
         partitions = int(self._catalog.setting("partitions"))
-        if not is_begin_end(plan):
-            # A strategy that cannot run the plan refuses it here, and not in the next epoch.
+        if not is_begin_end(plan) and reading_of(plan) is None:
+            # A strategy that cannot run the plan refuses it here, and not in the next epoch. All can run selections.
             lower(plan, strategy=strategy, partitions=partitions)
         self._registered.add(statement, plan)
 

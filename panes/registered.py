@@ -66,6 +66,17 @@ class Registered:
         self._standings.pop(record.id, None)
         return record.id
 
+    def names(self) -> dict[int, str]:
+        """What runs is called: queries on their own, and the plans that others share, with how many do."""
+        names: dict[int, str] = {}
+        members: dict[int, int] = {}
+        for record in self._catalog.queries():
+            if record.group is None:
+                names[record.id] = record.name
+            else:
+                members[record.group] = members.get(record.group, 0) + 1
+        return names | {-group: f"shared by {count} queries ({group})" for group, count in members.items()}
+
     # Plans.
 
     def plan_of(self, record: QueryRecord) -> Node:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
+from panes.catalog import query_names
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.state.epochs import EpochRecord, QueryProgress, StreamProgress
+from panes.errors import StateError
+from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
+
+RECENT = 10
+"""So many epochs say how fast rows come."""
+
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """A committed epoch: its number, the clock it moved to, its rows, and how long it took."""
+    """A committed epoch: its number, the clock it moved to, its rows, and how long it took, also by phase."""
 
     number: int
     clock: datetime | None
     rows: int
     seconds: float
+    phases: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,9 @@ class Status:
     """The state of things after the last committed epoch; `epoch` is -1 before the first.
 
     `rows` counts all rows so far, `rows_per_second` those of the last epochs, and `lag_seconds` is wall time
-    minus the clock: for a live stream, how far the answers are behind.
+    minus the clock: for a live stream, how far the answers are behind. `phases` says how the seconds of the last
+    epoch were spent. State is what the last epoch names: what older epochs that are still readable need comes on
+    top of it.
     """
 
     is_running: bool
@@ -36,7 +48,9 @@ class Status:
     rows_per_second: float = 0.0
     lag_seconds: float | None = None
     epoch_seconds: float = 0.0
+    phases: Mapping[str, float] = field(default_factory=dict)
     state_bytes: int = 0
+    state_segments: int = 0
     late_rows: int = 0
     bad_rows: int = 0
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
@@ -44,7 +58,7 @@ class Status:
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
-    return Epoch(record.epoch, _moment(record.clock), record.rows, record.seconds)
+    return Epoch(record.epoch, _moment(record.clock), record.rows, record.seconds, record.phases)
 
 
 def status_of(
@@ -64,12 +78,39 @@ def status_of(
         rows_per_second=came * 1_000_000 / passed_us if passed_us > 0 else 0.0,
         lag_seconds=None if last.clock == BEGINNING else (now_us - last.clock) / 1_000_000,
         epoch_seconds=last.seconds,
+        phases=last.phases,
         state_bytes=last.state_bytes,
+        state_segments=sum(query.segments for query in last.queries.values()),
         late_rows=sum(stream.late for stream in last.streams.values()),
         bad_rows=sum(stream.bad for stream in last.streams.values()),
         streams=last.streams,
         queries={names[query]: progress for query, progress in last.queries.items() if query in names},
     )
+
+
+def status_at(path: Path, now_us: int) -> Status:
+    """The status of the database in a directory, also of one that another process is using."""
+    names = query_names(path / "catalog.sqlite")
+    for attempt in range(_ATTEMPTS):
+        try:
+            recent = EpochLog(path / "epochs").recent(RECENT)
+        except StateError:
+            # Whoever runs it may have collected an epoch between our listing it and our reading it.
+            if attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            break
+    return status_of(recent, names, now_us, is_running=_is_in_use(path))
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether a connection holds the directory."""
+    with (path / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
 
 
 def _moment(clock: int) -> datetime | None:

@@ -19,7 +19,8 @@ from panes.cli.tables import console
 from panes.clock import Clock, WallClock
 
 if TYPE_CHECKING:
-    from panes.database import Database, Query
+    from panes.database import Database
+    from panes.query import Query
 
 REFRESH_SECONDS = 0.5
 

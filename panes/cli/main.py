@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 import panes
+from panes.cli.bench import bench
 from panes.cli.demo import demo
 from panes.cli.explain import explain
 from panes.cli.failures import exits_on_failure
 from panes.cli.run import run
 from panes.cli.shell import shell
+from panes.cli.status import status
 
 app = typer.Typer(
     help="Sliding-window queries over streams, answered exactly and continuously, on Spark.",
@@ -30,5 +32,5 @@ def version(
         raise typer.Exit
 
 
-for command in (demo, run, shell, explain):
+for command in (demo, run, shell, explain, status, bench):
     app.command()(exits_on_failure(command))

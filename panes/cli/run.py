@@ -75,7 +75,7 @@ class Script:
             return
         self._is_behind = False
         if self._seconds is None:
-            self._db.run()
+            self._db.run(progress=self._out if self._out.is_terminal else False)
             return
         self._db.start()
         with ctrl_c() as stop:

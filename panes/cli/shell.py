@@ -112,7 +112,7 @@ class Shell:
 
     def _run(self) -> str:
         epochs: list[Epoch] = []
-        self._db.run(on_epoch=epochs.append)
+        self._db.run(on_epoch=epochs.append, progress=self._out if self._out.is_terminal else False)
         return f"{sum(epoch.rows for epoch in epochs)} rows in {len(epochs)} epochs"
 
     def _command(self, word: str) -> None:

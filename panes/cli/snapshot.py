@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from panes.cli.demo_queries import DemoQuery
 
 if TYPE_CHECKING:
-    from panes.database import Database, Query
+    from panes.database import Database
+    from panes.query import Query
 
 MOST_ROWS = 20
 """Rows kept of each answer: more than any screen shows."""

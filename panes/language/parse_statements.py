@@ -58,7 +58,8 @@ class StatementParser(QueryParser):
         return st.SelectQuery(self._canonical(query), query, self.sql)
 
     def _canonical(self, tree: exp.Expression) -> str:
-        return tree.sql(dialect=self.dialect, comments=False)
+        # The generator may change the tree only where a dialect rewrites it, which ours does not.
+        return tree.sql(dialect=self.dialect, comments=False, copy=False)
 
     # CREATE
 

@@ -13,6 +13,7 @@ from panes.delta.evaluate import mask_of
 from panes.delta.keys import has_null
 from panes.delta.rows import Positions, array_of, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
+from panes.operators.cuts import cuts_of, in_pieces
 from panes.operators.edge import Edge, harder
 from panes.plan.expressions import Expression
 from panes.state.base import State
@@ -89,6 +90,15 @@ class Join(Operator):
         return {"left": self.left_state, "right": self.right_state}
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
+        cuts = cuts_of(inputs)
+        if not cuts:
+            return self._process(inputs, clock)
+        ends = [*cuts, clock]
+        pieces = [in_pieces(delta, ends) for delta in inputs]
+        tables = [self._process(deltas, deltas[0].clock).table for deltas in zip(*pieces, strict=True)]
+        return Delta(concat(tables), clock)
+
+    def _process(self, inputs: Sequence[Delta], clock: int) -> Delta:
         left, right = inputs
         self.counters.count(left)
         self.counters.count(right)

@@ -15,6 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from panes.errors import StateError
+
 _ALIGNED = 64
 MESSAGES = "shard int, kind string, content string"
 """The rows that pass between tasks, as Spark has it."""
@@ -61,8 +63,17 @@ class Exchange:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         # Under another name first: a task that is done again must not pull the file from under a reader.
         unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
+        try:
+            sent = self._write(unfinished)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise StateError(f"cannot write {self._path}: {error}; is the disk full?") from error
+        unfinished.replace(self._path)
+        yield from sent
+
+    def _write(self, path: Path) -> list[Message]:
         sent = []
-        with pa.OSFile(str(unfinished), "wb") as file:
+        with pa.OSFile(str(path), "wb") as file:
             for input_, shard, rows in self._parts:
                 file.write(b"\0" * (-file.tell() % _ALIGNED))
                 begin = file.tell()
@@ -70,8 +81,7 @@ class Exchange:
                     writer.write_table(rows)
                 part = Part(input_, str(self._path), begin, file.tell() - begin)
                 sent.append(Message(shard, "part", asdict(part)))
-        unfinished.replace(self._path)
-        yield from sent
+        return sent
 
 
 def read_parts(parts: Iterable[Part]) -> dict[int, pa.Table]:

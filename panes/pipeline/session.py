@@ -32,6 +32,8 @@ _CONTEXT_CONF = {
     "spark.sql.shuffle.partitions": "2",
     # Telling Java where in Python each column was made takes longer than making it, at every epoch.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Workers that are forked from this module have imported everything already.
+    "spark.python.daemon.module": "panes.pipeline.daemon",
     # One task works on one core; the kernels' own threads would only fight over it.
     "spark.executorEnv.POLARS_MAX_THREADS": "1",
     "spark.executorEnv.OMP_NUM_THREADS": "1",

@@ -7,7 +7,7 @@ tuples that are there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow as pa
 from panes.delta.consolidate import AT
 from panes.delta.delta import FOREVER, TS, WEIGHT
 from panes.delta.evaluate import evaluate
-from panes.delta.rows import Positions, int64, take, take_column, where, with_column
+from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where, with_column
 from panes.plan.expressions import columns_of
 from panes.sharing.layouts import MOST_TUPLES
 from panes.sharing.lifetimes import lifetimes
@@ -135,21 +135,27 @@ def _in_order_of_time(rows: pa.Table) -> pa.Table:
     return rows if (ts[1:] >= ts[:-1]).all() else take(rows, np.argsort(ts, kind="stable"))
 
 
-def _projected(parts: Iterable[tuple[Stretch, Positions]], reading: Reading) -> pa.Table:
+def _projected(parts: Sequence[tuple[Stretch, Positions]], reading: Reading) -> pa.Table:
     """The columns of a query over some of its tuples."""
     read = sorted(frozenset().union(*(columns_of(expression) for _, expression in reading.columns)))
-    found: dict[str, list[pa.Array]] = {name: [] for name in read}
-    count = 0
-    for stretch, positions in parts:
-        count += len(positions)
-        for name in read:
-            found[name].append(take_column(stretch.column(name), positions))
-    types = reading.scan.schema
-    columns = {name: pa.chunked_array(arrays, types[name].type.arrow) for name, arrays in found.items()}
+    columns = {name: _gathered(parts, name, reading.scan.schema[name].type.arrow) for name in read}
     # Where nothing is read, a table must still know its length.
+    count = sum(len(positions) for _, positions in parts)
     table = pa.table(columns or {SEEN: np.zeros(count, np.int8)})
     return pa.table(
         [evaluate(expression, table) for _, expression in reading.columns], schema=reading.schema.arrow
+    )
+
+
+def _gathered(parts: Sequence[tuple[Stretch, Positions]], name: str, kind: pa.DataType) -> pa.Array:
+    """A column of some tuples."""
+    numbers = [stretch.numbers(name) for stretch, _ in parts]
+    if not parts or any(values is None for values in numbers):
+        taken = [take_column(stretch.column(name), positions) for stretch, positions in parts]
+        return pa.chunked_array(taken, kind)
+    pairs = zip(numbers, parts, strict=True)
+    return from_fixed_width(
+        np.concatenate([values[positions] for values, (_, positions) in pairs if values is not None]), kind
     )
 
 

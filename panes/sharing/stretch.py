@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import TS, Instants
-from panes.delta.rows import Positions, array_of, concat, int64
+from panes.delta.rows import Positions, array_of, concat, fixed_width, int64
 from panes.plan.nodes import QUERY
 from panes.sharing.bits import Bytes, Ints, side_by_side
 from panes.sharing.layouts import Entries, encoded, together
@@ -29,6 +31,7 @@ class Stretch:
         self.tuples = tuples
         self.generations = [list(chunks) for chunks in generations]
         self._read: dict[Chunk, Entries] = {}
+        self._numbers: dict[str, npt.NDArray[Any] | None] = {}
 
     @classmethod
     def of(cls, number: int, rows: pa.Table) -> Stretch:
@@ -82,6 +85,13 @@ class Stretch:
 
     def column(self, name: str) -> pa.Array:
         return array_of(self.tuples.table, name)
+
+    def numbers(self, name: str) -> npt.NDArray[Any] | None:
+        """A column as numpy sees it; None when it is not of fixed width, or has NULLs."""
+        if name not in self._numbers:
+            column = self.column(name)
+            self._numbers[name] = None if column.null_count else fixed_width(column)
+        return self._numbers[name]
 
     def note(self, queries: Ints, bitmaps: Bytes) -> None:
         """Keeps the tuples of some queries that have no entries yet, one bitmap each."""

@@ -1,40 +1,83 @@
-"""Files that are there wholly or not at all: written under another name, flushed, then renamed."""
+"""Files that are there wholly or not at all: written under another name, flushed, then renamed.
+
+Flushing takes a disk milliseconds for each file, and hardly longer for many at once. Where nobody will look at the
+files before all of them are there, as with those of a task, `flushed_together` waits once for all of them.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
+from panes.crash_points import reach
 from panes.errors import StateError
+from panes.state.locations import Location, UriPath
+
+_FLUSHES_AT_ONCE = 32
+
+_unflushed = threading.local()
+"""`paths` are those that this thread has written inside of `flushed_together`."""
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Calls `write` with a file that takes the place of `path` once it is safely on disk."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+@contextmanager
+def flushed_together() -> Iterator[None]:
+    """What is written inside is safely stored at its end; before that it may be lost, but only with the power."""
+    if getattr(_unflushed, "paths", None) is not None:
+        yield
+        return
+    _unflushed.paths = []
     try:
-        with unfinished.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        yield
+        _flush(_unflushed.paths)
+    finally:
+        _unflushed.paths = None
+
+
+def write_atomically(path: Location, write: Callable[[BinaryIO], None]) -> None:
+    """Calls `write` with a file that takes the place of `path` once it is safely stored.
+
+    When that fails, what was there before is there still, and nothing else.
+    """
+    name = f".{path.name}.{os.getpid()}.tmp"
+    try:
+        if isinstance(path, Path):
+            _write_local(path, path.with_name(name), write)
+        else:
+            _write_remote(path, path.with_name(name), write)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise StateError(f"cannot write {path}: {error.strerror or error}; is the disk full?") from error
+        raise _unwritable(path, error) from error
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    text = json.dumps(content, separators=(",", ":"), sort_keys=True)
-    write_atomically(path, lambda file: _write_bytes(file, text.encode()))
+def make_folder(folder: Location) -> None:
+    """Makes a folder, and those above it, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def write_json(path: Location, content: dict[str, Any]) -> None:
+    text = json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
+
+    def write(file: BinaryIO) -> None:
+        file.write(text)
+
+    write_atomically(path, write)
+
+
+def read_json(path: Location) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError as error:
         raise StateError(f"{path} is missing: the database is damaged; restore it from a copy") from error
+    except OSError as error:
+        raise StateError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise StateError(f"{path} is damaged ({error}); restore it from a copy") from error
     if not isinstance(content, dict):
@@ -42,5 +85,66 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _write_bytes(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
+def _unwritable(path: Location, error: OSError) -> StateError:
+    return StateError(
+        f"cannot write {path}: {error.strerror or error}; nothing is lost: "
+        "see that there is space and that the folder can be written to, then run again"
+    )
+
+
+def _write_local(path: Path, unfinished: Path, write: Callable[[BinaryIO], None]) -> None:
+    waiting: list[Path] | None = getattr(_unflushed, "paths", None)
+    try:
+        with unfinished.open("wb") as file:
+            write(file)
+            reach("during a write")
+            if waiting is None:
+                file.flush()
+                os.fsync(file.fileno())
+        unfinished.replace(path)
+        if waiting is None:
+            _flush_one(path.parent)
+        else:
+            waiting.append(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _flush(paths: list[Path]) -> None:
+    """Waits until files, and their names in their folders, are on disk."""
+    todo = [*paths, *dict.fromkeys(path.parent for path in paths)]
+    if not todo:
+        return
+    with ThreadPoolExecutor(min(_FLUSHES_AT_ONCE, len(todo))) as threads:
+        for path, failure in zip(todo, threads.map(_failure_to_flush, todo), strict=True):
+            if failure is not None:
+                raise _unwritable(path, failure) from failure
+
+
+def _failure_to_flush(path: Path) -> OSError | None:
+    try:
+        _flush_one(path)
+    except OSError as error:
+        return error
+    return None
+
+
+def _flush_one(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_remote(path: UriPath, unfinished: UriPath, write: Callable[[BinaryIO], None]) -> None:
+    """Closing the stream stores the file: there is nothing to flush."""
+    try:
+        with unfinished.file_system.open_output_stream(unfinished.inside) as file:
+            write(cast(BinaryIO, file))
+        unfinished.replace(path)
+    except OSError:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from panes.crash_points import reach
 from panes.state.base import State
 from panes.state.chunk import Chunk
-from panes.state.files import read_json, write_json
+from panes.state.files import flushed_together, make_folder, read_json, write_json
+from panes.state.locations import Location, names_in
 from panes.state.segments import SegmentEntry, open_segment, write_segment
 
 Chunks = Mapping[str, Sequence[Chunk]]
+
+ANSWER = "answer"
+"""The buffer that adds up to the answer at the clock of the epoch."""
+CHANGES = "changes"
+"""The buffer with the delta of the answer in the epoch."""
+TUPLES, MATCHES = "tuples", "matches"
+"""The buffers of selections that share their stream: its tuples, and which of them each has."""
+FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES)
+"""The buffers that readers may ask for while their epoch is kept; the others are those of operators."""
+
+# How the names of segments begin.
+_FOR_READERS = "answer"
+_FOR_OPERATORS = "segment"
 
 
 @dataclass(frozen=True)
@@ -33,14 +46,14 @@ class Manifest:
         return sum(entry.bytes for entry in self.entries)
 
 
-def shard_folder(query_folder: Path, shard: int) -> Path:
+def shard_folder(query_folder: Location, shard: int) -> Location:
     return query_folder / f"shard-{shard:04d}"
 
 
 class ShardState:
     """The folder of one shard: `manifest-0000000012.json` and the segments it names."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Location) -> None:
         self.folder = folder
 
     def load(self, epoch: int) -> Manifest:
@@ -58,17 +71,19 @@ class ShardState:
         for name, buffer in buffers.items():
             buffer.restore(self.chunks(manifest, name))
 
+    @flushed_together()
     def save(self, epoch: int, chunks: Chunks, before: Manifest | None) -> Manifest:
         """Writes the chunks that no segment holds yet, then the manifest of the epoch."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         held = {entry.segment: entry for entry in before.entries} if before else {}
         buffers: dict[str, tuple[SegmentEntry, ...]] = {}
         written = 0
         for name, parts in chunks.items():
+            kind = _FOR_READERS if name in FOR_READERS else _FOR_OPERATORS
             entries = []
             for chunk in parts:
                 if chunk.segment is None:
-                    path = self.folder / f"segment-{epoch:010d}-{written:04d}.arrow"
+                    path = self.folder / f"{kind}-{epoch:010d}-{written:04d}.arrow"
                     reach("before segment")
                     entries.append(write_segment(path, chunk))
                     reach("after segment")
@@ -84,29 +99,42 @@ class ShardState:
         reach("after manifest")
         return manifest
 
-    def collect(self, oldest_epoch: int) -> None:
+    def collect(self, oldest_epoch: int, oldest_state: int | None = None) -> None:
         """Removes the manifests before `oldest_epoch`, the segments that only those name, and what failed
-        epochs left behind. To be called between epochs, when nothing writes here."""
-        epochs = sorted(_epoch_of(path) for path in self.folder.glob("manifest-*.json"))
-        gone = [epoch for epoch in epochs if epoch < oldest_epoch]
-        if not gone or gone == epochs:
+        epochs left behind. To be called between epochs, when nothing writes here.
+
+        Nobody reads the states of operators but the next epoch, or the same one when it is done again: those
+        that only epochs before `oldest_state` name are removed as well.
+        """
+        names = names_in(self.folder)
+        epochs = sorted(_epoch_of(name) for name in names if name.startswith("manifest-"))
+        if not epochs:
             return
-        oldest = epochs[len(gone)]
+        oldest = {
+            _FOR_READERS: self._first_kept(epochs, oldest_epoch),
+            _FOR_OPERATORS: self._first_kept(epochs, max(oldest_epoch, oldest_state or oldest_epoch)),
+        }
         # A segment that has left the manifests never comes back: the oldest manifest that stays names all of
         # the segments up to its epoch that are still in use.
-        kept = {entry.segment for entry in self.load(oldest).entries}
-        for path in self.folder.glob("segment-*.arrow"):
-            if _epoch_of(path) <= oldest and path.name not in kept:
-                path.unlink(missing_ok=True)
-        for path in self.folder.glob(".*.tmp"):
-            path.unlink(missing_ok=True)
-        for epoch in gone:
-            self._manifest_path(epoch).unlink(missing_ok=True)
+        kept = {kind: {entry.segment for entry in self.load(first).entries} for kind, first in oldest.items()}
+        for name in names:
+            kind = name.partition("-")[0]
+            if kind in oldest:
+                is_gone = _epoch_of(name) <= oldest[kind] and name not in kept[kind]
+            else:
+                is_old = kind == "manifest" and _epoch_of(name) < oldest[_FOR_READERS]
+                is_gone = is_old or name.endswith(".tmp")
+            if is_gone:
+                (self.folder / name).unlink(missing_ok=True)
 
-    def _manifest_path(self, epoch: int) -> Path:
+    def _first_kept(self, epochs: Sequence[int], oldest: int) -> int:
+        """The first epoch that is not older; the last one stays in any case."""
+        return next((epoch for epoch in epochs if epoch >= oldest), epochs[-1])
+
+    def _manifest_path(self, epoch: int) -> Location:
         return self.folder / f"manifest-{epoch:010d}.json"
 
 
-def _epoch_of(path: Path) -> int:
+def _epoch_of(name: str) -> int:
     """The epoch in the name of a manifest or a segment."""
-    return int(path.stem.split("-")[1])
+    return int(name.removesuffix(".json").split("-")[1])

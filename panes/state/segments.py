@@ -1,8 +1,9 @@
-"""Segments: immutable Arrow IPC files that hold one chunk each, memory-mapped when read.
+"""Segments: immutable Arrow IPC files that hold one chunk each, memory-mapped when they are local.
 
 A segment is described by the manifest that names it: rows, bytes, a CRC-32 of the file, the range of `exp`
-and the labels of its chunk. A process verifies the checksum when it first opens a segment, and only then: a
-probe of a large window must not cost a pass over it at every epoch.
+and the labels of its chunk. A process verifies the checksum of a mapped segment when it first opens it, and only
+then: a probe of a large window must not cost a pass over it at every epoch. What comes from another file system is
+read whole, and verified, every time.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ import pyarrow as pa
 from panes.errors import StateError
 from panes.state.chunk import Chunk
 from panes.state.files import write_atomically
+from panes.state.locations import Location
 
-_verified: set[tuple[str, int]] = set()
-"""Path and checksum of the segments that this process has verified."""
+_verified: set[tuple[Path, int]] = set()
+"""Path and checksum of the mapped segments that this process has verified."""
+_MOST_VERIFIED = 100_000
+"""Then it begins to forget: segments come and go for as long as a process lives."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class SegmentEntry:
         return asdict(self)
 
 
-def write_segment(path: Path, chunk: Chunk) -> SegmentEntry:
+def write_segment(path: Location, chunk: Chunk) -> SegmentEntry:
     written = 0
     checksum = 0
 
@@ -61,7 +65,7 @@ def write_segment(path: Path, chunk: Chunk) -> SegmentEntry:
     )
 
 
-def open_segment(folder: Path, entry: SegmentEntry) -> Chunk:
+def open_segment(folder: Location, entry: SegmentEntry) -> Chunk:
     """The chunk of a segment; the file is opened when its table is first asked for."""
     return Chunk(
         partial(_read, folder / entry.segment, entry),
@@ -73,20 +77,22 @@ def open_segment(folder: Path, entry: SegmentEntry) -> Chunk:
     )
 
 
-def _read(path: Path, entry: SegmentEntry) -> pa.Table:
+def _read(path: Location, entry: SegmentEntry) -> pa.Table:
     try:
-        source = pa.memory_map(str(path))
+        content = pa.memory_map(str(path)).read_buffer() if isinstance(path, Path) else path.read_buffer()
     except OSError as error:
         raise StateError(
             f"segment {path} cannot be read: {error}; restore the database from a copy"
         ) from error
-    content = source.read_buffer()
-    identity = (str(path), entry.crc32)
-    if content.size != entry.bytes or (identity not in _verified and zlib.crc32(content) != entry.crc32):
+    is_verified = isinstance(path, Path) and (path, entry.crc32) in _verified
+    if content.size != entry.bytes or (not is_verified and zlib.crc32(content) != entry.crc32):
         raise StateError(
             f"segment {path} is damaged: {entry.bytes} bytes with checksum {entry.crc32} were written, "
             f"{content.size} bytes with checksum {zlib.crc32(content)} are there; "
             "restore the database from a copy"
         )
-    _verified.add(identity)
+    if isinstance(path, Path):
+        if len(_verified) >= _MOST_VERIFIED:
+            _verified.clear()
+        _verified.add((path, entry.crc32))
     return pa.ipc.open_file(pa.BufferReader(content)).read_all()

@@ -42,7 +42,8 @@ CASES = {
     # Grouping by the join key, or by more, needs no rows from elsewhere; by another column it is another stage.
     "SELECT a.k, count(*) AS n FROM a [NOW], b [NOW] WHERE a.k = b.k GROUP BY a.k": [[("a.k",), ("b.k",)]],
     "SELECT b.k, count(*) AS n FROM a [NOW], b [NOW] WHERE a.k = b.k GROUP BY b.k": [[("a.k",), ("b.k",)]],
-    "SELECT a.g, count(*) AS n FROM a [NOW], b [NOW] WHERE a.k = b.k GROUP BY a.g": [[("a.k",), ("b.k",)], [("a.g",)]],
+    "SELECT a.g, count(*) AS n FROM a [NOW], b [NOW] WHERE a.k = b.k GROUP BY a.g": [
+        [("a.k",), ("b.k",)], [("a.g",)]],
     "SELECT a.k FROM a [NOW] WHERE NOT EXISTS (SELECT * FROM b [NOW] WHERE b.k = a.k)": [[("a.k",), ("b.k",)]],
     "SELECT k FROM a [RANGE 1 MINUTE] WHERE k NOT IN (SELECT k FROM b [NOW])": [None],
     "SELECT k FROM a [NOW] UNION ALL SELECT g FROM b [NOW]": [[(), ()]],

@@ -1,0 +1,72 @@
+"""`panes status`: how a database is doing, also one that another process is running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from panes.cli.tables import console, rows_table, size, text
+from panes.clock import WallClock, to_datetime
+from panes.delta.delta import BEGINNING
+from panes.status import Status, status_at
+
+_LIVE_SECONDS = 24 * 3600
+
+
+def status(
+    database: Annotated[Path, typer.Argument(help="The directory of the database.")],
+) -> None:
+    """Show rows, rate, lag, clock, time by phase, and state by query."""
+    print_status(console(), status_at(database, WallClock().now_us()))
+
+
+def print_status(out: Console, found: Status) -> None:
+    """What there is to know after the last epoch: first in a sentence, then by phase, stream and query."""
+    in_use = "in use" if found.is_running else "not in use"
+    if found.epoch < 0:
+        out.print(f"No epoch yet; {in_use}.", highlight=False)
+        return
+    out.print(
+        f"Epoch {found.epoch}, {in_use}: {found.rows:,} rows, {found.rows_per_second:,.0f} rows/s, "
+        f"clock {text(found.clock)}{_behind(found)}, {size(found.state_bytes)} of state "
+        f"in {found.state_segments} segments, {found.late_rows} late and {found.bad_rows} bad rows.",
+        highlight=False,
+    )
+    if found.phases:
+        longest_first = sorted(found.phases.items(), key=lambda phase: -phase[1])
+        spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in longest_first)
+        out.print(f"The last epoch took {found.epoch_seconds:.2f} s: {spent}.", highlight=False)
+    streams = [
+        {
+            "stream": name,
+            "rows": progress.rows,
+            "late": progress.late,
+            "bad": progress.bad,
+            "last tuple": None if progress.max_ts == BEGINNING else to_datetime(progress.max_ts),
+        }
+        for name, progress in found.streams.items()
+    ]
+    queries = [
+        {
+            "query": name,
+            "shards": progress.shards,
+            "segments": progress.segments,
+            "state": size(progress.bytes),
+            "changes": progress.changes,
+        }
+        for name, progress in found.queries.items()
+    ]
+    for rows in (streams, queries):
+        if rows:
+            out.print()
+            out.print(rows_table(list(rows[0]), rows))
+
+
+def _behind(found: Status) -> str:
+    """How far answers are behind a live stream; rows of long ago have no lag worth telling."""
+    if found.lag_seconds is None or not found.is_running or found.lag_seconds > _LIVE_SECONDS:
+        return ""
+    return f" ({found.lag_seconds:,.1f} s behind)"
