@@ -2,24 +2,24 @@
 #   make demo               live queries over generated traffic, in the terminal
 #   make test               check, then all tests
 #   make check              ruff and mypy
-#   make bench              all benchmarks, or some: BENCHMARKS=planning
+#   make bench              six workloads, Panes beside other engines, and the tables of docs/benchmarks.md
+#   make bench-peers        the same with Flink and Pathway, each in an environment of its own
 #   make soak SECONDS=600   property tests with fresh examples, for as long as you say
 # PYTHON=… names the Python to build .venv with.
 
 PYTHON ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-BENCHMARKS ?= $(patsubst benchmarks/%.py,%,$(filter-out benchmarks/__%,$(wildcard benchmarks/*.py)))
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench soak java
+.PHONY: demo test check bench bench-peers soak java
 
 demo: SECONDS ?= 40
 demo: java
 	@$(BIN)/panes demo --seconds $(SECONDS)
 
 test: check java
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -27,7 +27,12 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 bench: java
-	@set -e; for name in $(BENCHMARKS); do echo "$$name"; $(BIN)/python -m benchmarks.$$name; done
+	@$(BIN)/panes bench
+	@$(BIN)/python -m benchmarks.report
+
+bench-peers: java
+	@$(BIN)/panes bench --engines panes,spark,floor,flink,pathway,duckdb,polars
+	@$(BIN)/python -m benchmarks.report
 
 soak: SECONDS ?= 600
 soak: java

@@ -12,12 +12,16 @@ import os
 import statistics
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import panes
+
+if TYPE_CHECKING:
+    from panes.pipeline.session import SparkSession
 
 QUERIES = {
     "selection": "SELECT k, x FROM s [RANGE {range} SECONDS] WHERE x < 100",
@@ -52,7 +56,7 @@ def write(folder: Path, window: int) -> None:
         os.utime(path, (number, number))
 
 
-def measure(session: object, query: str, window: int) -> float:
+def measure(session: SparkSession, query: str, window: int) -> float:
     """Median seconds of the small epochs."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "in"

@@ -259,7 +259,7 @@ class Database:
         strategy = str(self._catalog.setting("strategy"))
         partitions = int(self._catalog.setting("partitions"))
         if not is_begin_end(plan) and reading_of(plan) is None:
-            # A strategy that cannot run the plan refuses it here, and not in the next epoch. All can run selections.
+            # A strategy that cannot run the plan refuses it here, not in the next epoch. All can run selections.
             lower(plan, strategy=strategy, partitions=partitions)
         self._registered.add(statement, plan)
 

@@ -16,12 +16,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that use Spark, and runs them last: most mistakes show long before Spark is up."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks the tests that use Spark, and runs them last: most mistakes show long before Spark is up.
+
+    Where several processes share the tests, one of them takes all that use Spark, and takes them first, while the
+    others run the rest: Spark starts once.
+    """
+    is_shared_out = hasattr(config, "workerinput")
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.spark)
-    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
+            if is_shared_out:
+                item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: (item.get_closest_marker("spark") is None) == is_shared_out)
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +45,9 @@ def spark(crash_points: Path) -> Iterator[SparkSession]:  # noqa: ARG001
     """The session that databases under test borrow, and leave running."""
     from panes.pipeline.session import local_session
 
+    # Epochs of a few rows gain nothing from Java's second compiler and its parallel collector, which take up the
+    # cores for most of a run.
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     session = local_session()
     yield session
     session.stop()

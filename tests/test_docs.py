@@ -63,11 +63,11 @@ def test_examples_in_docstrings_give_what_they_show(name: str):
 
 
 @pytest.mark.usefixtures("commands_on_spark")
-def test_the_program_in_readme_prints_what_readme_shows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("page", ["README.md", "docs/coming-back.md"])
+def test_the_first_program_of_a_page_prints_what_the_page_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], page: str
 ):
-    [program] = blocks(ROOT / "README.md", "python")
-    [shown] = blocks(ROOT / "README.md", "text")
+    program, shown = blocks(ROOT / page, "python")[0], blocks(ROOT / page, "text")[0]
     monkeypatch.chdir(ROOT)
-    exec(compile(program, "README.md", "exec"), {"__name__": "__main__"})
+    exec(compile(program, page, "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out == shown

@@ -94,6 +94,7 @@ class EpochRunner:
             self._after_commit(before)
             return
         workload = self._workload(before.epoch + 1)
+        self._forget_failed()
         with self._phase("arrivals"):
             files = self._files(batch_id)
         arrivals = Arrivals(self._streams, files, batch if len(files) < len(self._streams) else None)
@@ -265,6 +266,10 @@ class EpochRunner:
                 keep_rows=retained.rows,
                 clock=span.clock,
             )
+
+    def _forget_failed(self) -> None:
+        """Phases of an epoch that came to nothing do not count to the one after it."""
+        self._phases = {name: seconds for name, seconds in self._phases.items() if name == "collect"}
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 import panes
 from panes.answers.answer import Answer
@@ -70,7 +71,10 @@ class FakeDatabase:
         self.on_status()
         return FakeStatus()
 
-    def run(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
+    def run(
+        self, on_epoch: Callable[[Epoch], None] | None = None, *, progress: Console | bool | None = None
+    ) -> None:
+        assert progress is False, "tests have no terminal"
         self.calls.append("run()")
         if on_epoch:
             on_epoch(Epoch(number=0, clock=NOON, rows=12, seconds=0.5))

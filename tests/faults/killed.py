@@ -1,24 +1,31 @@
-"""A program that runs standing queries over files, for tests that kill it: `python killed.py DATABASE FILES`."""
+"""A program that runs standing queries over files, for tests that kill it or its tasks.
 
-import json
+    python killed.py DATABASE FILES MASTER [STEP=HOW …]
+
+The steps are armed when the first of its epochs is in. The master is one of Spark's: `local[2,4]` tries tasks four
+times.
+"""
+
+import os
+import pickle
 import sys
 from pathlib import Path
 
-import panes
+from pyspark.sql import SparkSession
 
-database, folder = map(Path, sys.argv[1:])
-with panes.connect(database) as db:
-    if not db.queries():
-        db.sql(
-            "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS "
-            f"FROM FILES '{folder}' WITH (files_per_epoch = 1)"
-        )
-        db.register(
-            "SELECT k, count(*) AS n, sum(x) AS total FROM s [RANGE 20 SECONDS] GROUP BY k", name="grouped"
-        )
-        db.register(
-            "SELECT a.k, b.x FROM s [RANGE 5 SECONDS] AS a, s [NOW] AS b WHERE a.k = b.k", name="paired"
-        )
-    db.run()
-    answers = {query.name: sorted(map(str, query.invoke().to_pylist())) for query in db.queries()}
-    print(json.dumps({"answers": answers, "rows": db.status().rows, "epoch": db.status().epoch}))
+from panes.crash_points import arm
+from tests.faults.standing import found_in, prepare
+
+database, folder, master, *steps = sys.argv[1:]
+points = Path(os.environ["PANES_CRASH_POINTS"])
+
+
+def after_epoch(_epoch):
+    while steps:
+        arm(points, *steps.pop().split("="))
+
+
+spark = SparkSession.builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
+with prepare(database, spark, folder) as db:
+    db.run(on_epoch=after_epoch)
+    sys.stdout.buffer.write(pickle.dumps(found_in(db)))

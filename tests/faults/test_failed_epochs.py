@@ -2,115 +2,88 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections import Counter
+import threading
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-import panes
-from panes import crash_points, errors
+from panes.crash_points import STEPS, Crash, arm, release, was_reached
+from panes.errors import PipelineError, StateError
+from tests.faults.standing import EPOCHS, answers, found_in, prepare
 
-QUERIES = {
-    "selected": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x <> 3",
-    "grouped": "SELECT k, count(*) AS n, sum(x) AS total FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
-    "paired": "SELECT a.k, a.x, b.x AS y FROM s [RANGE 7 SECONDS] AS a, s [RANGE 9 SECONDS] AS b WHERE a.k = b.k",
-    "alone": "SELECT k FROM s [RANGE 9 SECONDS] EXCEPT ALL SELECT x FROM s [RANGE 3 SECONDS]",
-    "last": "SELECT k, x FROM s [ROWS 4]",
-}
-ROWS = [{"ts": second // 2, "k": second * 7 % 5, "x": second % 11} for second in range(90)]
-EPOCHS = 3
+PATIENCE_S = 120
+"""How long to wait for what must come: far longer than it takes."""
 
-
-def answers(db) -> dict[str, Counter]:
-    found = {}
-    for query in db.queries():
-        table = query.invoke().table
-        found[query.name] = Counter(zip(*[column.to_pylist() for column in table.columns], strict=True))
-    return found
+FAILURES = [
+    *(((step, "raise", (PipelineError, Crash), step)) for step in STEPS),
+    ("after segment", "kill", PipelineError, "an epoch failed in"),
+    ("during a write", "full", StateError, r"cannot write .*/db/\S+: No space left on device; .*run again"),
+]
+"""What happens at which step, and what the user is told."""
 
 
-def prepare(path, spark, folder) -> panes.Database:
-    db = panes.connect(path, spark=spark)
-    db.sql(
-        "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS "
-        f"FROM FILES '{folder}' WITH (files_per_epoch = 1)"
-    )
-    for name, sql in QUERIES.items():
-        db.register(sql, name=name)
-    return db
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("in")
-    size = len(ROWS) // EPOCHS
-    for epoch in range(EPOCHS):
-        path = folder / f"{epoch}.parquet"
-        pq.write_table(pa.Table.from_pylist(ROWS[epoch * size : (epoch + 1) * size]), path)
-        os.utime(path, (epoch, epoch))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def undisturbed(spark, tmp_path_factory, folder):
-    """The answers after every epoch of a run in which nothing happens."""
-    with prepare(tmp_path_factory.mktemp("undisturbed") / "db", spark, folder) as db:
-        seen = {}
-        db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
-        return seen
-
-
-@pytest.mark.parametrize("step", crash_points.STEPS)
-def test_a_failed_epoch_is_done_again(spark, crash_points, tmp_path, folder, undisturbed, step):
-    from panes.crash_points import arm, was_reached
-
+def test_epochs_that_fail_at_every_step_in_turn_are_done_again(spark, crash_points, tmp_path, undisturbed):
+    expected, folder = undisturbed.seen, undisturbed.folder
+    assert len(FAILURES) < EPOCHS
     seen = {}
+    # In every epoch but the first something happens, and the database is opened anew after it.
+    for epoch_before, (step, how, error, told) in enumerate(FAILURES):
+        with prepare(tmp_path / "db", spark, folder) as db:
+
+            def after_epoch(epoch, db=db, armed_after=epoch_before, step=step, how=how):
+                seen[epoch.number] = answers(db)
+                if epoch.number == armed_after:
+                    arm(crash_points, step, how)
+
+            with pytest.raises(error, match=told):
+                db.run(on_epoch=after_epoch)
+            assert was_reached(crash_points, step)
+            # Until the epoch is done again, the one before it stands, or the whole of it.
+            assert answers(db) in (expected[epoch_before], expected[epoch_before + 1]), (step, how)
     with prepare(tmp_path / "db", spark, folder) as db:
+        db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
+        assert seen == expected
+        assert found_in(db) == undisturbed.found
+
+
+def test_stop_in_the_middle_of_an_epoch_lets_it_end(spark, crash_points, tmp_path, undisturbed):
+    expected = undisturbed.seen
+    seen = {}
+    with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
 
         def after_epoch(epoch):
             seen[epoch.number] = answers(db)
             if epoch.number == 0:
-                arm(crash_points, step, "raise")
+                arm(crash_points, "before manifest", "hold")
 
-        with pytest.raises((errors.PipelineError, panes.crash_points.Crash), match=step):
-            db.run(on_epoch=after_epoch)
-        assert was_reached(crash_points, step)
-        # Until the epoch is done again, the one before it stands, or the whole of it.
-        assert answers(db) in (undisturbed[0], undisturbed[1])
-    with panes.connect(tmp_path / "db", spark=spark) as db:
-        db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
-        assert seen == undisturbed
-        assert answers(db) == undisturbed[max(undisturbed)]
+        db.start(on_epoch=after_epoch)
+        wait_until(lambda: 0 in seen and was_reached(crash_points, "before manifest"))
+        stopping = threading.Thread(target=db.stop)
+        stopping.start()
+        wait_until(lambda: not db.status().is_running)
+        assert stopping.is_alive()
+        assert seen.keys() == {0}
+        release(crash_points, "before manifest")
+        stopping.join(PATIENCE_S)
+        assert not stopping.is_alive()
+        # The epoch that was under way is in, and the next has not begun.
+        assert seen == {0: expected[0], 1: expected[1]}
+        assert answers(db) == expected[1]
+        db.run(on_epoch=after_epoch)
+        assert seen == expected
+        assert found_in(db) == undisturbed.found
 
 
-def test_a_killed_worker_costs_nothing_but_time(spark, crash_points, tmp_path, folder, undisturbed):
-    from panes.crash_points import arm
-
-    with prepare(tmp_path / "db", spark, folder) as db:
-        arm(crash_points, "after segment", "kill")
-        with pytest.raises(errors.PipelineError, match="an epoch failed in"):
-            db.run()
+def test_states_behind_a_uri_give_the_same_answers_and_changes(spark, tmp_path, undisturbed):
+    with prepare(tmp_path / "db", spark, undisturbed.folder, state=f"file://{tmp_path}/states") as db:
         db.run()
-        assert answers(db) == undisturbed[max(undisturbed)]
+    with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
+        assert found_in(db) == undisturbed.found
+        assert not (db.path / "queries").exists()
 
 
-@pytest.mark.parametrize("damage", ["truncated", "missing", "altered"])
-def test_a_damaged_segment_is_named_and_no_answer_is_wrong(spark, tmp_path, folder, damage):
-    with prepare(tmp_path / "db", spark, folder) as db:
-        db.run()
-        manifests = sorted((db.path / "queries" / "000002").rglob("manifest-*.json"))
-        content = json.loads(manifests[-1].read_text())
-        (name,) = {entry["segment"] for entry in content["buffers"]["answer"]}
-        segment = manifests[-1].parent / name
-        if damage == "truncated":
-            segment.write_bytes(segment.read_bytes()[:-20])
-        elif damage == "missing":
-            segment.unlink()
-        else:
-            segment.write_bytes(segment.read_bytes().replace(segment.read_bytes()[200:208], b"\xff" * 8, 1))
-        with pytest.raises(errors.StateError, match=name):
-            db.query("grouped").invoke()
-        assert len(db.query("selected").invoke()) > 0
+def wait_until(is_so) -> None:
+    for _ in range(PATIENCE_S * 50):
+        if is_so():
+            return
+        threading.Event().wait(0.02)
+    pytest.fail("it never came to that")

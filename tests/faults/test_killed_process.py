@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,27 +11,44 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from panes.crash_points import arm, was_reached
+from panes.crash_points import STEPS, was_reached
 
 PROGRAM = Path(__file__).with_name("killed.py")
-ROWS = [{"ts": row // 3, "k": row * 5 % 7, "x": row % 13} for row in range(120)]
+ROOT = PROGRAM.parent.parent.parent
 PATIENCE_S = 300
 
 
-def start(database: Path, folder: Path, crash_points: Path) -> subprocess.Popen:
-    environment = os.environ | {"PANES_CRASH_POINTS": str(crash_points), "PYSPARK_PYTHON": sys.executable}
+def start(database: Path, folder: Path, points: Path, master: str, *steps: str) -> subprocess.Popen:
+    environment = os.environ | {
+        "PANES_CRASH_POINTS": str(points),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+    }
     return subprocess.Popen(
-        [sys.executable, PROGRAM, database, folder],
+        [sys.executable, PROGRAM, database, folder, master, *steps],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def found_by(process: subprocess.Popen) -> object:
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    return pickle.loads(output)
+
+
+def kill_at(process: subprocess.Popen, points: Path, step: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not was_reached(points, step):
+        assert time.monotonic() < deadline, f"{step!r} was never reached"
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+            pytest.fail(f"the program ended before {step!r}")
+    kill_all(process)
 
 
 def kill_all(process: subprocess.Popen) -> None:
@@ -62,39 +79,25 @@ def _descendants(pid: int) -> list[int]:
     return found
 
 
-@pytest.mark.spark
+@pytest.fixture
+def points(tmp_path) -> Path:
+    """Where the program is told at which step what happens."""
+    (tmp_path / "points").mkdir()
+    return tmp_path / "points"
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers to kill through /proc")
-def test_a_process_killed_between_manifest_and_commit_goes_on_where_it_was(tmp_path):
-    folder, points = tmp_path / "in", tmp_path / "points"
-    folder.mkdir()
-    points.mkdir()
-    for epoch in range(3):
-        pq.write_table(pa.Table.from_pylist(ROWS[epoch * 40 : (epoch + 1) * 40]), folder / f"{epoch}.parquet")
-        os.utime(folder / f"{epoch}.parquet", (epoch, epoch))
-    # First in a worker that has written its state, then in the driver that has committed and not told Spark.
-    for step in ("after manifest", "after commit"):
-        arm(points, step, "hang")
-        process = start(tmp_path / "db", folder, points)
-        deadline = time.monotonic() + PATIENCE_S
-        while not was_reached(points, step):
-            assert time.monotonic() < deadline, "the step was never reached"
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.05)
-                pytest.fail("the program ended before the step")
-        kill_all(process)
-    process = start(tmp_path / "db", folder, points)
-    output, _ = process.communicate(timeout=PATIENCE_S)
-    found = json.loads(output.splitlines()[-1])
-    rows = pa.Table.from_pylist(ROWS)  # noqa: F841  DuckDB finds it by its name
-    now = ROWS[-1]["ts"]
-    grouped = duckdb.sql(
-        f"SELECT k, count(*) AS n, sum(x)::BIGINT AS total FROM rows WHERE ts > {now} - 20 GROUP BY k"
-    )
-    paired = duckdb.sql(
-        f"SELECT a.k, b.x FROM rows a JOIN rows b USING (k) WHERE a.ts > {now} - 5 AND b.ts = {now}"
-    )
-    assert found["answers"] == {
-        "grouped": sorted(map(str, grouped.to_arrow_table().to_pylist())),
-        "paired": sorted(map(str, paired.to_arrow_table().to_pylist())),
-    }
-    assert (found["rows"], found["epoch"]) == (len(ROWS), 3)
+def test_a_process_killed_at_every_step_in_turn_goes_on_where_it_was(tmp_path, points, undisturbed):
+    for step in STEPS:
+        process = start(tmp_path / "db", undisturbed.folder, points, "local[2]", f"{step}=hang")
+        kill_at(process, points, step)
+    process = start(tmp_path / "db", undisturbed.folder, points, "local[2]")
+    assert found_by(process) == undisturbed.found
+
+
+def test_tasks_that_fail_or_are_killed_once_are_tried_again_by_spark(tmp_path, points, undisturbed):
+    steps = {"after segment": "raise", "before manifest": "kill", "after manifest": "raise"}
+    armed = [f"{step}={how}" for step, how in steps.items()]
+    process = start(tmp_path / "db", undisturbed.folder, points, "local[2,4]", *armed)
+    assert found_by(process) == undisturbed.found
+    assert all(was_reached(points, step) for step in steps)

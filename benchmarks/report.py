@@ -1,0 +1,237 @@
+"""Writes the figures of docs/benchmarks.md from the result files: `python -m benchmarks.report`.
+
+A mark is a pair of comments, `<!-- name -->` and `<!-- /name -->`. What stands between them is made here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import growth, live, run, update_patterns
+from benchmarks.paper_queries import EXPERIMENTS
+from benchmarks.result_files import load
+from benchmarks.workloads import WORKLOADS
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+Content = Mapping[str, Any]
+
+TARGETS = {
+    "spark": ("Spark's own streaming", dict.fromkeys(WORKLOADS, 10.0)),
+    "flink": ("Flink", dict.fromkeys(WORKLOADS, 4.0)),
+    "rerun": ("the better of DuckDB and Polars", {**dict.fromkeys(WORKLOADS, 1.0), "W2": 0.25}),
+}
+"""How many times as fast Panes is to be."""
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A Markdown table; all but the first columns are numbers, and stand to the right."""
+    rule = ["---"] * left + ["---:"] * (len(header) - left)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
+
+
+def rate(value: float | None) -> str:
+    """Rows per second, with as many digits as mean something.
+
+    >>> rate(1_234_567), rate(45_678), rate(6_543), rate(None)
+    ('1.23 M', '46 k', '6.5 k', '')
+    """
+    if value is None:
+        return ""
+    if value >= 1e6:
+        return f"{value / 1e6:.2f} M"
+    return f"{value / 1e3:.0f} k" if value >= 10_000 else f"{value / 1e3:.1f} k"
+
+
+def measured_on(content: Content) -> str:
+    machine, versions = content["machine"], content["versions"]
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "panes")
+    return (
+        f"Measured {content['measured']} on {machine['cores']} cores of {machine['processor']}, "
+        f"{machine['memory_gb']} GB; {machine['system']}, Python {machine['python']}; {packages}."
+    )
+
+
+def workloads(content: Content) -> str:
+    by_run = {(r["engine"], r["workload"]): r for r in content["results"]}
+    engines = [e for e in run.ENGINES if e != "floor" and any(key[0] == e for key in by_run)]
+    most = max(r["rows"] for r in content["results"])
+
+    def cell(engine: str, workload: str) -> str:
+        result = by_run.get((engine, workload))
+        if result is None:
+            return ""
+        wrong = " **wrong**" if result["is_right"] is False else ""
+        return rate(result["rows_per_s"]) + ("*" if result["rows"] < most else "") + wrong
+
+    header = ["", "question", *(run.ENGINES[e] for e in engines)]
+    rows = [
+        [name, workload.question, *(cell(e, name) for e in engines)] for name, workload in WORKLOADS.items()
+    ]
+    memory = [
+        max((r["memory_mb"] for r in content["results"] if r["engine"] == engine), default=0)
+        for engine in engines
+    ]
+    rows.append(["", "most memory, MB", *(f"{megabytes:,}" for megabytes in memory)])
+    text = [measured_on(content), "", table(header, rows, left=2), ""]
+    fewer = any(r["rows"] < most for r in content["results"])
+    checked = [r for r in content["results"] if r["is_right"] is not None]
+    right = sum(r["is_right"] for r in checked)
+    note = f"Rows per second over {most:,} rows"
+    note += "; * over fewer. " if fewer else ". "
+    note += f"{right} of {len(checked)} checksums are right."
+    floor = next((r for r in content["results"] if r["engine"] == "floor"), None)
+    if floor:
+        note += (
+            f" Spark's floor, the same files in {floor['more']['batches']} micro-batches that are only counted, "
+            f"is {rate(floor['rows_per_s'])}."
+        )
+    return "\n".join([*text, note, "", "![rows per second by workload and engine](charts/workloads.svg)"])
+
+
+def ratios(content: Content) -> str:
+    rates = {(r["engine"], r["workload"]): r["rows_per_s"] for r in content["results"]}
+    for name in WORKLOADS:
+        again = [rates[e, name] for e in ("duckdb", "polars") if (e, name) in rates]
+        if again:
+            rates["rerun", name] = max(again)
+    rows = []
+    for engine, (title, wanted) in TARGETS.items():
+        found = {w: rates["panes", w] / rates[engine, w] for w in WORKLOADS
+                 if ("panes", w) in rates and (engine, w) in rates}  # fmt: skip
+        if found:
+            cells = [
+                f"{found[w]:.2g}×" + ("" if found[w] >= wanted[w] else " ✗") if w in found else ""
+                for w in WORKLOADS
+            ]
+            aims = sorted(set(wanted.values()), reverse=True)
+            rows.append([title, " / ".join(f"{aim:g}×" for aim in aims), *cells])
+    return table(["how many times as fast as", "aim", *WORKLOADS], rows, left=2)
+
+
+def where_time_goes(content: Content) -> str:
+    """What Panes says of its own runs."""
+    rows = []
+    for r in content["results"]:
+        if r["engine"] != "panes":
+            continue
+        epochs = r["more"]["epochs"]
+        rows.append(
+            [
+                r["workload"],
+                f"{r['seconds']:.2f} s",
+                str(len(epochs)),
+                f"{max(count for count, _ in epochs):,}",
+                f"{sum(seconds for _, seconds in epochs):.2f} s",
+                f"{r['more']['changes']:,}",
+                f"{r['more']['reading_changes_s']:.2f} s",
+                ", ".join(f"{name} {took:.2f}" for name, took in list(r["more"]["phases"].items())[:4]),
+            ]
+        )
+    header = [
+        "",
+        "run",
+        "epochs",
+        "rows in the largest",
+        "seconds in epochs",
+        "changes",
+        "reading them",
+        "longest phases, s",
+    ]
+    return table(header, rows)
+
+
+def growth_curves(content: Content) -> str:
+    parts = [measured_on(content)]
+    for curve, (_, title) in growth.CURVES.items():
+        mine = [r for r in content["results"] if r["curve"] == curve]
+        if not mine:
+            continue
+        header = [title, *(f"{r['x']:,}" for r in mine)]
+        rows = [["Panes", *(rate(r["panes"]) for r in mine)]]
+        if any(r["duckdb"] for r in mine):
+            rows.append(["DuckDB, asked again", *(rate(r["duckdb"]) for r in mine)])
+            rows.append(["ratio", *(f"{r['panes'] / r['duckdb']:.2g}×" for r in mine)])
+        parts += [table(header, rows), f"![rows per second by {title}](charts/growth-{curve}.svg)"]
+    return "\n\n".join(parts)
+
+
+def update_pattern_times(content: Content) -> str:
+    results = [r for r in content["results"] if r["span"] == update_patterns.SPAN]
+    windows = sorted({r["window"] for r in results})
+    rows = []
+    for experiment in EXPERIMENTS:
+        for way in dict.fromkeys(r["way"] for r in results if r["experiment"] == experiment.name):
+            mine = {r["window"]: r for r in results if (r["experiment"], r["way"]) == (experiment.name, way)}
+            largest = mine.get(windows[-1])
+            rows.append(
+                [
+                    experiment.name,
+                    way,
+                    *(f"{mine[w]['ms_per_1000']:.1f}" if w in mine else "" for w in windows),
+                    f"{largest['touched_per_1000']:,.0f}" if largest else "",
+                    f"{largest['state_bytes'] / 1e6:.2f}" if largest else "",
+                ]
+            )
+    header = ["query", "strategy", *(f"{w:,}" for w in windows), "rows touched", "state, MB"]
+    return f"{measured_on(content)}\n\n{table(header, rows, left=2)}"
+
+
+def papers_findings() -> str:
+    rows = [[e.name, e.title, e.found] for e in EXPERIMENTS]
+    return table(["query", "what it asks", "what the paper found"], rows, left=3)
+
+
+def live_stream(content: Content) -> str:
+    summary = content["summary"]
+    names = {
+        "median_epoch_s": "median epoch, s",
+        "largest_epoch_s": "largest epoch, s",
+        "median_lag_s": "median lag, s",
+        "largest_lag_s": "largest lag, s",
+        "lag_growth_per_minute_s": "growth of the lag per minute, s",
+        "rows_per_s": "rows per second",
+    }
+    header = [f"{content['rate']:,} rows/s for {content['seconds']:g} seconds", "reached"]
+    rows = [[title, f"{summary[name]:,}"] for name, title in names.items()]
+    chart = "![seconds of epochs and lag over time](charts/live.svg)"
+    return f"{measured_on(content)}\n\n{table(header, rows)}\n\n{chart}"
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
+    "workloads": (run.NAME, workloads),
+    "ratios": (run.NAME, ratios),
+    "runs": (run.NAME, where_time_goes),
+    "growth": (growth.NAME, growth_curves),
+    "update-patterns": ("update_patterns", update_pattern_times),
+    "live": (live.NAME, live_stream),
+}
+
+
+def written(page: str) -> str:
+    """The page with the figures of the result files; a part whose file is not there stays as it is."""
+    page = between(page, "papers-findings", papers_findings())
+    for mark, (name, write) in SECTIONS.items():
+        content = load(name)
+        if content is not None:
+            page = between(page, mark, write(content))
+    return page
+
+
+def between(page: str, mark: str, text: str) -> str:
+    """The page with a text between the two comments of a mark."""
+    pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
+    if not pattern.search(page):
+        raise ValueError(f"the page has no place for {mark}")
+    return pattern.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page)
+
+
+def main() -> None:
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"Wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

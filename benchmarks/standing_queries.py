@@ -1,0 +1,262 @@
+"""Thousands of standing queries: what they cost as tuples come, to register, and to invoke.
+
+    python -m benchmarks.standing_queries [--only kernels,ingest,in_turn,response] [--queries 10000]
+
+The workload is PSoup's (`benchmarks/psoup.py`).
+
+* kernels: the index and the store of selections alone, without Spark, in CPU time.
+* ingest: rows/s with 10 to 10,000 registered selections, with the index (`SET share_from = 1`); what registering
+  them takes; and `invoke` of an answer of 1,000 rows while epochs run and all of them are registered.
+* in_turn: rows/s without the index, where every query is computed on its own.
+* response: `invoke` against the same query asked anew, over windows of 2^10 to 2^20 tuples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from threading import Event, Thread
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+import panes
+from benchmarks import charts
+from benchmarks.psoup import STREAM, Tuples, selections
+from benchmarks.result_files import load, save
+from panes.delta.delta import TS
+from panes.language import bind, parse
+from panes.language import statements as st
+from panes.optimizer.optimizer import optimize
+from panes.sharing.query_index import QueryIndex
+from panes.sharing.reading import Reading, reading_of
+from panes.sharing.selection_store import SelectionStore
+from panes.sharing.template import template_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NAME = "standing-queries"
+COUNTS = (10, 100, 1_000, 10_000)
+WINDOW = "RANGE 100 SECONDS"
+INGESTED = 400_000
+"""Tuples of which the rate is measured, with the index."""
+IN_TURN = 100_000
+"""The same without."""
+HOPELESS_S = 60.0
+"""When that takes so long, more queries are not tried."""
+SIZES = tuple(2**power for power in (10, 12, 14, 16, 17, 18, 20))
+INVOKED = 15
+RUNNING_S = 20.0
+NEVER = 1_000_000
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement: of what, at what size, how much."""
+
+    curve: str
+    x: int
+    y: float
+    unit: str
+
+
+class _Shelf:
+    """A catalog of one stream, for measurements without a database."""
+
+    def __init__(self) -> None:
+        (self._stream,) = parse(STREAM)
+
+    def stream(self, name: str) -> st.CreateStream | None:
+        assert isinstance(self._stream, st.CreateStream)
+        return self._stream if name == "r" else None
+
+    def table(self, _name: str) -> None:
+        return None
+
+    def names(self) -> Sequence[str]:
+        return ["r"]
+
+
+def kernels(most: int) -> Iterator[Point]:
+    """Matching and storing 20,000 tuples at a time, and reading one answer over 2^17."""
+    shelf = _Shelf()
+    found: list[Reading] = []
+    matched = None
+    for sql in islice(selections("RANGE 131072 MILLISECONDS"), most):
+        (query,) = parse(sql)
+        assert isinstance(query, st.SelectQuery)
+        plan = optimize(bind(query, shelf))
+        shared, reading = template_of(plan), reading_of(plan)
+        assert shared is not None
+        assert reading is not None
+        matched = shared[0].matched[0]
+        found.append(reading)
+    assert matched is not None
+    for count in _up_to(most):
+        members = {query: reading.predicate for query, reading in enumerate(found[:count])}
+        index, built = _cpu(QueryIndex.of, matched, members)
+        _, added = _cpu(index.with_members, {most: found[0].predicate})
+        store, tuples = SelectionStore(), Tuples()
+        times = []
+        for _ in range(8):
+            rows = tuples.take(20_000)
+            rows = rows.append_column(TS, pa.array(rows.column("at").to_numpy() * 1_000))
+            times.append(_cpu(store.add, rows, index, -1)[1])
+        now = int(rows.column(TS)[-1].as_py())
+        reads = [_cpu(store.answer, query, found[query], now)[1] for query in list(members)[:100]]
+        yield Point("kernel: tuples/s", count, 20_000 / statistics.median(times), "rows/s")
+        yield Point("kernel: building the index", count, built * 1e3, "ms")
+        yield Point("kernel: adding a query to the index", count, added * 1e3, "ms")
+        yield Point("kernel: reading an answer over 2^17", count, statistics.median(reads) * 1e3, "ms")
+
+
+def ingest(most: int) -> Iterator[Point]:
+    return _growing(most, "with the index", share_from=1, rows=INGESTED)
+
+
+def in_turn(most: int) -> Iterator[Point]:
+    return _growing(most, "each in turn", share_from=NEVER, rows=IN_TURN)
+
+
+def _growing(most: int, curve: str, *, share_from: int, rows: int) -> Iterator[Point]:
+    """More and more queries in one database. They are put to the tuples that are there before the clock runs."""
+    registering: list[float] = []
+    tuples, queries = Tuples(), selections(WINDOW)
+    with panes.connect() as db:
+        db.sql(f"SET share_from = {share_from}; {STREAM}")
+        db.push("r", tuples.take(100_000))
+        for count in _up_to(most):
+            for sql in islice(queries, count - len(registering)):
+                registering.append(_wall(db.register, sql)[1])
+            db.push("r", tuples.take(1_000))
+            db.run()
+            db.push("r", tuples.take(rows))
+            _, seconds = _wall(db.run)
+            yield Point(f"ingest, {curve}", count, rows / seconds, "rows/s")
+            if seconds > HOPELESS_S:
+                break
+        if share_from == 1:
+            yield Point("registering, in all", len(registering), sum(registering), "s")
+            for x, times in ((10, registering[10:15]), (len(registering), registering[-5:])):
+                yield Point("registering one more", x, statistics.median(times) * 1e3, "ms")
+            yield from _while_running(db, tuples)
+
+
+def _while_running(db: panes.Database, tuples: Tuples) -> Iterator[Point]:
+    """Answers of 1,000 rows, while tuples come and epochs run."""
+    query = db.register("SELECT at, a, b FROM r [RANGE 1 SECOND] WHERE a BETWEEN 0 AND 255")
+    db.run()
+    stop, times, sizes = Event(), [], []
+
+    def feed() -> None:
+        while not stop.is_set():
+            db.push("r", tuples.take(20_000))
+            stop.wait(0.5)
+
+    feeder = Thread(target=feed)
+    db.start()
+    feeder.start()
+    end = time.perf_counter() + RUNNING_S
+    try:
+        while time.perf_counter() < end:
+            answer, seconds = _wall(query.invoke)
+            times.append(seconds)
+            sizes.append(len(answer))
+            time.sleep(0.002)
+    finally:
+        stop.set()
+        feeder.join()
+        db.stop()
+    rows = round(statistics.median(sizes))
+    yield Point("invoke while epochs run, median", rows, _at(times, 0.5), "ms")
+    yield Point("invoke while epochs run, p99", rows, _at(times, 0.99), "ms")
+
+
+def response(_most: int) -> Iterator[Point]:
+    """The same selections over windows of many sizes: invoked, and asked anew."""
+    with panes.connect() as db:
+        db.sql(f"SET share_from = 1; {STREAM}")
+        texts = {
+            size: list(islice(selections(f"RANGE {size} MILLISECONDS", seed=11), INVOKED)) for size in SIZES
+        }
+        queries = {size: [db.register(sql) for sql in of_size] for size, of_size in texts.items()}
+        tuples = Tuples()
+        for _ in range(4):
+            db.push("r", tuples.take(max(SIZES) // 4))
+            db.run()
+        for size in sorted(SIZES):
+            # Each once: an answer that was asked for before is still at hand.
+            kept = [_wall(query.invoke)[1] for query in queries[size]]
+            anew = [_wall(db.sql, sql)[1] for sql in texts[size]]
+            yield Point("response: invoke", size, statistics.median(kept) * 1e3, "ms")
+            yield Point("response: asked anew", size, statistics.median(anew) * 1e3, "ms")
+
+
+PARTS: dict[str, Callable[[int], Iterator[Point]]] = {
+    "kernels": kernels,
+    "ingest": ingest,
+    "in_turn": in_turn,
+    "response": response,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default=",".join(PARTS), help="parts to run, with commas between")
+    parser.add_argument("--queries", type=int, default=COUNTS[-1], help="how many queries at most")
+    args = parser.parse_args()
+    points: list[Point] = []
+    for name in args.only.split(","):
+        for point in PARTS[name](args.queries):
+            print(f"{point.curve:45} {point.x:>10,}  {point.y:>14,.2f} {point.unit}", flush=True)
+            points.append(point)
+    _save(points)
+
+
+def _save(points: Sequence[Point]) -> None:
+    """Keeps the results, with those of the last run for the parts that were not run, and draws them."""
+    new = {point.curve for point in points}
+    before = [Point(**result) for result in (load(NAME) or {"results": []})["results"]]
+    points = [*points, *(point for point in before if point.curve not in new)]
+    save(NAME, [asdict(point) for point in points])
+    panels = [
+        charts.Panel("ingest", _lines(points, "ingest, "), "registered queries", "rows/s"),
+        charts.Panel("response", _lines(points, "response: "), "tuples in the window", "ms"),
+    ]
+    charts.lines(NAME, [panel for panel in panels if panel.lines])
+
+
+def _lines(points: Sequence[Point], prefix: str) -> dict[str, list[tuple[float, float]]]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for point in points:
+        if point.curve.startswith(prefix):
+            found.setdefault(point.curve.removeprefix(prefix), []).append((point.x, point.y))
+    return found
+
+
+def _up_to(most: int) -> list[int]:
+    return [count for count in COUNTS if count <= most] or [most]
+
+
+def _cpu(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
+    began = time.process_time()
+    return work(*args, **kwargs), time.process_time() - began
+
+
+def _wall(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
+    began = time.perf_counter()
+    return work(*args, **kwargs), time.perf_counter() - began
+
+
+def _at(times: Sequence[float], share: float) -> float:
+    return float(np.quantile(times, share)) * 1e3
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from benchmarks import report
+from benchmarks.report import PAGE, between, ratios, table, workloads, written
+
+MACHINE = {"processor": "a processor", "cores": 2, "memory_gb": 24, "system": "Linux 6", "python": "3.11.9"}
+
+
+def result(engine: str, workload: str, rate: int, *, rows: int = 2_000_000, is_right: bool | None = True):
+    return {
+        "engine": engine,
+        "workload": workload,
+        "rows": rows,
+        "seconds": 1.0,
+        "rows_per_s": rate,
+        "is_right": is_right,
+        "memory_mb": 100,
+        "more": {"batches": 1},
+    }
+
+
+def content(*results):
+    return {"measured": "today", "machine": MACHINE, "versions": {"duckdb": "2.0"}, "results": list(results)}
+
+
+def test_the_page_holds_the_figures_of_the_result_files():
+    page = PAGE.read_text(encoding="utf-8")
+    assert written(page) == page, "run: python -m benchmarks.report"
+
+
+def test_a_wrong_checksum_stands_out():
+    text = workloads(
+        content(result("panes", "W1", 1_000_000), result("duckdb", "W1", 500_000, is_right=False))
+    )
+    assert "500 k **wrong**" in text
+    assert "1 of 2 checksums are right" in text
+
+
+def test_a_run_over_fewer_rows_is_marked():
+    text = workloads(content(result("panes", "W1", 1_000_000), result("spark", "W1", 50_000, rows=400_000)))
+    assert "| 1.00 M | 50 k* |" in text
+
+
+def test_ratios_are_taken_with_the_better_of_two_and_those_below_the_aim_are_marked():
+    text = ratios(
+        content(
+            result("panes", "W1", 1_000_000),
+            result("duckdb", "W1", 500_000),
+            result("polars", "W1", 2_000_000),
+            result("spark", "W1", 50_000),
+        )
+    )
+    spark, rerun = text.splitlines()[2:]
+    assert "20×" in spark
+    assert "✗" not in spark
+    assert "0.5× ✗" in rerun
+
+
+def test_a_text_replaces_what_stands_between_its_marks_and_nothing_else():
+    page = "one\n<!-- a -->\nold\n<!-- /a -->\ntwo\n"
+    assert between(page, "a", "new") == "one\n<!-- a -->\nnew\n<!-- /a -->\ntwo\n"
+
+
+def test_a_page_without_the_mark_is_refused():
+    with pytest.raises(ValueError, match="no place for a"):
+        between("", "a", "new")
+
+
+def test_numbers_stand_to_the_right():
+    assert table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
+
+
+def test_examples_in_the_module():
+    assert doctest.testmod(report).failed == 0

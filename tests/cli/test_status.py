@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import fcntl
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from panes.catalog import Catalog
+from panes.cli.main import app
+from panes.cli.status import print_status
+from panes.clock import to_microseconds
+from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
+from panes.status import status_at
+from tests.cli.conftest import NOON
+
+NOON_US = to_microseconds(NOON)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A directory as a run leaves it, after two epochs of which the second had a stream with bad rows."""
+    catalog = Catalog(tmp_path / "catalog.sqlite")
+    query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
+    catalog.close()
+    log = EpochLog(tmp_path / "epochs")
+    for epoch in range(2):
+        log.commit(
+            EpochRecord(
+                epoch=epoch,
+                batch=epoch,
+                clock=NOON_US,
+                rows=500,
+                seconds=0.75,
+                finished_us=NOON_US + epoch * 500_000,
+                phases={"tasks": 0.5, "commit": 0.25},
+                streams={"s": StreamProgress(rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch)},
+                queries={query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6)},
+            )
+        )
+    return tmp_path
+
+
+def test_status_tells_rows_rate_phases_streams_and_queries(database):
+    result = CliRunner().invoke(app, ["status", str(database)])
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.output.splitlines()]
+    assert (
+        "Epoch 1, not in use: 1,000 rows, 1,000 rows/s, clock 2026-01-01 12:00:00, 12.3 kB of state "
+        "in 6 segments, 3 late and 1 bad rows." in result.output
+    )
+    assert "The last epoch took 0.75 s: tasks 0.50 s, commit 0.25 s." in result.output
+    assert ["s", "1000", "3", "1", "2026-01-01", "12:00:00"] in lines
+    assert ["busy", "2", "6", "12.3", "kB", "40"] in lines
+
+
+def test_a_database_that_another_process_runs_can_be_looked_at(database):
+    with (database / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = status_at(database, NOON_US + 2_500_000)
+    assert (found.is_running, found.lag_seconds) == (True, 2.5)
+    out = io.StringIO()
+    print_status(Console(file=out, width=400), found)
+    assert "in use: 1,000 rows" in out.getvalue()
+    assert "(2.5 s behind)" in out.getvalue()
+
+
+def test_status_before_the_first_epoch(tmp_path):
+    Catalog(tmp_path / "catalog.sqlite").close()
+    assert CliRunner().invoke(app, ["status", str(tmp_path)]).output == "No epoch yet; not in use.\n"
+
+
+def test_a_directory_without_a_database_is_an_error(tmp_path):
+    result = CliRunner().invoke(app, ["status", str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"there is no database in {tmp_path}" in result.output
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,80 @@
+"""Standing queries of several kinds over a folder of files, one file per epoch, for tests that disturb them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import panes
+
+QUERIES = {
+    "selected": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x <> 3",
+    "grouped": "SELECT k, count(*) AS n, sum(x) AS total FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
+    "paired": "SELECT a.k, a.x, b.x AS y FROM s [RANGE 7 SECONDS] AS a, s [RANGE 9 SECONDS] AS b WHERE a.k = b.k",
+    "alone": "SELECT k FROM s [RANGE 9 SECONDS] EXCEPT ALL SELECT x FROM s [RANGE 3 SECONDS]",
+    "last": "SELECT k, x FROM s [ROWS 4]",
+}
+ROWS = [{"ts": row // 2, "k": row * 7 % 5, "x": row % 11} for row in range(90)]
+EPOCHS = 10
+
+
+def write_files(folder: Path) -> None:
+    size = len(ROWS) // EPOCHS
+    for epoch in range(EPOCHS):
+        add_file(folder, epoch, ROWS[epoch * size : (epoch + 1) * size])
+
+
+def add_file(folder: Path, number: int, rows: list[dict[str, int]]) -> Path:
+    """A file that Spark takes in after those of lower numbers: it goes by the time of the last change."""
+    path = folder / f"{number}.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    os.utime(path, (number, number))
+    return path
+
+
+def prepare(path, spark, folder, **places) -> panes.Database:
+    db = panes.connect(path, spark=spark, **places)
+    if not db.queries():
+        db.sql(
+            "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS "
+            f"FROM FILES '{folder}' WITH (files_per_epoch = 1)"
+        )
+        for name, sql in QUERIES.items():
+            db.register(sql, name=name)
+    return db
+
+
+def answers(db) -> dict[str, Counter]:
+    return {query.name: multiset(query.invoke().table) for query in db.queries()}
+
+
+def changes(db) -> dict[str, list[tuple[int, str, Counter]]]:
+    """All changes of every query from the first epoch on, as a reader who has never come before sees them."""
+    return {
+        query.name: [(change.epoch, str(change.as_of), multiset(change.table)) for change in query.changes()]
+        for query in db.queries()
+    }
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that a run leaves behind for others to see."""
+
+    answers: dict[str, Counter]
+    changes: dict[str, list[tuple[int, str, Counter]]]
+    rows: int
+    epoch: int
+
+
+def found_in(db) -> Found:
+    status = db.status()
+    return Found(answers(db), changes(db), status.rows, status.epoch)
+
+
+def multiset(table: pa.Table) -> Counter:
+    return Counter(zip(*[column.to_pylist() for column in table.columns], strict=True))
