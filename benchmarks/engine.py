@@ -63,11 +63,15 @@ class Measured:
 
 
 def measure(engine: Engine, name: str, workload: str, rows: int, files: int) -> Measured:
+    """The better of two runs, after a small one; both must be right."""
     engine.run(workload, WARM_UP_ROWS, WARM_UP_FILES)
     with PeakMemory() as memory:
-        outcome = engine.run(workload, rows, files)
+        outcomes = [engine.run(workload, rows, files) for _ in range(2)]
+    outcome = min(outcomes, key=lambda outcome: outcome.seconds)
     expected = EXPECTED.get(f"{workload}:{rows}")
     is_known = expected is not None and outcome.checksum is not None
+    wrong = next((o for o in outcomes if is_known and o.checksum != expected), None)
+    outcome = wrong or outcome
     return Measured(
         name,
         workload,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from panes.answers.instants import whole_from
@@ -13,7 +13,7 @@ from panes.answers.standing import Standing
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
-from panes.history.retention import Retained, retained
+from panes.history.retention import Retained, kept_for, together
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
@@ -41,6 +41,8 @@ class Registered:
         self._plans: dict[int, Node] = {}
         self._stages: dict[int, tuple[Stage, ...]] = {}
         self._groups: dict[int, Group] = {}
+        self._kept: dict[int, dict[str, Retained]] = {}
+        """What each query makes each stream keep."""
         self._standings: dict[int, Standing] = {}
 
     # Registering.
@@ -64,6 +66,7 @@ class Registered:
         self._plans.pop(record.id, None)
         self._stages.pop(record.id, None)
         self._standings.pop(record.id, None)
+        self._kept.pop(record.id, None)
         return record.id
 
     def names(self) -> dict[int, str]:
@@ -144,7 +147,7 @@ class Registered:
         records = self._catalog.begin_queries(epoch, clock)
         plans = {record.id: self.plan_of(record) for record in records}
         streams = [stream for _, stream in self._catalog.base_streams()]
-        kept = {stream.name: retained(stream, plans.values()) for stream in streams}
+        kept = {stream.name: together(stream, self._kept_for(records, stream)) for stream in streams}
         standing = [
             StandingQuery(
                 id=record.id,
@@ -171,6 +174,15 @@ class Registered:
             idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
             retained=kept,
         )
+
+    def _kept_for(self, records: Sequence[QueryRecord], stream: st.CreateStream) -> set[Retained]:
+        found = set()
+        for record in records:
+            of_query = self._kept.setdefault(record.id, {})
+            if stream.name not in of_query:
+                of_query[stream.name] = kept_for(self.plan_of(record), stream)
+            found.add(of_query[stream.name])
+        return found
 
     def _shared(
         self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[str, Retained]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from panes.delta.delta import BEGINNING
 from panes.language.statements import CreateStream
@@ -56,12 +57,20 @@ def retained(stream: CreateStream, plans: Iterable[Node]) -> Retained:
     the longest window in use that ends: one that does not would let the history grow for ever, though the query
     itself may need no more than a counter. Nothing when there is none.
     """
-    kept = Retained() if stream.retain_us is None else Retained(stream.retain_us)
-    for plan in plans:
-        more = needed(plan, stream.name)
-        if is_begin_end(plan) or (stream.retain_us is None and more.us is not None):
-            kept |= more
-    return kept
+    return together(stream, (kept_for(plan, stream) for plan in plans))
+
+
+def together(stream: CreateStream, kept: Iterable[Retained]) -> Retained:
+    """What a stream keeps, given what it keeps for each query."""
+    declared = Retained() if stream.retain_us is None else Retained(stream.retain_us)
+    return reduce(Retained.__or__, kept, declared)
+
+
+def kept_for(plan: Node, stream: CreateStream) -> Retained:
+    """What a stream keeps because of one query."""
+    more = needed(plan, stream.name)
+    counts = is_begin_end(plan) or (stream.retain_us is None and more.us is not None)
+    return more if counts else Retained()
 
 
 def needed(plan: Node, stream: str) -> Retained:

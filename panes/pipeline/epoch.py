@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
+from panes.errors import SourceError, StateError
 from panes.history.file import HistoryFile
 from panes.history.measure import measured_raw
 from panes.history.retention import Retained
@@ -148,8 +149,7 @@ class EpochRunner:
         for stream in self._streams:
             if is_read_by_tasks(stream):
                 paths = files_of_batch(self._folder / "checkpoint", self._sources[stream.name], batch_id)
-                raw = [HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0) for path in paths]
-                files[stream.name] = [measured_raw(file, stream) or file for file in raw]
+                files[stream.name] = [_measured(stream, path) for path in paths]
         return files
 
     def _rule(self, before: EpochRecord, workload: Workload) -> SpanRule:
@@ -277,6 +277,18 @@ class EpochRunner:
         started = self._clock.elapsed()
         yield
         self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
+
+
+def _measured(stream: CreateStream, path: Path) -> HistoryFile:
+    """A file that a source has brought."""
+    file = HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0)
+    try:
+        return measured_raw(file, stream) or file
+    except StateError as error:
+        raise SourceError(
+            f"stream {stream.name!r}: {path} cannot be read as Parquet ({error.__cause__}); put a file there that "
+            "can be, and run again: nothing is lost"
+        ) from error
 
 
 def _queries(messages: Sequence[Message]) -> dict[int, QueryProgress]:

@@ -33,16 +33,18 @@ class Batch:
 
     def match_block(self, number: int, start: int, stop: int) -> Words:
         """The bits of one block for the tuples from `start` to `stop`."""
-        return self.blocks[number].match(self._cells[number], self.rows, start, stop)
+        bits = np.empty((stop - start, self.blocks[number].words), np.uint64)
+        self.blocks[number].match(self._cells[number], self.rows, start, bits)
+        return bits
 
     def match(self, start: int, stop: int) -> Words:
         """The bits of all blocks, side by side, for the tuples from `start` to `stop`."""
         bits = np.empty((stop - start, self.words), np.uint64)
         for first, last in self.stretches(start, stop):
             word = 0
-            for number, block in enumerate(self.blocks):
-                found = self.match_block(number, first, last)
-                bits[first - start : last - start, word : word + block.words] = found
+            for cells, block in zip(self._cells, self.blocks, strict=True):
+                mine = bits[first - start : last - start, word : word + block.words]
+                block.match(cells, self.rows, first, mine)
                 word += block.words
         return bits
 

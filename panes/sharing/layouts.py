@@ -1,7 +1,7 @@
 """The tuples of each query in a stretch of a stream, in one of two layouts.
 
-A query that has many of the tuples keeps a bitmap over all of them, one that has few a list of their numbers;
-whichever is smaller. One that has none keeps nothing.
+A query that has many of the tuples keeps a bitmap over all of them, one that has few a list of their numbers: when
+it takes at most half of the room, because it takes longer to make. One that has none keeps nothing.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Entries:
 def encoded(queries: Ints, bitmaps: Bytes) -> Iterator[pa.Table]:
     """Tables of the entries: of the bitmaps, and of the lists."""
     counts = _population(bitmaps)
-    is_list = counts * _NUMBER.itemsize < bitmaps.shape[1]
+    is_list = counts * _NUMBER.itemsize * 2 <= bitmaps.shape[1]
     dense = np.flatnonzero(~is_list & (counts > 0))
     if len(dense):
         kept = np.ascontiguousarray(bitmaps[dense])

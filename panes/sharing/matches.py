@@ -25,8 +25,11 @@ class Matches:
     def by_query(self) -> tuple[Ints, Bytes]:
         """The queries in ascending order, and for each the tuples that it has, one bit per tuple."""
         tuples = transposed(self.bits)
-        order = np.argsort(self.queries, kind="stable")
-        order = order[self.queries[order] >= 0]
+        there = np.flatnonzero(self.queries >= 0)
+        queries = self.queries[there]
+        if len(there) and there[-1] == len(there) - 1 and (queries[1:] > queries[:-1]).all():
+            return queries, tuples[: len(there)]
+        order = there[np.argsort(queries)]
         return self.queries[order], tuples[order]
 
 

@@ -70,18 +70,17 @@ class MemberBlock:
             return self
         return replace(self, alive=self.alive & ~set_columns(gone, self.words))
 
-    def match(self, cells: Sequence[Ints], rows: pa.Table, start: int, stop: int) -> Words:
-        """The bits of the rows from `start` to `stop`: which queries each passes. `cells` holds the cell of every
-        row, attribute by attribute.
+    def match(self, cells: Sequence[Ints], rows: pa.Table, start: int, bits: Words) -> None:
+        """Sets the bits of as many rows, from `start` on: which queries each passes. `cells` holds the cell of
+        every row, attribute by attribute.
 
         Cost: per tuple and attribute a row of bits to AND; residuals are evaluated for those pairs of tuple and
         query that pass the rest.
         """
-        bits: Words = np.broadcast_to(self.alive, (stop - start, self.words)).copy()
+        bits[:] = self.alive
         for attribute, mine in zip(self.attributes, cells, strict=True):
-            bits &= attribute.passes.take(mine[start:stop], axis=0)
+            bits &= attribute.passes.take(mine[start : start + len(bits)], axis=0)
         self.residuals.apply(bits, rows, start)
-        return bits
 
 
 _Found = list[tuple[int, Condition]]

@@ -112,7 +112,7 @@ def test_engines_give_what_the_question_means(engine: str, workload: str):
     assert RERUNS[engine]().run(workload, ROWS, FILES).checksum == by_hand(workload)
 
 
-@pytest.mark.parametrize("workload", ["W1", "W3", "W4", "W6"])
+@pytest.mark.parametrize("workload", ["W1", "W3", "W4"])
 def test_changes_lead_to_the_same_checksum_as_answers(workload: str):
     asked = WORKLOADS[workload]
     changes = changes_between(asked, answers(workload))
