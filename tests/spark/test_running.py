@@ -55,7 +55,8 @@ def test_queries_come_and_go_while_a_stream_runs(spark, tmp_path):
         assert not db.status().is_running
         # The second query sees what came before it as well: the stream has kept it for the first one.
         assert count_of(second) == count_of(first)
-        assert count_of(first) == sum(epoch.rows for epoch in epochs.seen)
+        # Those of the last tuple's time wait for more of that time.
+        assert 0 < count_of(first) <= sum(epoch.rows for epoch in epochs.seen)
 
         second.drop()
         db.start(on_epoch=epochs)
