@@ -162,15 +162,7 @@ def slides(folder: Path, rows: int) -> list[Point]:
     points = []
     for ratio in WINDOW_OVER_SLIDE:
         slide_ms = range_ms // ratio
-        ran = run_panes(data, [group_by(range_ms, slide_ms)])
-        check(data, ran.changes[0], range_ms, slide_ms)
-        rate = round(rows / ran.seconds)
-        points.append(
-            Point(
-                "slides", ratio, rate, rerun(data, range_ms, slide_ms), ran.changes[0].num_rows, ran.reading_s
-            )
-        )
-        _tell(points[-1])
+        points.append(_beside_duckdb("slides", ratio, data, range_ms, slide_ms))
     return points
 
 
@@ -181,17 +173,19 @@ def windows(folder: Path, rows: int) -> list[Point]:
         data = Rows.made(folder / str(held), max(rows, held * 6 // 5))
         range_ms = held * 1_000 // PER_SECOND
         slide_ms = range_ms // 60
-        range_ms = slide_ms * 60
-        ran = run_panes(data, [group_by(range_ms, slide_ms)])
-        check(data, ran.changes[0], range_ms, slide_ms)
-        rate = round(data.table.num_rows / ran.seconds)
-        points.append(
-            Point(
-                "windows", held, rate, rerun(data, range_ms, slide_ms), ran.changes[0].num_rows, ran.reading_s
-            )
-        )
-        _tell(points[-1])
+        points.append(_beside_duckdb("windows", held, data, slide_ms * 60, slide_ms))
     return points
+
+
+def _beside_duckdb(curve: str, x: int, data: Rows, range_ms: int, slide_ms: int) -> Point:
+    """A run of Panes with its spot checks, and what DuckDB would reach."""
+    ran = run_panes(data, [group_by(range_ms, slide_ms)])
+    changes = ran.changes[0]
+    check(data, changes, range_ms, slide_ms)
+    rate = round(data.table.num_rows / ran.seconds)
+    point = Point(curve, x, rate, rerun(data, range_ms, slide_ms), changes.num_rows, ran.reading_s)
+    _tell(point)
+    return point
 
 
 def groups(folder: Path, rows: int) -> list[Point]:

@@ -100,23 +100,13 @@ def main() -> None:
         standing=arguments.standing,
         summary=summary,
     )
+    curves = {
+        "seconds of an epoch": {"epoch": [(m.at, m.epoch_s) for m in moments]},
+        "how far the answers are behind": {"lag": [(m.at, m.lag_s) for m in moments]},
+    }
     panels = [
-        charts.Panel(
-            "seconds of an epoch",
-            {"epoch": [(m.at, m.epoch_s) for m in moments]},
-            "seconds since the first epoch",
-            "seconds",
-            is_log_x=False,
-            is_log_y=False,
-        ),
-        charts.Panel(
-            "how far the answers are behind",
-            {"lag": [(m.at, m.lag_s) for m in moments]},
-            "seconds since the first epoch",
-            "seconds",
-            is_log_x=False,
-            is_log_y=False,
-        ),
+        charts.Panel(title, curve, "seconds since the first epoch", "seconds", is_log_x=False, is_log_y=False)
+        for title, curve in curves.items()
     ]
     charts.lines(NAME, panels)
 

@@ -218,4 +218,6 @@ class Registered:
                 remove_tree(folder)
         for number in self._groups.keys() - groups:
             del self._groups[number]
-            remove_tree(self._indexes / str(number))
+        for folder in folders_in(self._indexes):
+            if int(folder.name) not in groups:
+                remove_tree(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -112,20 +112,16 @@ class Readers:
         """A query was dropped, and all that is known of its readers goes with it."""
         self._cursors.forget_query(query)
 
-    @contextmanager
-    def _held(self, standing: Standing, choose: Callable[[list[int]], int]) -> Iterator[Hold | None]:
+    def _held(
+        self, standing: Standing, choose: Callable[[list[int]], int]
+    ) -> AbstractContextManager[Hold | None]:
         """Holds one of the epochs that are kept and in which the query has an answer; None if there are none."""
-        while kept := self._kept(standing):
-            try:
-                hold = self._log.holds.hold(choose(kept))
-            except ChangesGone:
-                raise
-            except EpochGone:
-                continue  # it went just now, and there is a later one
-            with hold:
-                yield hold
-            return
-        yield None
+
+        def chosen() -> int | None:
+            kept = self._kept(standing)
+            return choose(kept) if kept else None
+
+        return self._log.held(chosen)
 
     def _kept(self, standing: Standing) -> list[int]:
         """The epochs that are kept and in which the answer of the query is whole."""

@@ -42,9 +42,8 @@ def contents_at(table: pa.Table, now: int) -> pa.Table:
     held = _summed(table.filter(pa.array(alive)).select([*values, WEIGHT]), values, WEIGHT)
     counts = held.column(WEIGHT).to_numpy()
     if (counts < 0).any():
-        raise ValueError(
-            f"more was taken back than given: {held.filter(pa.array(counts < 0)).to_pylist()[:3]}"
-        )
+        some = held.filter(pa.array(counts < 0)).slice(0, 3).to_pylist()
+        raise ValueError(f"more was taken back than given: {some}")
     return _repeated(held)
 
 

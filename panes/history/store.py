@@ -140,17 +140,6 @@ class History:
         """The files with rows of epochs up to one, that have times from `since` on, in order of arrival."""
         return [file for file in self.at(stream, epoch).files if file.max_ts >= since]
 
-    def rows(
-        self,
-        stream: CreateStream,
-        epoch: int,
-        *,
-        since: int = BEGINNING,
-        columns: Sequence[str] | None = None,
-    ) -> pa.Table:
-        """The columns and `_ts` of the rows of epochs up to one, from `since` on, in order of arrival."""
-        return self.arrivals(stream, epoch, since=since, columns=columns).drop_columns([CAME])
-
     def arrivals(
         self,
         stream: CreateStream,
@@ -159,7 +148,8 @@ class History:
         since: int = BEGINNING,
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
-        """The same with `_came`: the first instant at which each could be seen."""
+        """The columns, `_ts` and `_came` of the rows of epochs up to one, from `since` on, in order of arrival;
+        `_came` is the first instant at which each could be seen."""
         names = stream.columns.names if columns is None else tuple(columns)
         fields = [pa.field(name, stream.columns[name].type.arrow) for name in names]
         nothing = pa.schema([*fields, pa.field(TS, pa.int64()), pa.field(CAME, pa.int64())]).empty_table()

@@ -82,12 +82,10 @@ class OneTime:
     @contextmanager
     def _latest(self) -> Iterator[EpochRecord | None]:
         """Holds the last committed epoch; None when there is none yet."""
-        while (record := self._log.latest()) is not None:
-            try:
-                hold = self._log.holds.hold(record.epoch)
-            except EpochGone:
-                continue  # it went just now, and there is a later one
-            with hold:
-                yield record
-            return
-        yield None
+
+        def latest() -> int | None:
+            record = self._log.latest()
+            return None if record is None else record.epoch
+
+        with self._log.held(latest) as hold:
+            yield None if hold is None else self._log.record(hold.epoch)

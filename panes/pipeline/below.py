@@ -63,13 +63,14 @@ class FilesTask:
     files: tuple[tuple[tuple[int, HistoryFile], ...], ...]
     """For each task the files that it reads, each with the number of its feed."""
 
-    def __call__(self, _: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = _task_number()
-        work = _Work(self.below, f"0-files-{number:06d}", number)
-        for place, file in self.files[number]:
-            feed = self.feeds[place]
-            work.take(feed, self._rows(feed, file), unusable=unusable_rows(feed.stream, file))
-        yield encoded(list(work.messages()))
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Each row is the number of a task; there is one in every partition."""
+        for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
+            work = _Work(self.below, f"0-files-{number:06d}", number)
+            for place, file in self.files[number]:
+                feed = self.feeds[place]
+                work.take(feed, self._rows(feed, file), unusable=unusable_rows(feed.stream, file))
+            yield encoded(list(work.messages()))
 
     def _rows(self, feed: Feed, file: HistoryFile) -> pa.Table:
         if not feed.is_history and file.min_ts <= self.below.since:
@@ -88,15 +89,18 @@ class BatchTask:
     """By the number of the stream in the batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = _task_number()
+        context = TaskContext.get()
+        assert context is not None
+        number = context.partitionId()
         # Files, which may hold what came before, are first in the order of names.
         work = _Work(self.below, f"0-read-{number:06d}", number)
         for batch in batches:
             streams = batch.column(STREAM).to_numpy()
+            # The batch also has rows, without columns, of the streams whose files tasks read.
             for place, feed in self.feeds.items():
-                mine = batch.filter(pa.array(streams == place)) if len(self.feeds) > 1 else batch
-                if mine.num_rows:
-                    self._take(work, feed, mine, place)
+                is_mine = streams == place
+                if is_mine.any():
+                    self._take(work, feed, batch if is_mine.all() else batch.filter(pa.array(is_mine)), place)
         yield encoded(list(work.messages()))
 
     def _take(self, work: _Work, feed: Feed, batch: pa.RecordBatch, place: int) -> None:
@@ -181,9 +185,3 @@ class _Work:
             late=before.late + late_rows,
             bad=before.bad + bad,
         )
-
-
-def _task_number() -> int:
-    context = TaskContext.get()
-    assert context is not None
-    return context.partitionId()

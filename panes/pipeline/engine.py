@@ -19,7 +19,7 @@ from panes.pipeline.epoch import EpochRunner, Workload
 from panes.pipeline.failures import explained
 from panes.pipeline.heartbeat import Heartbeat
 from panes.pipeline.session import epoch_session, local_session
-from panes.pipeline.sources import read_source
+from panes.pipeline.sources import is_read_by_tasks, read_source
 from panes.state.epochs import EpochLog, EpochRecord
 
 _COMMIT_POLL_S = 0.02
@@ -71,9 +71,14 @@ class Engine:
             self._session = epoch_session(self._callers_session or local_session())
         pushed = self._folder / "pushed"
         named = [(f"stream{number}", stream) for number, stream in streams]
-        frames = [read_source(self._session, stream, name, pushed, epoch_bytes) for name, stream in named]
+        # Once for the whole run: what Spark reads and what tasks read must fit together.
+        by_tasks = {name for name, stream in named if is_read_by_tasks(stream)}
+        frames = [
+            read_source(self._session, stream, name, pushed, epoch_bytes, by_tasks=name in by_tasks)
+            for name, stream in named
+        ]
         runner = self._runner = EpochRunner(
-            self._folder, named, workload, self._log, self.history, self._clock, after_commit
+            self._folder, named, by_tasks, workload, self._log, self.history, self._clock, after_commit
         )
         self._failure = None
         self._is_stopping = False

@@ -14,7 +14,7 @@ the same offsets, and everything it writes then has the same names.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,7 +36,6 @@ from panes.pipeline.batch_files import files_of_batch
 from panes.pipeline.exchange import Message, decoded
 from panes.pipeline.progress import Measured, Progress, complete_to, rows_since, with_arrival_times
 from panes.pipeline.session import set_epoch_conf
-from panes.pipeline.sources import is_read_by_tasks
 from panes.pipeline.span import Span, SpanRule
 from panes.pipeline.stages import Arrivals, Folders, frame
 from panes.pipeline.standing import StandingQuery
@@ -66,15 +65,17 @@ class EpochRunner:
         self,
         folder: Path,
         streams: Sequence[tuple[str, CreateStream]],
+        by_tasks: Set[str],
         workload: Callable[[int], Workload],
         log: EpochLog,
         history: History,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
     ) -> None:
-        """`streams` come with the names of their sources in the checkpoint."""
+        """`streams` come with the names of their sources in the checkpoint; `by_tasks` are the sources whose files
+        tasks read."""
         self._folder = folder
-        self._sources = {stream.name: source for source, stream in streams}
+        self._sources = {stream.name: source for source, stream in streams if source in by_tasks}
         self._streams = [stream for _, stream in streams]
         self._workload = workload
         self._log = log
@@ -118,7 +119,7 @@ class EpochRunner:
         """
         before = self._log.latest() or NOTHING
         last = max((stream.max_ts for stream in before.streams.values()), default=BEGINNING)
-        self._move_clock(session, before, before.streams, last)
+        self._move_clock(session, before, self._workload(before.epoch + 1), before.streams, last)
 
     def beat(self, session: SparkSession) -> None:
         """Moves the clock though nothing has come, so that answers expire in time."""
@@ -127,17 +128,17 @@ class EpochRunner:
             return
         now_us = self._clock.now_us()
         progress = with_arrival_times(self._streams, before.streams, now_us)
-        idle_after_us = self._workload(before.epoch + 1).idle_after_us
-        self._move_clock(
-            session, before, progress, complete_to(self._streams, progress, now_us, idle_after_us)
-        )
+        workload = self._workload(before.epoch + 1)
+        clock = complete_to(self._streams, progress, now_us, workload.idle_after_us)
+        self._move_clock(session, before, workload, progress, clock)
 
-    def _move_clock(self, session: SparkSession, before: EpochRecord, progress: Progress, clock: int) -> None:
+    def _move_clock(
+        self, session: SparkSession, before: EpochRecord, workload: Workload, progress: Progress, clock: int
+    ) -> None:
         """An epoch without rows."""
         if clock <= before.clock:
             return
         started = self._clock.elapsed()
-        workload = self._workload(before.epoch + 1)
         rule = replace(self._rule(before, workload), clock=clock)
         messages = self._tasks(session, workload, Arrivals(self._streams), rule, before)
         span = Span(rule.epoch, rule.since, clock)
@@ -147,7 +148,7 @@ class EpochRunner:
         """The files of the streams that tasks read themselves."""
         files = {}
         for stream in self._streams:
-            if is_read_by_tasks(stream):
+            if stream.name in self._sources:
                 paths = files_of_batch(self._folder / "checkpoint", self._sources[stream.name], batch_id)
                 files[stream.name] = [_measured(stream, path) for path in paths]
         return files
@@ -283,19 +284,28 @@ def _measured(stream: CreateStream, path: Path) -> HistoryFile:
     """A file that a source has brought."""
     file = HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0)
     try:
-        return measured_raw(file, stream) or file
+        file = measured_raw(file, stream) or file
     except StateError as error:
         raise SourceError(
             f"stream {stream.name!r}: {path} cannot be read as Parquet ({error.__cause__}); put a file there that "
             "can be, and run again: nothing is lost"
         ) from error
+    in_folders = {part.partition("=")[0] for part in path.parts[:-1] if "=" in part}
+    if in_folders & (set(stream.columns.names) - file.stored.keys()):
+        raise SourceError(
+            f"stream {stream.name!r}: {path} has columns in the names of its folders, and there were no such "
+            "folders when this run was started; start it again, and they are read: nothing is lost"
+        )
+    return file
 
 
 def _queries(messages: Sequence[Message]) -> dict[int, QueryProgress]:
     """What the epoch did to each query, over all its stages and shards."""
     progress: dict[int, QueryProgress] = {}
     reports = [Report(**message.content) for message in messages if message.kind == "report"]
-    last = {query: max(r.stage for r in reports if r.query == query) for query in {r.query for r in reports}}
+    last: dict[int, int] = {}
+    for report in reports:
+        last[report.query] = max(report.stage, last.get(report.query, 0))
     for report in reports:
         so_far = progress.get(report.query, QueryProgress(shards=0, changes=0, bytes=0, segments=0))
         is_answer = report.stage == last[report.query]

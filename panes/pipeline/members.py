@@ -11,10 +11,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from panes.sharing.query_index import QueryIndex
-from panes.state.files import write_atomically
+from panes.state.files import make_folder, write_bytes
 
 _OPEN = 16
 """So many indexes a worker keeps."""
@@ -36,8 +35,8 @@ class Members:
 def write_indexes(path: Path, indexes: Sequence[QueryIndex]) -> None:
     """Stores indexes under a name that is theirs alone: workers never look at a file twice."""
     content = pickle.dumps([index.to_ship() for index in indexes], protocol=pickle.HIGHEST_PROTOCOL)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda file: _write(file, content))
+    make_folder(path.parent)
+    write_bytes(path, content)
 
 
 def read_indexes(path: Path) -> Sequence[QueryIndex]:
@@ -49,7 +48,3 @@ def read_indexes(path: Path) -> Sequence[QueryIndex]:
         while len(_open) > _OPEN:
             _open.popitem(last=False)
     return _open[path]
-
-
-def _write(file: BinaryIO, content: bytes) -> None:
-    file.write(content)

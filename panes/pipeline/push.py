@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,7 +31,6 @@ def push(folder: Path, stream: CreateStream, rows: Rows) -> int:
         target.mkdir(parents=True, exist_ok=True)
         # A name that was never used before: Spark remembers the files it has read by their names.
         write_atomically(target / f"{uuid.uuid4().hex}.parquet", lambda file: pq.write_table(table, file))
-        _flush_folder(target)
     return int(table.num_rows)
 
 
@@ -72,12 +70,3 @@ def _check_names(stream: CreateStream, names: Any) -> None:
             f"stream {stream.name!r} has the columns {', '.join(stream.columns.names)}; "
             f"in what was pushed: {'; '.join(parts)}; nothing was stored"
         )
-
-
-def _flush_folder(folder: Path) -> None:
-    """Makes the new name in the folder as durable as the file."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

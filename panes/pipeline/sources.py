@@ -40,7 +40,13 @@ def check_source(stream: CreateStream) -> None:
 
 
 def read_source(
-    session: SparkSession, stream: CreateStream, name: str, pushed: Path, epoch_bytes: int
+    session: SparkSession,
+    stream: CreateStream,
+    name: str,
+    pushed: Path,
+    epoch_bytes: int,
+    *,
+    by_tasks: bool,
 ) -> DataFrame:
     """The rows of a stream; `name` is the place of the source in the checkpoint, `pushed` where pushes go.
 
@@ -50,7 +56,7 @@ def read_source(
     rows = _SOURCES[stream.source.kind].read(session, stream, name, pushed, epoch_bytes)
     columns = [F.col(f"`{field.name}`") for field in stream.columns]
     ts = _event_time(stream)
-    if is_read_by_tasks(stream):
+    if by_tasks:
         # Spark only says which files: if it has to read them, as little as possible.
         return rows.select(ts.alias(TS), F.lit(None).cast("string").alias(BAD))
     reason = F.when(ts.isNull(), F.lit("there is no event time, or one beyond all bounds"))
@@ -63,7 +69,7 @@ def read_source(
 
 
 def is_read_by_tasks(stream: CreateStream) -> bool:
-    """Whether the source is local Parquet files that hold the event time: tasks read them into Arrow themselves.
+    """Whether the source is local Parquet files that hold all columns: tasks read them into Arrow themselves.
 
     For Spark to read them means to turn columns into rows, and for Python to turn rows into columns again: that
     costs more than all the rest of an epoch.
@@ -72,8 +78,15 @@ def is_read_by_tasks(stream: CreateStream) -> bool:
         return False
     if stream.source.kind == "PUSH":
         return True
-    is_local = urlparse(str(stream.source.location)).scheme in ("", "file")
-    return stream.source.kind == "FILES" and _format(stream) == "parquet" and is_local
+    if stream.source.kind != "FILES" or _format(stream) != "parquet":
+        return False
+    place = urlparse(str(stream.source.location))
+    return place.scheme in ("", "file") and not _has_columns_in_folders(place.path)
+
+
+def _has_columns_in_folders(location: str) -> bool:
+    """Whether values of columns stand in the names of folders, as in `day=2026-01-05/`: Spark reads those."""
+    return any(next(Path(folder).glob("*=*/"), None) is not None for folder in glob.glob(location))
 
 
 def _event_time(stream: CreateStream) -> Column:

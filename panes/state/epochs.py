@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import threading
 from bisect import insort
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from panes.delta.delta import BEGINNING
+from panes.errors import EpochGone
 from panes.state.files import read_json, write_json
-from panes.state.holds import Holds
+from panes.state.holds import Hold, Holds
 from panes.state.recently_used import RecentlyUsed
 
 _RECORDS_IN_MEMORY = 16
@@ -124,6 +127,19 @@ class EpochLog:
             self._epochs = self._epochs[len(gone) :]
         for epoch in gone:
             self._path(epoch).unlink(missing_ok=True)
+
+    @contextmanager
+    def held(self, choose: Callable[[], int | None]) -> Iterator[Hold | None]:
+        """Holds the epoch that is chosen, which is chosen anew should it go just then; None when there is none."""
+        while (epoch := choose()) is not None:
+            try:
+                hold = self.holds.hold(epoch)
+            except EpochGone:
+                continue  # there is a later one
+            with hold:
+                yield hold
+            return
+        yield None
 
     def _path(self, epoch: int) -> Path:
         return self._folder / f"epoch-{epoch:010d}.json"

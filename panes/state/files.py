@@ -63,10 +63,12 @@ def make_folder(folder: Location) -> None:
 
 
 def write_json(path: Location, content: dict[str, Any]) -> None:
-    text = json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
+    write_bytes(path, json.dumps(content, separators=(",", ":"), sort_keys=True).encode())
 
+
+def write_bytes(path: Location, content: bytes) -> None:
     def write(file: BinaryIO) -> None:
-        file.write(text)
+        file.write(content)
 
     write_atomically(path, write)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,8 +39,12 @@ def write(history: History, epoch: int, *times: int, since: int | None = None) -
     history.note(S, epoch, [part(history, epoch, *times)], **bounds)
 
 
+def rows_of(history: History, stream: CreateStream, epoch: int, **bounds: Any) -> pa.Table:
+    return history.arrivals(stream, epoch, **bounds).drop_columns(["_came"])
+
+
 def times(history: History, epoch: int, since: int | None = None) -> list[int]:
-    rows = history.rows(S, epoch) if since is None else history.rows(S, epoch, since=since)
+    rows = rows_of(history, S, epoch) if since is None else rows_of(history, S, epoch, since=since)
     return rows.column("_ts").to_pylist()
 
 
@@ -60,7 +65,7 @@ def test_rows_come_back_in_order_of_arrival_up_to_the_epoch(tmp_path: Path) -> N
     assert times(history, 0) == [5, 3]
     assert times(history, 1) == [5, 3]
     assert times(history, 2) == [5, 3, 4, 9]
-    assert history.rows(S, 2).to_pylist()[3] == {"ts": 9, "k": 2, "_ts": 9}
+    assert rows_of(history, S, 2).to_pylist()[3] == {"ts": 9, "k": 2, "_ts": 9}
 
 
 def test_only_files_and_rows_from_a_time_on_are_given(tmp_path: Path) -> None:
@@ -72,7 +77,7 @@ def test_only_files_and_rows_from_a_time_on_are_given(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_brought_nothing_has_an_empty_history(tmp_path: Path) -> None:
-    assert History(tmp_path).rows(S, 5).schema.names == ["ts", "k", "_ts"]
+    assert rows_of(History(tmp_path), S, 5).schema.names == ["ts", "k", "_ts"]
     assert History(tmp_path).files("s", 5) == []
 
 
@@ -109,7 +114,7 @@ def test_an_epoch_done_again_after_its_base_was_made_counts_once(tmp_path: Path)
 def test_columns_can_be_chosen(tmp_path: Path) -> None:
     history = History(tmp_path)
     write(history, 3, 1)
-    assert history.rows(S, 3, columns=["k"]).to_pylist() == [{"k": 3, "_ts": 1}]
+    assert rows_of(history, S, 3, columns=["k"]).to_pylist() == [{"k": 3, "_ts": 1}]
 
 
 def test_a_row_cannot_be_seen_before_the_epoch_that_it_came_in(tmp_path: Path) -> None:
@@ -130,7 +135,10 @@ def test_files_of_a_source_are_linked_and_survive_it(tmp_path: Path) -> None:
     assert kept.is_raw
     assert kept.path.stat().st_ino == file.stat().st_ino
     file.unlink()
-    assert history.rows(S, 0).to_pylist() == [{"ts": 10, "k": 1, "_ts": 10}, {"ts": 20, "k": 2, "_ts": 20}]
+    assert rows_of(history, S, 0).to_pylist() == [
+        {"ts": 10, "k": 1, "_ts": 10},
+        {"ts": 20, "k": 2, "_ts": 20},
+    ]
 
 
 def test_a_file_that_cannot_be_linked_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +190,7 @@ def test_event_time_is_that_of_the_pipeline(
     pq.write_table(table, file, write_statistics=has_statistics)
     history = History(tmp_path / "history")
     history.adopt(own, 0, [file], rows=len(column), min_ts=-1, max_ts=1)
-    rows = history.rows(own, 0)
+    rows = rows_of(history, own, 0)
     assert rows.column("_ts").to_pylist() == list(expected)
     assert rows.schema.field("ts").type == own.columns["ts"].type.arrow
     bounds = [(file.rows, file.min_ts, file.max_ts) for file in history.files("s", 0)]
@@ -193,7 +201,7 @@ def test_a_column_that_a_file_has_not_is_null_as_in_spark(tmp_path: Path) -> Non
     history = History(tmp_path / "history")
     file = source(tmp_path / "in", "a.parquet", pa.table({"TS": [10], "other": [1]}))
     history.adopt(S, 0, [file], rows=1, min_ts=10, max_ts=10)
-    assert history.rows(S, 0).to_pylist() == [{"ts": 10, "k": None, "_ts": 10}]
+    assert rows_of(history, S, 0).to_pylist() == [{"ts": 10, "k": None, "_ts": 10}]
 
 
 # What is let go of.
@@ -291,7 +299,7 @@ def test_forgetting_a_stream_removes_its_files_and_no_others(tmp_path: Path) -> 
     name = write_part(tmp_path, "a/b", 0, 0, pa.table({"ts": [1], "_ts": [1]}))
     history.note(other, 0, [name], rows=1, min_ts=1, max_ts=1)
     history.forget("a/b")
-    assert history.rows(other, 0).num_rows == 0
+    assert rows_of(history, other, 0).num_rows == 0
     assert times(history, 0) == [1]
     assert len(parquet_files(tmp_path)) == 1
 
@@ -304,7 +312,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     write(history, 0, 1)
     (tmp_path / "s" / "part-0000000000-00000.parquet").unlink()
     with pytest.raises(StateError, match=r"part-0000000000-00000\.parquet is missing"):
-        history.rows(S, 0)
+        rows_of(history, S, 0)
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed"])
@@ -319,11 +327,11 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
         content[200:220] = bytes(20)
     path.write_bytes(content)
     with pytest.raises(StateError, match=r"part-0000000000-00000\.parquet is damaged"):
-        history.rows(S, 0)
+        rows_of(history, S, 0)
 
 
 def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
     write(History(tmp_path), 0, 1)
     (tmp_path / "s" / "epoch-0000000000.json").write_text("{")
     with pytest.raises(StateError, match=r"epoch-0000000000\.json is damaged"):
-        History(tmp_path).rows(S, 0)
+        rows_of(History(tmp_path), S, 0)
