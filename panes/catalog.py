@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from panes.config import SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language import parse
 from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable, Statement
+from panes.plan.stream import Stream
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS objects (
@@ -64,12 +65,15 @@ class GroupRecord:
     first_epoch: int
 
 
-def query_names(catalog: Path) -> dict[int, str]:
-    """The names of the registered queries by id, of a catalog that another process may have open."""
+def names_in_catalog(catalog: Path) -> tuple[dict[int, str], dict[int, str]]:
+    """The names of the queries and of the streams, by number; another process may have the catalog open."""
     if not catalog.exists():
         raise CatalogError(f"there is no database in {catalog.parent}; panes.connect makes one")
     with closing(sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        return dict(connection.execute("SELECT id, name FROM queries").fetchall())
+        queries = dict(connection.execute("SELECT id, name FROM queries").fetchall())
+        return queries, dict(
+            connection.execute("SELECT id, name FROM objects WHERE kind = 'STREAM'").fetchall()
+        )
 
 
 class Catalog:
@@ -115,11 +119,9 @@ class Catalog:
             statement for statement in found if isinstance(statement, (CreateStream, CreateDerivedStream))
         ]
 
-    def base_streams(self) -> list[tuple[int, CreateStream]]:
+    def base_streams(self) -> list[Stream]:
         """The streams that have a source, each with a number that is never given to another."""
-        numbers = self._select("SELECT id, name FROM objects WHERE kind = 'STREAM' ORDER BY id")
-        found = ((int(number), self._object(str(name))) for number, name in numbers)
-        return [(number, stream) for number, stream in found if isinstance(stream, CreateStream)]
+        return [statement.stream for statement in self.streams() if isinstance(statement, CreateStream)]
 
     def tables(self) -> list[CreateTable]:
         found = (self._object(name) for name in self._names("TABLE"))
@@ -237,11 +239,14 @@ class Catalog:
         self._execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, check_setting(name, value))
 
     def _object(self, name: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
-        sql = self._sql_of("objects", name)
-        if sql is None:
+        rows = self._select("SELECT id, sql FROM objects WHERE name = ?", name)
+        if not rows:
             return None
-        statement = _parsed(sql)
-        if not isinstance(statement, (CreateStream, CreateDerivedStream, CreateTable)):
+        number, sql = rows[0]
+        statement = _parsed(str(sql))
+        if isinstance(statement, CreateStream):
+            return CreateStream(replace(statement.stream, number=int(number)))
+        if not isinstance(statement, (CreateDerivedStream, CreateTable)):
             raise CatalogError(f"the catalog holds no definition under {name!r} but: {sql}")
         return statement
 

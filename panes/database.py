@@ -40,6 +40,7 @@ from panes.plan.begin_end import is_begin_end
 from panes.plan.explain import explain, explain_json
 from panes.plan.nodes import Node, TableScan
 from panes.plan.patterns import Pattern
+from panes.plan.stream import Stream
 from panes.plan.walk import walk
 from panes.progress_bar import progress_bar
 from panes.query import Query
@@ -178,9 +179,12 @@ class Database:
         """
         self._check_open()
         self._engine.check()
-        names = self._registered.names()
         return status_of(
-            self._log.recent(RECENT), names, self._clock.now_us(), is_running=self._engine.is_running
+            self._log.recent(RECENT),
+            self._registered.names(),
+            {stream.number: stream.name for stream in self._catalog.base_streams()},
+            self._clock.now_us(),
+            is_running=self._engine.is_running,
         )
 
     def close(self) -> None:
@@ -214,7 +218,7 @@ class Database:
     def _execute(self, statement: st.Statement) -> Result:
         match statement:
             case st.CreateStream():
-                check_source(statement)
+                check_source(statement.stream)
                 self._change_streams(lambda: self._catalog.create(statement))
             case st.CreateDerivedStream():
                 bind_stream(statement, self._catalog)
@@ -318,8 +322,8 @@ class Database:
             self._check_unused(statement.name)
             dropped = self._catalog.stream(statement.name)
             self._change_streams(lambda: self._catalog.drop(statement.kind, statement.name))
-            if dropped is not None:
-                self._engine.history.forget(dropped.name)
+            if isinstance(dropped, st.CreateStream):
+                self._engine.forget(dropped.stream)
         except CatalogError:
             if not statement.if_exists:
                 raise
@@ -352,16 +356,16 @@ class Database:
     def _plan(self, query: st.SelectQuery) -> Node:
         return optimize(bind(query, self._catalog))
 
-    def _base_streams(self) -> dict[str, st.CreateStream]:
-        return {stream.name: stream for _, stream in self._catalog.base_streams()}
+    def _base_streams(self) -> dict[str, Stream]:
+        return {stream.name: stream for stream in self._catalog.base_streams()}
 
-    def _base_stream(self, name: str) -> st.CreateStream:
+    def _base_stream(self, name: str) -> Stream:
         self._check_open()
-        stream = self._catalog.stream(name)
-        if not isinstance(stream, st.CreateStream):
-            known = ", ".join(stream.name for _, stream in self._catalog.base_streams()) or "none yet"
+        found = self._catalog.stream(name)
+        if not isinstance(found, st.CreateStream):
+            known = ", ".join(stream.name for stream in self._catalog.base_streams()) or "none yet"
             raise CatalogError(f"there is no base stream named {name!r}; there are {known}")
-        return stream
+        return found.stream
 
     def _start(self, on_epoch: Callable[[Epoch], None] | None, *, in_background: bool) -> None:
         streams = self._catalog.base_streams()

@@ -23,6 +23,7 @@ from panes.pipeline.groups import Group
 from panes.pipeline.standing import StandingQuery
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
+from panes.plan.stream import Stream
 from panes.sharing.reading import reading_of
 from panes.sharing.template import template_of
 from panes.state.epochs import EpochRecord
@@ -41,7 +42,7 @@ class Registered:
         self._plans: dict[int, Node] = {}
         self._stages: dict[int, tuple[Stage, ...]] = {}
         self._groups: dict[int, Group] = {}
-        self._kept: dict[int, dict[str, Retained]] = {}
+        self._kept: dict[int, dict[int, Retained]] = {}
         """What each query makes each stream keep."""
         self._standings: dict[int, Standing] = {}
 
@@ -146,8 +147,8 @@ class Registered:
         """What to do in an epoch that follows `clock`: the queries of that moment."""
         records = self._catalog.begin_queries(epoch, clock)
         plans = {record.id: self.plan_of(record) for record in records}
-        streams = [stream for _, stream in self._catalog.base_streams()]
-        kept = {stream.name: together(stream, self._kept_for(records, stream)) for stream in streams}
+        streams = self._catalog.base_streams()
+        kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         standing = [
             StandingQuery(
                 id=record.id,
@@ -175,22 +176,23 @@ class Registered:
             retained=kept,
         )
 
-    def _kept_for(self, records: Sequence[QueryRecord], stream: st.CreateStream) -> set[Retained]:
+    def _kept_for(self, records: Sequence[QueryRecord], stream: Stream) -> set[Retained]:
         found = set()
         for record in records:
             of_query = self._kept.setdefault(record.id, {})
-            if stream.name not in of_query:
-                of_query[stream.name] = kept_for(self.plan_of(record), stream)
-            found.add(of_query[stream.name])
+            if stream.number not in of_query:
+                of_query[stream.number] = kept_for(self.plan_of(record), stream)
+            found.add(of_query[stream.number])
         return found
 
     def _shared(
-        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[str, Retained]
+        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[int, Retained]
     ) -> StandingQuery:
         group = self._group(record.id, self.plan_of(members[0]))
         group.update({member.id: self.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
-        stream = group.stages[0].inputs[0].scan.stream
+        stream = self._catalog.stream(group.stages[0].inputs[0].scan.stream)
+        assert isinstance(stream, st.CreateStream)
         return StandingQuery(
             id=-record.id,
             stages=group.stages,
@@ -199,7 +201,7 @@ class Registered:
             partitions=record.partitions,
             first_epoch=record.first_epoch,
             folder=self._folder(-record.id),
-            members=group.members(self._indexes / str(record.id), fresh, kept[stream].us),
+            members=group.members(self._indexes / str(record.id), fresh, kept[stream.stream.number].us),
         )
 
     def _group(self, number: int, plan: Node) -> Group:

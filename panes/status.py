@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from panes.catalog import query_names
+from panes.catalog import names_in_catalog
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import StateError
@@ -62,9 +62,14 @@ def epoch_of(record: EpochRecord) -> Epoch:
 
 
 def status_of(
-    recent: Sequence[EpochRecord], names: Mapping[int, str], now_us: int, *, is_running: bool
+    recent: Sequence[EpochRecord],
+    queries: Mapping[int, str],
+    streams: Mapping[int, str],
+    now_us: int,
+    *,
+    is_running: bool,
 ) -> Status:
-    """The status after the last of some recent epochs; `names` are those of the queries by id."""
+    """The status after the last of some recent epochs; queries and streams have their names by number."""
     if not recent:
         return Status(is_running)
     last = recent[-1]
@@ -83,14 +88,14 @@ def status_of(
         state_segments=sum(query.segments for query in last.queries.values()),
         late_rows=sum(stream.late for stream in last.streams.values()),
         bad_rows=sum(stream.bad for stream in last.streams.values()),
-        streams=last.streams,
-        queries={names[query]: progress for query, progress in last.queries.items() if query in names},
+        streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
+        queries={queries[query]: p for query, p in last.queries.items() if query in queries},
     )
 
 
 def status_at(path: Path, now_us: int) -> Status:
     """The status of the database in a directory, also of one that another process is using."""
-    names = query_names(path / "catalog.sqlite")
+    queries, streams = names_in_catalog(path / "catalog.sqlite")
     for attempt in range(_ATTEMPTS):
         try:
             recent = EpochLog(path / "epochs").recent(RECENT)
@@ -100,7 +105,7 @@ def status_at(path: Path, now_us: int) -> Status:
                 raise
         else:
             break
-    return status_of(recent, names, now_us, is_running=_is_in_use(path))
+    return status_of(recent, queries, streams, now_us, is_running=_is_in_use(path))
 
 
 def _is_in_use(path: Path) -> bool:

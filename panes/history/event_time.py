@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.language.statements import CreateStream, TimestampBy
+from panes.plan.stream import Stream, TimestampBy
 
 TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
 _LEAST, _GREATEST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
 
 
-def timestamp_of(stream: CreateStream) -> TimestampBy:
+def timestamp_of(stream: Stream) -> TimestampBy:
     """Where the event time of a stream stands; a file of a stream without one cannot be kept as it is."""
     if stream.timestamp is None:
         raise ValueError(f"stream {stream.name!r} has no TIMESTAMP BY: the files it reads hold no event time")

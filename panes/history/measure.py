@@ -15,12 +15,12 @@ from panes.delta.delta import TS
 from panes.history.event_time import TO_MICROSECONDS, timestamp_of
 from panes.history.file import HistoryFile
 from panes.history.parts import metadata_of, read_rows
-from panes.language.statements import CreateStream, TimestampBy
+from panes.plan.stream import Stream, TimestampBy
 
 _MICROSECONDS = TimestampBy(TS, "MICROSECONDS")
 
 
-def measured_raw(file: HistoryFile, stream: CreateStream) -> HistoryFile | None:
+def measured_raw(file: HistoryFile, stream: Stream) -> HistoryFile | None:
     """The file with the columns, the rows and the times it has; None when no row of it has a time."""
     by = timestamp_of(stream)
     metadata = metadata_of(file.path)

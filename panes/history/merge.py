@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from panes.history.file import HistoryFile
 from panes.history.parts import read_rows, write_rows
-from panes.language.statements import CreateStream
+from panes.plan.stream import Stream
 
 _STEP = 8
 _CLASSES = 5
@@ -23,7 +23,7 @@ _CLASSES = 5
 Group = list[HistoryFile]
 
 
-def merge(files: Sequence[HistoryFile], stream: CreateStream, folder: Path, epoch: int) -> list[HistoryFile]:
+def merge(files: Sequence[HistoryFile], stream: Stream, folder: Path, epoch: int) -> list[HistoryFile]:
     """The same rows in the same order, in fewer files; new ones are named after the epoch."""
     groups = grouped(files)
     return [
@@ -60,7 +60,7 @@ def _rows(group: Group) -> int:
     return sum(file.rows for file in group)
 
 
-def _one_file(group: Group, stream: CreateStream, folder: Path, name: str) -> HistoryFile:
+def _one_file(group: Group, stream: Stream, folder: Path, name: str) -> HistoryFile:
     path = folder / f"{name}.parquet"
     write_rows(path, pa.concat_tables([read_rows(file, stream, stream.columns.names) for file in group]))
     return HistoryFile(

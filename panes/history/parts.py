@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -15,16 +14,16 @@ from panes.delta.delta import TS
 from panes.errors import StateError
 from panes.history.event_time import event_time, timestamp_of
 from panes.history.file import CAME, HistoryFile
-from panes.language.statements import CreateStream
+from panes.plan.stream import Stream
 from panes.state.files import write_atomically
 
 
-def stream_folder(folder: Path, stream: str) -> Path:
-    """Where a stream's files are; a name may hold what a path may not."""
-    return folder / quote(stream, safe="")
+def stream_folder(folder: Path, stream: int) -> Path:
+    """Where the files of the stream with a number are."""
+    return folder / f"{stream:06d}"
 
 
-def write_part(folder: Path, stream: str, epoch: int, part: int, rows: pa.Table) -> str:
+def write_part(folder: Path, stream: int, epoch: int, part: int, rows: pa.Table) -> str:
     """Writes rows (the stream's columns and `_ts`) that came in an epoch; gives the name of their file.
 
     To be called in tasks: the name follows from the epoch and the part, so that one done again writes the
@@ -56,7 +55,7 @@ def opened(path: Path) -> pq.ParquetFile:
         raise _damaged(path, error) from error
 
 
-def read_rows(file: HistoryFile, stream: CreateStream, columns: Sequence[str]) -> pa.Table:
+def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.Table:
     """The rows of a file: the given columns, `_ts` and `_came`, without those that have no time."""
     if not file.is_raw:
         hidden = [TS, CAME] if file.kind == "merged" else [TS]
@@ -86,7 +85,7 @@ def _read(path: Path, columns: Sequence[str]) -> pa.Table:
             raise _damaged(path, error) from error
 
 
-def _conforming(table: pa.Table, stream: CreateStream, columns: Sequence[str]) -> pa.Table:
+def _conforming(table: pa.Table, stream: Stream, columns: Sequence[str]) -> pa.Table:
     names = [*columns, TS, CAME]
     types = [stream.columns[name].type.arrow for name in columns] + [pa.int64(), pa.int64()]
     return pa.table(

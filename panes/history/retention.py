@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import reduce
 
 from panes.delta.delta import BEGINNING
-from panes.language.statements import CreateStream
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node, Project, StreamScan, Union, Window, Wstream
+from panes.plan.stream import Stream
 from panes.plan.walk import walk
 from panes.plan.windows import (
     BeginEndWindow,
@@ -50,7 +50,7 @@ class Retained:
 _EVERYTHING = Retained(None)
 
 
-def retained(stream: CreateStream, plans: Iterable[Node]) -> Retained:
+def retained(stream: Stream, plans: Iterable[Node]) -> Retained:
     """What a stream keeps, given the plans of all registered queries.
 
     With RETAIN that, and what BEGIN … END windows in use need, because only the history can answer them. Without,
@@ -60,13 +60,13 @@ def retained(stream: CreateStream, plans: Iterable[Node]) -> Retained:
     return together(stream, (kept_for(plan, stream) for plan in plans))
 
 
-def together(stream: CreateStream, kept: Iterable[Retained]) -> Retained:
+def together(stream: Stream, kept: Iterable[Retained]) -> Retained:
     """What a stream keeps, given what it keeps for each query."""
     declared = Retained() if stream.retain_us is None else Retained(stream.retain_us)
     return reduce(Retained.__or__, kept, declared)
 
 
-def kept_for(plan: Node, stream: CreateStream) -> Retained:
+def kept_for(plan: Node, stream: Stream) -> Retained:
     """What a stream keeps because of one query."""
     more = needed(plan, stream.name)
     counts = is_begin_end(plan) or (stream.retain_us is None and more.us is not None)

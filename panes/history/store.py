@@ -21,7 +21,7 @@ from panes.history.manifests import Manifest, Manifests
 from panes.history.measure import measured_part, measured_raw
 from panes.history.merge import merge
 from panes.history.parts import read_rows, stream_folder, write_part
-from panes.language.statements import CreateStream
+from panes.plan.stream import Stream
 
 __all__ = ["History", "HistoryFile", "write_part"]
 
@@ -37,13 +37,13 @@ class History:
     def __init__(self, folder: Path, *, epochs_per_base: int = _EPOCHS_PER_BASE) -> None:
         self.folder = folder
         self._epochs_per_base = epochs_per_base
-        self._streams: dict[str, Manifests] = {}
+        self._streams: dict[int, Manifests] = {}
 
     # Writing, by the driver, before the commit of the epoch.
 
     def adopt(
         self,
-        stream: CreateStream,
+        stream: Stream,
         epoch: int,
         files: Sequence[Path],
         *,
@@ -57,7 +57,7 @@ class History:
         They are Parquet with the columns of the stream, whose event time is one of them. `since` is the clock
         before the epoch, as in its record. An epoch that is done again replaces what it had.
         """
-        folder = self._stream_folder(stream.name)
+        folder = self._stream_folder(stream.number)
         kept = []
         for number, source in enumerate(files if rows else ()):
             target = folder / f"raw-{epoch:010d}-{number:05d}.parquet"
@@ -66,11 +66,11 @@ class History:
             found = measured_raw(file, stream)
             if found is not None:
                 kept.append(found)
-        self._manifests(stream.name).put(epoch, Manifest(tuple(kept)))
+        self._manifests(stream.number).put(epoch, Manifest(tuple(kept)))
 
     def note(
         self,
-        stream: CreateStream,
+        stream: Stream,
         epoch: int,
         files: Sequence[str],
         *,
@@ -83,7 +83,7 @@ class History:
 
         Rows without files are rows that came and are not kept.
         """
-        folder = self._stream_folder(stream.name)
+        folder = self._stream_folder(stream.number)
         written = []
         for name in files:
             file = _file(folder / name, "written", epoch, since, rows=rows, min_ts=min_ts, max_ts=max_ts)
@@ -92,11 +92,11 @@ class History:
             manifest = Manifest(tuple(file for file in written if file.rows))
         else:
             manifest = Manifest((), dropped=rows, dropped_to=max_ts)
-        self._manifests(stream.name).put(epoch, manifest)
+        self._manifests(stream.number).put(epoch, manifest)
 
     def collect(
         self,
-        stream: CreateStream,
+        stream: Stream,
         epoch: int,
         *,
         oldest_ts: int,
@@ -109,7 +109,7 @@ class History:
         The youngest `keep_rows` rows at the clock stay, however old. Readers of the last `retain_epochs`
         epochs find everything as it was.
         """
-        manifests = self._manifests(stream.name)
+        manifests = self._manifests(stream.number)
         if manifests.since_base(epoch) >= self._epochs_per_base:
             view = manifests.at(epoch)
             young = {file.path for file in view.youngest(keep_rows, clock)}
@@ -118,31 +118,31 @@ class History:
             manifests.put_base(
                 epoch,
                 Manifest(
-                    tuple(merge(stays, stream, self._stream_folder(stream.name), epoch)),
+                    tuple(merge(stays, stream, self._stream_folder(stream.number), epoch)),
                     dropped=view.dropped + sum(file.rows for file in gone),
                     dropped_to=max((view.dropped_to, *(file.max_ts for file in gone))),
                 ),
             )
         manifests.collect(epoch, retain_epochs)
 
-    def forget(self, stream: str) -> None:
-        """Removes everything that a stream kept: it was dropped, and another may get its name."""
+    def forget(self, stream: int) -> None:
+        """Removes everything that a stream kept: it was dropped."""
         self._streams.pop(stream, None)
         shutil.rmtree(stream_folder(self.folder, stream), ignore_errors=True)
 
     # Reading.
 
-    def at(self, stream: str, epoch: int) -> Manifest:
+    def at(self, stream: int, epoch: int) -> Manifest:
         """What is kept of the epochs up to one: the files in order of arrival, and what is known of the rest."""
         return self._manifests(stream).at(epoch)
 
-    def files(self, stream: str, epoch: int, *, since: int = BEGINNING) -> list[HistoryFile]:
+    def files(self, stream: int, epoch: int, *, since: int = BEGINNING) -> list[HistoryFile]:
         """The files with rows of epochs up to one, that have times from `since` on, in order of arrival."""
         return [file for file in self.at(stream, epoch).files if file.max_ts >= since]
 
     def arrivals(
         self,
-        stream: CreateStream,
+        stream: Stream,
         epoch: int,
         *,
         since: int = BEGINNING,
@@ -153,16 +153,16 @@ class History:
         names = stream.columns.names if columns is None else tuple(columns)
         fields = [pa.field(name, stream.columns[name].type.arrow) for name in names]
         nothing = pa.schema([*fields, pa.field(TS, pa.int64()), pa.field(CAME, pa.int64())]).empty_table()
-        tables = [read_rows(file, stream, names) for file in self.files(stream.name, epoch, since=since)]
+        tables = [read_rows(file, stream, names) for file in self.files(stream.number, epoch, since=since)]
         table = pa.concat_tables([nothing, *tables])
         return table if since == BEGINNING else table.filter(pa.array(table.column(TS).to_numpy() >= since))
 
-    def _stream_folder(self, stream: str) -> Path:
+    def _stream_folder(self, stream: int) -> Path:
         folder = stream_folder(self.folder, stream)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def _manifests(self, stream: str) -> Manifests:
+    def _manifests(self, stream: int) -> Manifests:
         if stream not in self._streams:
             self._streams[stream] = Manifests(stream_folder(self.folder, stream))
         return self._streams[stream]

@@ -17,6 +17,7 @@ from panes.language.parse_queries import QueryParser
 from panes.language.positions import did_you_mean, with_article
 from panes.language.syntax import StatementNode
 from panes.plan.schema import Schema
+from panes.plan.stream import OptionValue, Source, SourceKind, Stream, TimestampBy
 from panes.plan.types import BIGINT, BOOLEAN, COLUMN_TYPES, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
@@ -82,10 +83,10 @@ class StatementParser(QueryParser):
             return st.CreateDerivedStream(name, self._select_query())
         columns = self._in_parentheses(lambda: self._list(self._column_definition))
         schema = self._schema(columns)
-        timestamp: st.TimestampBy | None = None
+        timestamp: TimestampBy | None = None
         slack: int | None = None
         retain: int | None = None
-        source: st.Source | None = None
+        source: Source | None = None
         while self._curr:
             token = self._curr
             if self._word("TIMESTAMP"):
@@ -102,7 +103,7 @@ class StatementParser(QueryParser):
                 source = self._source()
             else:
                 self._unexpected("TIMESTAMP BY, SLACK, RETAIN, FROM or the end of the statement")
-        return st.CreateStream(name, schema, timestamp, slack or 0, retain, source or st.Source())
+        return st.CreateStream(Stream(name, schema, timestamp, slack or 0, retain, source or Source()))
 
     def _once(self, already: object, token: Token) -> None:
         if already is not None:
@@ -135,7 +136,7 @@ class StatementParser(QueryParser):
                 self._fail("column names do not begin with an underscore", token)
         return Schema.of((name, type_) for _, name, type_ in columns)
 
-    def _timestamp_by(self, schema: Schema) -> st.TimestampBy:
+    def _timestamp_by(self, schema: Schema) -> TimestampBy:
         self._expect("BY")
         token = self._curr
         written = self._name("a column").name
@@ -151,20 +152,20 @@ class StatementParser(QueryParser):
                     self._fail(
                         f"{unit} is for integers, and {field.name} is {with_article(field.type)}", unit_token
                     )
-                return st.TimestampBy(field.name, unit)
+                return TimestampBy(field.name, unit)
         if field.type != TIMESTAMP:
             hint = "write SECONDS, MILLISECONDS or MICROSECONDS after it" if field.type.is_integer else None
             self._fail(f"{field.name} is {with_article(field.type)}, not a TIMESTAMP", token, hint)
-        return st.TimestampBy(field.name, "TIMESTAMP")
+        return TimestampBy(field.name, "TIMESTAMP")
 
     def _interval_us(self) -> int:
         self._expect("INTERVAL")
         number, unit = self._number_and_unit()
         return microseconds(number, unit) or 0
 
-    def _source(self) -> st.Source:
+    def _source(self) -> Source:
         token = self._curr
-        kinds = get_args(st.SourceKind)
+        kinds = get_args(SourceKind)
         kind = token.text.upper()
         if kind not in kinds or token.token_type != TokenType.VAR:
             self._unexpected(", ".join(kinds[:-1]) + f" or {kinds[-1]}")
@@ -175,15 +176,15 @@ class StatementParser(QueryParser):
             self._advance()
         if kind == "FILES" and not location:
             self._unexpected("the path of the files in quotes")
-        options: dict[str, st.OptionValue] = {}
+        options: dict[str, OptionValue] = {}
         if self._word("WITH"):
             for option, name, value in self._in_parentheses(lambda: self._list(self._option)):
                 if name in options:
                     self._fail(f"{name} is given twice", option)
                 options[name] = value
-        return st.Source(kind, location, options)  # type: ignore[arg-type]  # one of the kinds
+        return Source(kind, location, options)  # type: ignore[arg-type]  # one of the kinds
 
-    def _option(self) -> tuple[Token, str, st.OptionValue]:
+    def _option(self) -> tuple[Token, str, OptionValue]:
         token = self._curr
         if token.token_type == TokenType.IDENTIFIER:  # options of others may have dots: "kafka.group.id"
             self._advance()
@@ -194,7 +195,7 @@ class StatementParser(QueryParser):
             self._unexpected("=")
         return token, name, self._option_value()
 
-    def _option_value(self) -> st.OptionValue:
+    def _option_value(self) -> OptionValue:
         token = self._curr
         if token.token_type == TokenType.STRING:
             self._advance()

@@ -6,7 +6,6 @@ their canonical texts are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,10 +14,7 @@ from sqlglot import exp
 from panes.language.names import quoted
 from panes.plan.durations import duration_text
 from panes.plan.schema import Schema
-
-OptionValue = bool | int | float | str
-TimeUnit = Literal["SECONDS", "MILLISECONDS", "MICROSECONDS", "TIMESTAMP"]
-SourceKind = Literal["FILES", "RATE", "KAFKA", "PUSH"]
+from panes.plan.stream import OptionValue, Source, Stream
 
 
 @dataclass(frozen=True)
@@ -47,53 +43,30 @@ class SelectQuery(Statement):
 
 
 @dataclass(frozen=True)
-class TimestampBy:
-    """The column that holds event time, and how to read it."""
-
-    column: str
-    unit: TimeUnit
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the tuples of a stream come from."""
-
-    kind: SourceKind = "PUSH"
-    location: str | None = None
-    options: Mapping[str, OptionValue] = field(default_factory=dict)
-
-    @property
-    def sql(self) -> str:
-        parts = ["FROM", self.kind]
-        if self.location is not None:
-            parts.append(text_literal(self.location))
-        if self.options:
-            written = (f"{quoted(name)} = {option_text(value)}" for name, value in self.options.items())
-            parts.append(f"WITH ({', '.join(written)})")
-        return " ".join(parts)
-
-
-@dataclass(frozen=True)
 class CreateStream(Statement):
-    name: str
-    columns: Schema
-    timestamp: TimestampBy | None = None
-    slack_us: int = 0
-    retain_us: int | None = None
-    source: Source = field(default_factory=Source)
+    stream: Stream
+
+    @property
+    def name(self) -> str:
+        return self.stream.name
+
+    @property
+    def columns(self) -> Schema:
+        return self.stream.columns
 
     @property
     def sql(self) -> str:
-        parts = [f"CREATE STREAM {quoted(self.name)} ({_columns_text(self.columns)})"]
-        if self.timestamp is not None:
-            unit = "" if self.timestamp.unit == "TIMESTAMP" else f" {self.timestamp.unit}"
-            parts.append(f"TIMESTAMP BY {quoted(self.timestamp.column)}{unit}")
-        if self.slack_us:
-            parts.append(f"SLACK INTERVAL {duration_text(self.slack_us)}")
-        if self.retain_us is not None:
-            parts.append(f"RETAIN INTERVAL {duration_text(self.retain_us)}")
-        if self.source != Source():
-            parts.append(self.source.sql)
+        stream = self.stream
+        parts = [f"CREATE STREAM {quoted(stream.name)} ({_columns_text(stream.columns)})"]
+        if stream.timestamp is not None:
+            unit = "" if stream.timestamp.unit == "TIMESTAMP" else f" {stream.timestamp.unit}"
+            parts.append(f"TIMESTAMP BY {quoted(stream.timestamp.column)}{unit}")
+        if stream.slack_us:
+            parts.append(f"SLACK INTERVAL {duration_text(stream.slack_us)}")
+        if stream.retain_us is not None:
+            parts.append(f"RETAIN INTERVAL {duration_text(stream.retain_us)}")
+        if stream.source != Source():
+            parts.append(_source_text(stream.source))
         return " ".join(parts)
 
 
@@ -213,6 +186,16 @@ class SetSetting(Statement):
     @property
     def sql(self) -> str:
         return f"SET {quoted(self.name)} = {option_text(self.value)}"
+
+
+def _source_text(source: Source) -> str:
+    parts = ["FROM", source.kind]
+    if source.location is not None:
+        parts.append(text_literal(source.location))
+    if source.options:
+        written = (f"{quoted(name)} = {option_text(value)}" for name, value in source.options.items())
+        parts.append(f"WITH ({', '.join(written)})")
+    return " ".join(parts)
 
 
 def text_literal(value: str) -> str:

@@ -16,13 +16,13 @@ from panes.delta.delta import BEGINNING
 from panes.errors import EvaluationError
 from panes.history.parts import opened
 from panes.history.store import History
-from panes.language.statements import CreateStream
 from panes.onetime.contents import contents_sql
 from panes.onetime.history_scans import HistoryScans
 from panes.onetime.replay import replay
 from panes.onetime.streams import has_streams
 from panes.plan.nodes import Node
 from panes.plan.schema import Schema
+from panes.plan.stream import Stream
 from panes.state.epochs import EpochRecord
 
 _connecting = threading.Lock()
@@ -30,7 +30,7 @@ _connecting = threading.Lock()
 
 def answer_once(
     plan: Node,
-    streams: Mapping[str, CreateStream],
+    streams: Mapping[str, Stream],
     history: History,
     record: EpochRecord,
     *,

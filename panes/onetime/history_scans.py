@@ -8,10 +8,10 @@ from panes.delta.delta import BEGINNING, TS
 from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file import CAME, HistoryFile
 from panes.history.store import History
-from panes.language.statements import CreateStream
 from panes.onetime.contents import ORDER, Reach, Scanned
 from panes.plan import nodes
 from panes.plan.sql_functions import sql_type
+from panes.plan.stream import Stream
 from panes.plan.to_sql import quoted
 from panes.plan.types import DOUBLE, TIMESTAMP, Type
 
@@ -23,7 +23,7 @@ _MOST_ROWS = 1 << 40
 class HistoryScans:
     """What the history holds at one epoch."""
 
-    def __init__(self, streams: Mapping[str, CreateStream], history: History, epoch: int, clock: int) -> None:
+    def __init__(self, streams: Mapping[str, Stream], history: History, epoch: int, clock: int) -> None:
         self._streams = streams
         self._history = history
         self._epoch = epoch
@@ -33,7 +33,7 @@ class HistoryScans:
 
     def stream(self, scan: nodes.StreamScan, reach: Reach) -> Scanned:
         stream = self._streams[scan.stream]
-        kept = self._history.at(stream.name, self._epoch)
+        kept = self._history.at(stream.number, self._epoch)
         found = [f for f in kept.files if f.max_ts >= reach.since and f.min_ts <= reach.until]
         left_out = 0
         if reach.youngest is not None:
@@ -50,7 +50,7 @@ class HistoryScans:
 class _Reader:
     """Writes the SELECT of a scan over some files."""
 
-    def __init__(self, stream: CreateStream, scan: nodes.StreamScan, reach: Reach) -> None:
+    def __init__(self, stream: Stream, scan: nodes.StreamScan, reach: Reach) -> None:
         self._stream = stream
         self._reach = reach
         self._names = {name: name.removeprefix(f"{scan.alias}.") for name in scan.schema.names}

@@ -13,14 +13,14 @@ from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.history.store import History
-from panes.language.statements import CreateStream
 from panes.onetime.answer import answer_once
 from panes.onetime.streams import why_not_once
 from panes.onetime.what_is_missing import what_is_missing
 from panes.plan.nodes import Node
+from panes.plan.stream import Stream
 from panes.state.epochs import EpochLog, EpochRecord
 
-Streams = Callable[[], Mapping[str, CreateStream]]
+Streams = Callable[[], Mapping[str, Stream]]
 
 
 class WhyNot(NamedTuple):
@@ -46,7 +46,9 @@ class OneTime:
         if reason is not None:
             return WhyNot(reason, "register it, to follow it: CREATE QUERY name AS …")
         with self._latest() as record:
-            missing = None if record is None else what_is_missing(plan, self._history, record)
+            missing = (
+                None if record is None else what_is_missing(plan, self._streams(), self._history, record)
+            )
         if missing is None:
             return None
         hint = "a stream keeps what RETAIN INTERVAL … says, or what the registered queries on it need"

@@ -11,14 +11,12 @@ from panes.delta.consolidate import contents_at
 from panes.delta.delta import BEGINNING, TS
 from panes.history.file import CAME
 from panes.history.store import History
-from panes.language.statements import CreateStream
 from panes.operators.lower import lower
 from panes.plan.nodes import Node
+from panes.plan.stream import Stream
 
 
-def replay(
-    plan: Node, streams: Mapping[str, CreateStream], history: History, epoch: int, now: int
-) -> pa.Table:
+def replay(plan: Node, streams: Mapping[str, Stream], history: History, epoch: int, now: int) -> pa.Table:
     """The answer of a plan at an instant, after the rows of all epochs up to one.
 
     It is that of a query registered before the first row that is kept.

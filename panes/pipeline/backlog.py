@@ -8,30 +8,32 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from panes.language.statements import CreateStream
+from panes.history.parts import stream_folder
+from panes.pipeline.batch_files import source_name
+from panes.plan.stream import Stream
 
 _LOG_ENTRY = re.compile(r"(\d+)(\.compact)?")
 
 
-def files_left(database: Path, streams: Iterable[tuple[int, CreateStream]]) -> int | None:
+def files_left(database: Path, streams: Iterable[Stream]) -> int | None:
     """The files not taken in yet, as far as can be seen; None when a source is not made of local files.
 
-    `streams` come with their numbers. Files that were taken in and then removed count as there.
+    Files that were taken in and then removed count as there.
     """
     left = 0
-    for number, stream in streams:
+    for stream in streams:
         files = _files(database, stream)
         if files is None:
             return None
-        taken = _taken(database / "checkpoint" / "sources" / f"stream{number}")
+        taken = _taken(database / "checkpoint" / "sources" / source_name(stream))
         left += max(0, sum(1 for _ in files) - taken)
     return left
 
 
-def _files(database: Path, stream: CreateStream) -> Iterator[Path] | None:
+def _files(database: Path, stream: Stream) -> Iterator[Path] | None:
     """The files that Spark sees in the source of a stream."""
     if stream.source.kind == "PUSH":
-        return _visible(database / "pushed" / stream.name)
+        return _visible(stream_folder(database / "pushed", stream.number))
     location = urlparse(str(stream.source.location))
     if stream.source.kind != "FILES" or location.scheme not in ("", "file"):
         return None

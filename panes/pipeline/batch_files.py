@@ -13,10 +13,17 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from panes.errors import PipelineError
+from panes.plan.stream import Stream
 
 
-def files_of_batch(checkpoint: Path, source: str, batch: int) -> list[Path]:
-    """The local files of a source in a micro-batch, in the order in which Spark found them."""
+def source_name(stream: Stream) -> str:
+    """The name of a stream's source in the checkpoint."""
+    return f"stream{stream.number}"
+
+
+def files_of_batch(checkpoint: Path, stream: Stream, batch: int) -> list[Path]:
+    """The local files of a stream's source in a micro-batch, in the order in which Spark found them."""
+    source = source_name(stream)
     last = _log_offset(checkpoint, source, batch)
     first = _log_offset(checkpoint, source, batch - 1) if batch > 0 else -1
     entries = _entries(checkpoint / "sources" / source, first, last)

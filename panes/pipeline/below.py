@@ -19,7 +19,6 @@ from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64
 from panes.history.file import CAME, HistoryFile
 from panes.history.parts import read_rows, write_part
-from panes.language.statements import CreateStream
 from panes.pipeline.aside import put_aside
 from panes.pipeline.batch import BAD, STREAM
 from panes.pipeline.chains import Chains, columns_read
@@ -27,13 +26,14 @@ from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import Exchange, Message, encoded
 from panes.pipeline.progress import Measured
 from panes.pipeline.unusable import unusable_rows
+from panes.plan.stream import Stream
 
 
 @dataclass(frozen=True)
 class Feed:
     """Where the rows of a stream go: the inputs that are computed from them, by number."""
 
-    stream: CreateStream
+    stream: Stream
     inputs: tuple[int, ...]
     is_history: bool = False
     """Whether they came in earlier epochs, and are for queries that come later."""
@@ -127,16 +127,16 @@ class _Work:
         self._below = below
         self._number = number
         self._exchange = Exchange(below.exchange, name)
-        self._measured: dict[str, Measured] = {}
-        self._kept: dict[str, list[pa.Table]] = {}
-        self._aside: dict[tuple[str, str], list[pa.Table]] = {}
+        self._measured: dict[int, Measured] = {}
+        self._kept: dict[int, list[pa.Table]] = {}
+        self._aside: dict[tuple[int, str], list[pa.Table]] = {}
 
     def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
         """Rows of a stream: its columns (or those that are needed) and `_ts`."""
         if not feed.is_history:
             self._measure(feed, rows, unusable)
             if feed.writes_history and rows.num_rows:
-                self._kept.setdefault(feed.stream.name, []).append(rows)
+                self._kept.setdefault(feed.stream.number, []).append(rows)
         if not rows.num_rows:
             return
         chains = Chains(rows)
@@ -163,22 +163,22 @@ class _Work:
         yield from self._exchange.send()
 
     def _measure(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None) -> None:
-        name = feed.stream.name
+        number = feed.stream.number
         bad = 0 if unusable is None else unusable.num_rows
         if unusable is not None and bad:
-            self._aside.setdefault((name, "bad"), []).append(unusable)
+            self._aside.setdefault((number, "bad"), []).append(unusable)
         ts = int64(rows, TS)
         late = ts <= self._below.since
         late_rows = int(np.count_nonzero(late)) if self._below.since != BEGINNING else 0
         if late_rows:
             put = rows.filter(pa.array(late)).select(feed.stream.columns.names)
-            self._aside.setdefault((name, "late"), []).append(put)
-        before = self._measured.get(name, Measured(name))
+            self._aside.setdefault((number, "late"), []).append(put)
+        before = self._measured.get(number, Measured(number))
         bounds = [t for t in (before.min_ts, before.max_ts) if t is not None]
         if len(ts):
             bounds += [int(ts.min()), int(ts.max())]
-        self._measured[name] = Measured(
-            name,
+        self._measured[number] = Measured(
+            number,
             rows=before.rows + len(ts) + bad,
             min_ts=min(bounds, default=None),
             max_ts=max(bounds, default=None),

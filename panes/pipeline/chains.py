@@ -10,13 +10,13 @@ import pyarrow as pa
 from panes.aggregates.partials import partials_of, values_of
 from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, Delta
 from panes.delta.evaluate import evaluate, mask_of
-from panes.language.statements import CreateStream
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.window import TimeWindow
 from panes.pipeline.cut import StageInput, matched_in
 from panes.pipeline.members import read_indexes
 from panes.plan.expressions import columns_of
 from panes.plan.nodes import GroupBy, Matched, Node, Project, Select, StreamScan
+from panes.plan.stream import Stream
 
 
 class Chains:
@@ -76,7 +76,7 @@ def partial_rows(group_by: GroupBy, delta: Delta) -> pa.Table:
     return PreAggregate(group_by, combine=True).process([delta], BEGINNING, delta.clock).table
 
 
-def columns_read(stream: CreateStream, sources: Iterable[StageInput]) -> list[str]:
+def columns_read(stream: Stream, sources: Iterable[StageInput]) -> list[str]:
     """The columns of a stream that inputs are computed from, in the order of the stream."""
     needed: set[str] = set()
     for source in sources:

@@ -12,15 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panes.clock import Clock
+from panes.history.parts import stream_folder
 from panes.history.store import History
-from panes.language.statements import CreateStream
 from panes.pipeline.batch import union_streams
 from panes.pipeline.epoch import EpochRunner, Workload
 from panes.pipeline.failures import explained
 from panes.pipeline.heartbeat import Heartbeat
 from panes.pipeline.session import epoch_session, local_session
 from panes.pipeline.sources import is_read_by_tasks, read_source
+from panes.plan.stream import Stream
 from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.locations import remove_tree
 
 _COMMIT_POLL_S = 0.02
 _COMMIT_POLLS = 500
@@ -55,14 +57,14 @@ class Engine:
 
     def start(
         self,
-        streams: Sequence[tuple[int, CreateStream]],
+        streams: Sequence[Stream],
         workload: Callable[[int], Workload],
         after_commit: Callable[[EpochRecord], None],
         *,
         heartbeat_s: float | None,
         epoch_bytes: int = 128_000_000,
     ) -> None:
-        """Starts the streaming query over the base streams, each with the number that it keeps for life.
+        """Starts the streaming query over the base streams.
 
         With a heartbeat it runs until it is stopped; without one until the sources have nothing more to bring.
         An epoch takes in at most `epoch_bytes` of each source.
@@ -70,15 +72,14 @@ class Engine:
         if self._session is None:
             self._session = epoch_session(self._callers_session or local_session())
         pushed = self._folder / "pushed"
-        named = [(f"stream{number}", stream) for number, stream in streams]
         # Once for the whole run: what Spark reads and what tasks read must fit together.
-        by_tasks = {name for name, stream in named if is_read_by_tasks(stream)}
+        by_tasks = {stream.number for stream in streams if is_read_by_tasks(stream)}
         frames = [
-            read_source(self._session, stream, name, pushed, epoch_bytes, by_tasks=name in by_tasks)
-            for name, stream in named
+            read_source(self._session, stream, pushed, epoch_bytes, by_tasks=stream.number in by_tasks)
+            for stream in streams
         ]
         runner = self._runner = EpochRunner(
-            self._folder, named, by_tasks, workload, self._log, self.history, self._clock, after_commit
+            self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, after_commit
         )
         self._failure = None
         self._is_stopping = False
@@ -102,7 +103,7 @@ class Engine:
         if heartbeat_s is None:
             writer = writer.trigger(availableNow=True)
         self._query = writer.start()
-        if heartbeat_s is not None and any(stream.timestamp is None for _, stream in streams):
+        if heartbeat_s is not None and any(stream.timestamp is None for stream in streams):
             self._heartbeat_us = int(heartbeat_s * 1_000_000)
             self._heartbeat = Heartbeat(heartbeat_s, self.beat)
 
@@ -121,6 +122,12 @@ class Engine:
             self._failure = error
         finally:
             self._epoch.release()
+
+    def forget(self, stream: Stream) -> None:
+        """Removes everything that a stream has left here: it was dropped."""
+        self.history.forget(stream.number)
+        for kept in ("pushed", "aside"):
+            remove_tree(stream_folder(self._folder / kept, stream.number))
 
     def wait(self) -> None:
         """Returns when the streaming query has ended; raises what ended it."""

@@ -29,7 +29,6 @@ from panes.history.file import HistoryFile
 from panes.history.measure import measured_raw
 from panes.history.retention import Retained
 from panes.history.store import History
-from panes.language.statements import CreateStream
 from panes.pipeline.above import Report
 from panes.pipeline.aside import forget_epoch
 from panes.pipeline.batch_files import files_of_batch
@@ -39,6 +38,7 @@ from panes.pipeline.session import set_epoch_conf
 from panes.pipeline.span import Span, SpanRule
 from panes.pipeline.stages import Arrivals, Folders, frame
 from panes.pipeline.standing import StandingQuery
+from panes.plan.stream import Stream
 from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
 from panes.state.manifest import ShardState, shard_folder
 
@@ -54,8 +54,8 @@ class Workload:
     retain_epochs: int
     idle_after_us: int
     """After so long without rows a stream no longer holds back the clock."""
-    retained: Mapping[str, Retained] = field(default_factory=dict)
-    """What is kept of each stream."""
+    retained: Mapping[int, Retained] = field(default_factory=dict)
+    """What is kept of each stream, by number."""
 
 
 class EpochRunner:
@@ -64,19 +64,18 @@ class EpochRunner:
     def __init__(
         self,
         folder: Path,
-        streams: Sequence[tuple[str, CreateStream]],
-        by_tasks: Set[str],
+        streams: Sequence[Stream],
+        by_tasks: Set[int],
         workload: Callable[[int], Workload],
         log: EpochLog,
         history: History,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
     ) -> None:
-        """`streams` come with the names of their sources in the checkpoint; `by_tasks` are the sources whose files
-        tasks read."""
+        """`by_tasks` are the numbers of the streams whose files tasks read."""
         self._folder = folder
-        self._sources = {stream.name: source for source, stream in streams if source in by_tasks}
-        self._streams = [stream for _, stream in streams]
+        self._by_tasks = by_tasks
+        self._streams = streams
         self._workload = workload
         self._log = log
         self._history = history
@@ -124,7 +123,7 @@ class EpochRunner:
     def beat(self, session: SparkSession) -> None:
         """Moves the clock though nothing has come, so that answers expire in time."""
         before = self._log.latest() or NOTHING
-        if not all(stream.name in before.streams for stream in self._streams):
+        if not all(stream.number in before.streams for stream in self._streams):
             return
         now_us = self._clock.now_us()
         progress = with_arrival_times(self._streams, before.streams, now_us)
@@ -144,13 +143,13 @@ class EpochRunner:
         span = Span(rule.epoch, rule.since, clock)
         self._commit(workload, span, before.batch, 0, started, progress, _queries(messages))
 
-    def _files(self, batch_id: int) -> dict[str, list[HistoryFile]]:
+    def _files(self, batch_id: int) -> dict[int, list[HistoryFile]]:
         """The files of the streams that tasks read themselves."""
         files = {}
         for stream in self._streams:
-            if stream.name in self._sources:
-                paths = files_of_batch(self._folder / "checkpoint", self._sources[stream.name], batch_id)
-                files[stream.name] = [_measured(stream, path) for path in paths]
+            if stream.number in self._by_tasks:
+                paths = files_of_batch(self._folder / "checkpoint", stream, batch_id)
+                files[stream.number] = [_measured(stream, path) for path in paths]
         return files
 
     def _rule(self, before: EpochRecord, workload: Workload) -> SpanRule:
@@ -177,9 +176,11 @@ class EpochRunner:
         forget_epoch(aside, rule.epoch)
         with self._phase("plan"):
             if before.epoch >= 0 and any(query.needs_history(rule.epoch) for query in workload.queries):
-                past = {s.name: self._history.files(s.name, before.epoch) for s in self._streams}
+                past = {s.number: self._history.files(s.number, before.epoch) for s in self._streams}
                 arrivals = replace(arrivals, history=past)
-            kept = frozenset(name for name, retained in workload.retained.items() if not retained.is_nothing)
+            kept = frozenset(
+                stream for stream, retained in workload.retained.items() if not retained.is_nothing
+            )
             folders = Folders(exchange, aside, self._history.folder)
             tasks = frame(session, workload.queries, arrivals, rule, folders, kept)
         with self._phase("tasks"):
@@ -191,26 +192,26 @@ class EpochRunner:
         self,
         workload: Workload,
         span: Span,
-        files: Mapping[str, Sequence[HistoryFile]],
+        files: Mapping[int, Sequence[HistoryFile]],
         measured: Sequence[Measured],
         messages: Sequence[Message],
     ) -> None:
         for stream in self._streams:
-            mine = [found for found in measured if found.stream == stream.name and found.max_ts is not None]
-            retained = workload.retained.get(stream.name, Retained())
+            mine = [found for found in measured if found.stream == stream.number and found.max_ts is not None]
+            retained = workload.retained.get(stream.number, Retained())
             rows = sum(found.rows - found.bad for found in mine)
             bounds = [t for found in mine for t in (found.min_ts, found.max_ts) if t is not None]
             if not rows:
                 continue
             size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds), "since": span.since}
-            if stream.name in files and not retained.is_nothing:
-                paths = [file.path for file in files[stream.name]]
+            if stream.number in files and not retained.is_nothing:
+                paths = [file.path for file in files[stream.number]]
                 self._history.adopt(stream, span.epoch, paths, **size)
             else:
                 written = sorted(
                     m.content["file"]
                     for m in messages
-                    if m.kind == "kept" and m.content["stream"] == stream.name
+                    if m.kind == "kept" and m.content["stream"] == stream.number
                 )
                 self._history.note(stream, span.epoch, written, **size)
 
@@ -258,7 +259,7 @@ class EpochRunner:
                         state = ShardState(shard_folder(query.folder_of(stage), shard))
                         state.collect(oldest if stage == query.last else recent, oldest_state=recent)
         for stream in self._streams:
-            retained = workload.retained.get(stream.name, Retained())
+            retained = workload.retained.get(stream.number, Retained())
             self._history.collect(
                 stream,
                 span.epoch,
@@ -280,7 +281,7 @@ class EpochRunner:
         self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
 
 
-def _measured(stream: CreateStream, path: Path) -> HistoryFile:
+def _measured(stream: Stream, path: Path) -> HistoryFile:
     """A file that a source has brought."""
     file = HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0)
     try:

@@ -6,17 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from panes.delta.delta import BEGINNING
-from panes.language.statements import CreateStream
+from panes.plan.stream import Stream
 from panes.state.epochs import StreamProgress
 
-Progress = dict[str, StreamProgress]
+Progress = dict[int, StreamProgress]
+"""By the number of the stream."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """What one task found of one stream."""
 
-    stream: str
+    stream: int
+    """Its number."""
     rows: int = 0
     min_ts: int | None = None
     max_ts: int | None = None
@@ -26,12 +28,14 @@ class Measured:
 
 def progress_after(
     measured: Iterable[Measured],
-    streams: Sequence[CreateStream],
-    before: Mapping[str, StreamProgress],
+    streams: Sequence[Stream],
+    before: Mapping[int, StreamProgress],
     now_us: int,
 ) -> Progress:
     """What each stream has brought by now, with what all tasks have found."""
-    progress = {stream.name: before.get(stream.name) or StreamProgress(last_us=now_us) for stream in streams}
+    progress = {
+        stream.number: before.get(stream.number) or StreamProgress(last_us=now_us) for stream in streams
+    }
     for found in measured:
         if found.rows:
             so_far = progress[found.stream]
@@ -45,34 +49,34 @@ def progress_after(
     return progress
 
 
-def rows_since(progress: Progress, before: Mapping[str, StreamProgress]) -> int:
+def rows_since(progress: Progress, before: Mapping[int, StreamProgress]) -> int:
     """How many rows came between two measurements."""
-    return sum(now.rows - before.get(name, StreamProgress()).rows for name, now in progress.items())
+    return sum(now.rows - before.get(stream, StreamProgress()).rows for stream, now in progress.items())
 
 
 def complete_to(
-    streams: Sequence[CreateStream], progress: Mapping[str, StreamProgress], now_us: int, idle_after_us: int
+    streams: Sequence[Stream], progress: Mapping[int, StreamProgress], now_us: int, idle_after_us: int
 ) -> int:
     """The instant up to which all streams have brought everything: the slowest one decides.
 
     A stream that has been silent for `idle_after_us` of wall time holds nobody back, unless all are.
     """
-    active = [s for s in streams if now_us - progress[s.name].last_us < idle_after_us] or streams
-    return min(_complete_to(stream, progress[stream.name].max_ts) for stream in active)
+    active = [s for s in streams if now_us - progress[s.number].last_us < idle_after_us] or streams
+    return min(_complete_to(stream, progress[stream.number].max_ts) for stream in active)
 
 
-def _complete_to(stream: CreateStream, max_ts: int) -> int:
+def _complete_to(stream: Stream, max_ts: int) -> int:
     if max_ts == BEGINNING or stream.timestamp is None:
         return max_ts
     # More tuples of the last one's time may follow.
     return max_ts - stream.slack_us - 1
 
 
-def with_arrival_times(streams: Sequence[CreateStream], progress: Progress, now_us: int) -> Progress:
+def with_arrival_times(streams: Sequence[Stream], progress: Progress, now_us: int) -> Progress:
     """The progress after a moment of silence: whatever arrives from now on arrives after `now_us`."""
     return {
-        stream.name: replace(progress[stream.name], max_ts=max(progress[stream.name].max_ts, now_us))
+        stream.number: replace(progress[stream.number], max_ts=max(progress[stream.number].max_ts, now_us))
         if stream.timestamp is None
-        else progress[stream.name]
+        else progress[stream.number]
         for stream in streams
     }

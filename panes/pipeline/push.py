@@ -11,14 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from panes.errors import SourceError
-from panes.language.statements import CreateStream
+from panes.history.parts import stream_folder
+from panes.plan.stream import Stream
 from panes.state.files import write_atomically
 
 Rows: TypeAlias = "pa.Table | Mapping[str, Any] | Sequence[Mapping[str, Any]]"
 """An Arrow table, a row as a dictionary, or a list of such rows."""
 
 
-def push(folder: Path, stream: CreateStream, rows: Rows) -> int:
+def push(folder: Path, stream: Stream, rows: Rows) -> int:
     """Stores rows for the next epoch, on disk before it returns; gives their number."""
     if stream.source.kind != "PUSH":
         raise SourceError(
@@ -27,14 +28,14 @@ def push(folder: Path, stream: CreateStream, rows: Rows) -> int:
         )
     table = _conforming(stream, rows)
     if table.num_rows:
-        target = folder / stream.name
+        target = stream_folder(folder, stream.number)
         target.mkdir(parents=True, exist_ok=True)
         # A name that was never used before: Spark remembers the files it has read by their names.
         write_atomically(target / f"{uuid.uuid4().hex}.parquet", lambda file: pq.write_table(table, file))
     return int(table.num_rows)
 
 
-def _conforming(stream: CreateStream, rows: Rows) -> pa.Table:
+def _conforming(stream: Stream, rows: Rows) -> pa.Table:
     schema = stream.columns.arrow
     if not isinstance(rows, pa.Table):
         dicts = [rows] if isinstance(rows, Mapping) else list(rows)
@@ -59,7 +60,7 @@ def _conforming(stream: CreateStream, rows: Rows) -> pa.Table:
     return pa.table(arrays, schema=schema)
 
 
-def _check_names(stream: CreateStream, names: Any) -> None:
+def _check_names(stream: Stream, names: Any) -> None:
     wanted, given = set(stream.columns.names), set(names)
     if wanted != given:
         missing, unknown = sorted(wanted - given), sorted(given - wanted)

@@ -20,10 +20,12 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from panes.delta.delta import TS
 from panes.errors import SourceError
-from panes.language.statements import CreateStream, OptionValue
+from panes.history.parts import stream_folder
 from panes.pipeline.batch import BAD
+from panes.pipeline.batch_files import source_name
 from panes.pipeline.traffic import TRAFFIC
 from panes.pipeline.types import spark_schema, spark_type
+from panes.plan.stream import OptionValue, Stream
 from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type
 
 _FORMATS = ("parquet", "csv", "json")
@@ -34,26 +36,25 @@ _UNREADABLE = "_unreadable"
 """Where Spark leaves the text of a record that does not parse."""
 
 
-def check_source(stream: CreateStream) -> None:
+def check_source(stream: Stream) -> None:
     """Raises SourceError, before anything is stored, when the source cannot be what the statement says."""
     _SOURCES[stream.source.kind].check(stream)
 
 
 def read_source(
     session: SparkSession,
-    stream: CreateStream,
-    name: str,
+    stream: Stream,
     pushed: Path,
     epoch_bytes: int,
     *,
     by_tasks: bool,
 ) -> DataFrame:
-    """The rows of a stream; `name` is the place of the source in the checkpoint, `pushed` where pushes go.
+    """The rows of a stream; `pushed` is where pushes go.
 
     An epoch takes in all that is there when it begins, so it is small while the stream is live and grows with the
     backlog, up to `epoch_bytes` of each source.
     """
-    rows = _SOURCES[stream.source.kind].read(session, stream, name, pushed, epoch_bytes)
+    rows = _SOURCES[stream.source.kind].read(session, stream, pushed, epoch_bytes)
     columns = [F.col(f"`{field.name}`") for field in stream.columns]
     ts = _event_time(stream)
     if by_tasks:
@@ -68,7 +69,7 @@ def read_source(
     return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
 
 
-def is_read_by_tasks(stream: CreateStream) -> bool:
+def is_read_by_tasks(stream: Stream) -> bool:
     """Whether the source is local Parquet files that hold all columns: tasks read them into Arrow themselves.
 
     For Spark to read them means to turn columns into rows, and for Python to turn rows into columns again: that
@@ -89,7 +90,7 @@ def _has_columns_in_folders(location: str) -> bool:
     return any(next(Path(folder).glob("*=*/"), None) is not None for folder in glob.glob(location))
 
 
-def _event_time(stream: CreateStream) -> Column:
+def _event_time(stream: Stream) -> Column:
     if stream.timestamp is None:
         # The time at which Spark planned the epoch is in the checkpoint: an epoch done again has it again.
         return F.unix_micros(F.current_timestamp())
@@ -103,7 +104,7 @@ def _event_time(stream: CreateStream) -> Column:
 
 class _Files:
     @staticmethod
-    def check(stream: CreateStream) -> None:
+    def check(stream: Stream) -> None:
         _check_options(stream, {"format": _is_format, "files_per_epoch": _is_positive, "header": _is_flag})
         location = stream.source.location
         if location is None:
@@ -120,12 +121,12 @@ class _Files:
             _check_parquet(stream, Path(found[0]))
 
     @staticmethod
-    def read(session: SparkSession, stream: CreateStream, name: str, _: Path, epoch_bytes: int) -> DataFrame:
+    def read(session: SparkSession, stream: Stream, _: Path, epoch_bytes: int) -> DataFrame:
         options = stream.source.options
         schema = spark_schema(stream.columns)
         if _format(stream) != "parquet":
             schema = _with_unreadable(schema)
-        reader = session.readStream.name(name).format(_format(stream)).schema(schema)
+        reader = session.readStream.name(source_name(stream)).format(_format(stream)).schema(schema)
         reader = reader.option("columnNameOfCorruptRecord", _UNREADABLE)
         if "files_per_epoch" in options:
             reader = reader.option("maxFilesPerTrigger", int(options["files_per_epoch"]))
@@ -140,7 +141,7 @@ class _Rate:
     """Spark's rate source: rows numbered from 0, so many per second, the same again after a restart."""
 
     @staticmethod
-    def check(stream: CreateStream) -> None:
+    def check(stream: Stream) -> None:
         _check_options(stream, {"rows_per_second": _is_positive, "generator": _is_generator})
         made = _columns_of(stream)
         for field in stream.columns:
@@ -151,9 +152,11 @@ class _Rate:
                 )
 
     @staticmethod
-    def read(session: SparkSession, stream: CreateStream, name: str, _: Path, __: int) -> DataFrame:
+    def read(session: SparkSession, stream: Stream, _: Path, __: int) -> DataFrame:
         rate = int(stream.source.options.get("rows_per_second", 1))
-        rows = session.readStream.name(name).format("rate").option("rowsPerSecond", rate).load()
+        rows = (
+            session.readStream.name(source_name(stream)).format("rate").option("rowsPerSecond", rate).load()
+        )
         made = _columns_of(stream)
         value, moment = F.col("value"), F.col("timestamp")
         return rows.select(
@@ -165,16 +168,18 @@ class _Push:
     """What Python pushes: a file per push, complete before `push` returns, removed once its epoch is committed."""
 
     @staticmethod
-    def check(stream: CreateStream) -> None:
+    def check(stream: Stream) -> None:
         _check_options(stream, {})
 
     @staticmethod
-    def read(
-        session: SparkSession, stream: CreateStream, name: str, pushed: Path, epoch_bytes: int
-    ) -> DataFrame:
-        folder = pushed / stream.name
+    def read(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes: int) -> DataFrame:
+        folder = stream_folder(pushed, stream.number)
         folder.mkdir(parents=True, exist_ok=True)
-        reader = session.readStream.name(name).format("parquet").schema(spark_schema(stream.columns))
+        reader = (
+            session.readStream.name(source_name(stream))
+            .format("parquet")
+            .schema(spark_schema(stream.columns))
+        )
         reader = reader.option("maxBytesPerTrigger", epoch_bytes)
         return reader.option("cleanSource", "delete").load(str(folder))
 
@@ -183,7 +188,7 @@ class _Kafka:
     """A topic of JSON records, through Spark's own connector when the session has it."""
 
     @staticmethod
-    def check(stream: CreateStream) -> None:
+    def check(stream: Stream) -> None:
         _check_options(stream, {"servers": _is_text, "starting": _is_text, "rows_per_epoch": _is_positive})
         if stream.source.location is None or "servers" not in stream.source.options:
             raise SourceError(
@@ -192,10 +197,10 @@ class _Kafka:
             )
 
     @staticmethod
-    def read(session: SparkSession, stream: CreateStream, name: str, _: Path, epoch_bytes: int) -> DataFrame:
+    def read(session: SparkSession, stream: Stream, _: Path, epoch_bytes: int) -> DataFrame:
         options = stream.source.options
         reader = (
-            session.readStream.name(name)
+            session.readStream.name(source_name(stream))
             .format("kafka")
             .option("kafka.bootstrap.servers", str(options["servers"]))
             .option("subscribe", str(stream.source.location))
@@ -233,7 +238,7 @@ _SOURCES: dict[str, type[_Files] | type[_Rate] | type[_Push] | type[_Kafka]] = {
 }
 
 
-def _columns_of(stream: CreateStream) -> dict[str, Callable[[Column, Column], Column]]:
+def _columns_of(stream: Stream) -> dict[str, Callable[[Column, Column], Column]]:
     return _GENERATORS[str(stream.source.options.get("generator", "counter"))]
 
 
@@ -241,7 +246,7 @@ def _with_unreadable(schema: StructType) -> StructType:
     return StructType([*schema.fields, StructField(_UNREADABLE, StringType())])
 
 
-def _format(stream: CreateStream) -> str:
+def _format(stream: Stream) -> str:
     return str(stream.source.options.get("format", "parquet")).lower()
 
 
@@ -266,7 +271,7 @@ def _is_flag(value: OptionValue) -> str | None:
     return None if isinstance(value, bool) else "TRUE or FALSE"
 
 
-def _check_options(stream: CreateStream, known: dict[str, Callable[[OptionValue], str | None]]) -> None:
+def _check_options(stream: Stream, known: dict[str, Callable[[OptionValue], str | None]]) -> None:
     for name, value in stream.source.options.items():
         if name not in known:
             raise SourceError(
@@ -278,7 +283,7 @@ def _check_options(stream: CreateStream, known: dict[str, Callable[[OptionValue]
             raise SourceError(f"stream {stream.name!r}: {name} takes {wanted}, not {value!r}")
 
 
-def _check_parquet(stream: CreateStream, path: Path) -> None:
+def _check_parquet(stream: Stream, path: Path) -> None:
     """Compares the declared columns with those of the first file: a slip shows now, not in Spark."""
     file = path if path.is_file() else next(iter(sorted(path.glob("*.parquet"))), None)
     if file is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from panes.language.statements import CreateStream
 from panes.pipeline.progress import Measured, Progress, complete_to, progress_after, rows_since
+from panes.plan.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SpanRule:
 
     epoch: int
     since: int
-    streams: Sequence[CreateStream]
+    streams: Sequence[Stream]
     before: Progress
     now_us: int
     idle_after_us: int

@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from panes.history.file import HistoryFile
-from panes.language.statements import CreateStream
 from panes.pipeline.above import AboveTask, StageTask
 from panes.pipeline.below import BatchTask, Below, Feed, FilesTask
 from panes.pipeline.cut import matched_in
@@ -24,6 +23,7 @@ from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import BEGIN, MESSAGES
 from panes.pipeline.span import SpanRule
 from panes.pipeline.standing import StandingQuery
+from panes.plan.stream import Stream
 
 _ROWS_PER_TASK = 50_000
 """A task for fewer rows costs more than it saves."""
@@ -42,12 +42,12 @@ class Folders:
 class Arrivals:
     """The rows of an epoch, by stream: in files that tasks read, or in the batch that Spark has read."""
 
-    streams: Sequence[CreateStream]
-    files: Mapping[str, Sequence[HistoryFile]] = field(default_factory=dict)
-    """Of the streams whose files are read into Arrow."""
+    streams: Sequence[Stream]
+    files: Mapping[int, Sequence[HistoryFile]] = field(default_factory=dict)
+    """By the numbers of the streams whose files are read into Arrow."""
     batch: DataFrame | None = None
     """The rows of the others."""
-    history: Mapping[str, Sequence[HistoryFile]] = field(default_factory=dict)
+    history: Mapping[int, Sequence[HistoryFile]] = field(default_factory=dict)
     """Of every stream, for the queries whose first epoch this is."""
 
 
@@ -57,7 +57,7 @@ def frame(
     arrivals: Arrivals,
     rule: SpanRule,
     folders: Folders,
-    writes_history: frozenset[str] = frozenset(),
+    writes_history: frozenset[int] = frozenset(),
 ) -> DataFrame:
     """The DataFrame that advances the queries on every shard, also on those that get no rows."""
     plan = _Plan(queries, rule.epoch)
@@ -77,9 +77,9 @@ def frame(
         frames.append(session.range(0, tasks, 1, tasks).mapInArrow(files, MESSAGES))
     if arrivals.batch is not None:
         feeds = {
-            number: Feed(stream, plan.inputs_of(stream.name), writes_history=stream.name in writes_history)
+            number: Feed(stream, plan.inputs_of(stream.name), writes_history=stream.number in writes_history)
             for number, stream in enumerate(arrivals.streams)
-            if stream.name not in arrivals.files
+            if stream.number not in arrivals.files
         }
         frames.append(arrivals.batch.mapInArrow(BatchTask(below, feeds), MESSAGES))
     messages = reduce(DataFrame.union, frames) if frames else None
@@ -173,8 +173,8 @@ def _files_task(below: Below, plan: _Plan, arrivals: Arrivals, tasks: int) -> Fi
     for stream in arrivals.streams:
         for which, is_history in ((arrivals.history, True), (arrivals.files, False)):
             inputs = plan.inputs_of(stream.name, of_new=is_history)
-            if which.get(stream.name) and (inputs or not is_history):
-                files += [(len(feeds), file) for file in which[stream.name]]
+            if which.get(stream.number) and (inputs or not is_history):
+                files += [(len(feeds), file) for file in which[stream.number]]
                 feeds.append(Feed(stream, inputs, is_history))
     rows = sum(file.rows for _, file in files)
     per_task = max(_ROWS_PER_TASK, -(-rows // tasks), 1)

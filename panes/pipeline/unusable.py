@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 from panes.history.event_time import event_time, timestamp_of
 from panes.history.file import HistoryFile
 from panes.history.parts import metadata_of
-from panes.language.statements import CreateStream
 from panes.pipeline.batch import BAD
+from panes.plan.stream import Stream
 
 NO_TIME = "there is no event time, or one beyond all bounds"
 
 
-def unusable_rows(stream: CreateStream, file: HistoryFile) -> pa.Table | None:
+def unusable_rows(stream: Stream, file: HistoryFile) -> pa.Table | None:
     """The columns of the stream and `_bad`, the reason; mostly there are none, and the file is not read."""
     if not file.is_raw or metadata_of(file.path).num_rows == file.rows:
         return None

@@ -61,7 +61,8 @@ class EpochRecord:
     """The clock of the epoch before."""
     phases: dict[str, float] = field(default_factory=dict)
     """How many seconds each part of the work took."""
-    streams: dict[str, StreamProgress] = field(default_factory=dict)
+    streams: dict[int, StreamProgress] = field(default_factory=dict)
+    """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -69,7 +70,9 @@ class EpochRecord:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> EpochRecord:
-        streams = {name: StreamProgress(**progress) for name, progress in content.pop("streams").items()}
+        streams = {
+            int(stream): StreamProgress(**progress) for stream, progress in content.pop("streams").items()
+        }
         queries = {
             int(query): QueryProgress(**progress) for query, progress in content.pop("queries").items()
         }

@@ -12,6 +12,7 @@ from panes.catalog import Catalog
 from panes.cli.main import app
 from panes.cli.status import print_status
 from panes.clock import to_microseconds
+from panes.language import parse
 from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
 from panes.status import status_at
 from tests.cli.conftest import NOON
@@ -23,6 +24,8 @@ NOON_US = to_microseconds(NOON)
 def database(tmp_path: Path) -> Path:
     """A directory as a run leaves it, after two epochs of which the second had a stream with bad rows."""
     catalog = Catalog(tmp_path / "catalog.sqlite")
+    (stream,) = parse("CREATE STREAM s (x INT)")
+    catalog.create(stream)
     query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
     catalog.close()
     log = EpochLog(tmp_path / "epochs")
@@ -36,7 +39,7 @@ def database(tmp_path: Path) -> Path:
                 seconds=0.75,
                 finished_us=NOON_US + epoch * 500_000,
                 phases={"tasks": 0.5, "commit": 0.25},
-                streams={"s": StreamProgress(rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch)},
+                streams={1: StreamProgress(rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch)},
                 queries={query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6)},
             )
         )

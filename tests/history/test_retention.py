@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from panes.delta.delta import BEGINNING
@@ -51,7 +53,7 @@ CATALOG = Streams(
 def of(*queries: str, retain_us: int | None = None) -> Retained:
     stream = CATALOG.stream("s")
     assert isinstance(stream, CreateStream)
-    declared = CreateStream(stream.name, stream.columns, stream.timestamp, retain_us=retain_us)
+    declared = replace(stream.stream, retain_us=retain_us)
     return retained(declared, [CATALOG.plan(query) for query in queries])
 
 

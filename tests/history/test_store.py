@@ -13,22 +13,15 @@ import pytest
 
 from panes.errors import StateError
 from panes.history.store import History, write_part
-from panes.language import parse
-from panes.language.statements import CreateStream
+from panes.plan.stream import Stream
+from tests.base_stream import base_stream
 
-
-def stream(sql: str) -> CreateStream:
-    (statement,) = parse(sql)
-    assert isinstance(statement, CreateStream)
-    return statement
-
-
-S = stream("CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts MICROSECONDS")
+S = base_stream("CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts MICROSECONDS")
 
 
 def part(history: History, epoch: int, *times: int, number: int = 0) -> str:
     rows = pa.table({"ts": list(times), "k": [epoch] * len(times), "_ts": list(times)})
-    return write_part(history.folder, "s", epoch, number, rows)
+    return write_part(history.folder, 1, epoch, number, rows)
 
 
 def write(history: History, epoch: int, *times: int, since: int | None = None) -> None:
@@ -39,7 +32,7 @@ def write(history: History, epoch: int, *times: int, since: int | None = None) -
     history.note(S, epoch, [part(history, epoch, *times)], **bounds)
 
 
-def rows_of(history: History, stream: CreateStream, epoch: int, **bounds: Any) -> pa.Table:
+def rows_of(history: History, stream: Stream, epoch: int, **bounds: Any) -> pa.Table:
     return history.arrivals(stream, epoch, **bounds).drop_columns(["_came"])
 
 
@@ -72,20 +65,20 @@ def test_only_files_and_rows_from_a_time_on_are_given(tmp_path: Path) -> None:
     history = History(tmp_path)
     write(history, 0, 1, 2)
     write(history, 1, 2, 7)
-    assert [file.epoch for file in history.files("s", 1, since=3)] == [1]
+    assert [file.epoch for file in history.files(1, 1, since=3)] == [1]
     assert times(history, 1, since=3) == [7]
 
 
 def test_a_stream_that_brought_nothing_has_an_empty_history(tmp_path: Path) -> None:
     assert rows_of(History(tmp_path), S, 5).schema.names == ["ts", "k", "_ts"]
-    assert History(tmp_path).files("s", 5) == []
+    assert History(tmp_path).files(1, 5) == []
 
 
 def test_several_parts_keep_their_order_and_are_known_by_their_own_times(tmp_path: Path) -> None:
     history = History(tmp_path)
     names = [part(history, 0, 8, 9, number=0), part(history, 0, number=1), part(history, 0, 1, 2, number=2)]
     history.note(S, 0, names, rows=4, min_ts=1, max_ts=9)
-    assert [(file.rows, file.min_ts, file.max_ts) for file in history.files("s", 0)] == [(2, 8, 9), (2, 1, 2)]
+    assert [(file.rows, file.min_ts, file.max_ts) for file in history.files(1, 0)] == [(2, 8, 9), (2, 1, 2)]
     assert times(history, 0) == [8, 9, 1, 2]
 
 
@@ -131,7 +124,7 @@ def test_files_of_a_source_are_linked_and_survive_it(tmp_path: Path) -> None:
     history = History(tmp_path / "history")
     file = source(tmp_path / "in", "a.parquet", pa.table({"k": [1, 2], "ts": [10, 20], "more": ["x", "y"]}))
     history.adopt(S, 0, [file], rows=2, min_ts=10, max_ts=20)
-    (kept,) = history.files("s", 0)
+    (kept,) = history.files(1, 0)
     assert kept.is_raw
     assert kept.path.stat().st_ino == file.stat().st_ino
     file.unlink()
@@ -149,7 +142,7 @@ def test_a_file_that_cannot_be_linked_is_copied(tmp_path: Path, monkeypatch: pyt
     history = History(tmp_path / "history")
     file = source(tmp_path / "in", "a.parquet", pa.table({"ts": [10], "k": [1]}))
     history.adopt(S, 0, [file], rows=1, min_ts=10, max_ts=10)
-    (kept,) = history.files("s", 0)
+    (kept,) = history.files(1, 0)
     assert kept.path.stat().st_ino != file.stat().st_ino
     assert times(history, 0) == [10]
 
@@ -184,7 +177,7 @@ def test_event_time_is_that_of_the_pipeline(
     tmp_path: Path, clause: str, column: pa.Array, expected: Sequence[int], has_statistics: bool
 ) -> None:
     declared, by = clause.split("|")
-    own = stream(f"CREATE STREAM s ({declared}, k BIGINT) TIMESTAMP BY {by}")
+    own = base_stream(f"CREATE STREAM s ({declared}, k BIGINT) TIMESTAMP BY {by}")
     file = tmp_path / "a.parquet"
     table = pa.table({"ts": column, "k": list(range(len(column)))})
     pq.write_table(table, file, write_statistics=has_statistics)
@@ -193,7 +186,7 @@ def test_event_time_is_that_of_the_pipeline(
     rows = rows_of(history, own, 0)
     assert rows.column("_ts").to_pylist() == list(expected)
     assert rows.schema.field("ts").type == own.columns["ts"].type.arrow
-    bounds = [(file.rows, file.min_ts, file.max_ts) for file in history.files("s", 0)]
+    bounds = [(file.rows, file.min_ts, file.max_ts) for file in history.files(1, 0)]
     assert bounds == ([(len(expected), min(expected), max(expected))] if expected else [])
 
 
@@ -217,15 +210,15 @@ def test_files_that_end_before_the_oldest_time_go_once_no_reader_needs_them(tmp_
             assert times(history, reader)[-len(wanted) :] == wanted
     assert times(history, 5) == [40, 50]
     assert parquet_files(tmp_path)[0] == "part-0000000001-00000.parquet"
-    assert history.at("s", 5).dropped == 4
-    assert history.at("s", 5).dropped_to == 30
+    assert history.at(1, 5).dropped == 4
+    assert history.at(1, 5).dropped_to == 30
 
 
 def test_a_reader_that_began_before_its_epoch_had_a_base_can_finish(tmp_path: Path) -> None:
     history = History(tmp_path, epochs_per_base=1)
     for epoch in range(8):
         write(history, epoch, epoch)
-        being_read = history.files("s", epoch)
+        being_read = history.files(1, epoch)
         history.collect(S, epoch, oldest_ts=epoch, retain_epochs=1)
         write(history, epoch + 1, epoch + 1)
         history.collect(S, epoch + 1, oldest_ts=epoch + 1, retain_epochs=1)
@@ -244,8 +237,8 @@ def test_of_files_that_are_seen_at_once_the_later_is_younger(tmp_path: Path) -> 
     history = History(tmp_path, epochs_per_base=1)
     names = [part(history, 0, 3, 4, number=0), part(history, 0, 1, 2, number=1)]
     history.note(S, 0, names, rows=4, min_ts=1, max_ts=4, since=9)
-    assert [file.max_ts for file in history.at("s", 0).youngest(2, 10)] == [2]
-    assert [file.max_ts for file in history.at("s", 0).youngest(3, 10)] == [4, 2]
+    assert [file.max_ts for file in history.at(1, 0).youngest(2, 10)] == [2]
+    assert [file.max_ts for file in history.at(1, 0).youngest(3, 10)] == [4, 2]
 
 
 def test_rows_of_the_future_do_not_count_among_the_youngest(tmp_path: Path) -> None:
@@ -261,7 +254,7 @@ def test_rows_that_are_not_kept_are_known_of(tmp_path: Path) -> None:
     history.note(S, 0, [], rows=7, min_ts=1, max_ts=9)
     write(history, 1, 12)
     assert times(history, 1) == [12]
-    assert (history.at("s", 1).dropped, history.at("s", 1).dropped_to) == (7, 9)
+    assert (history.at(1, 1).dropped, history.at(1, 1).dropped_to) == (7, 9)
 
 
 def test_many_small_files_become_few_with_the_same_rows_in_the_same_order(tmp_path: Path) -> None:
@@ -278,8 +271,8 @@ def test_many_small_files_become_few_with_the_same_rows_in_the_same_order(tmp_pa
         history.collect(S, epoch, oldest_ts=0, retain_epochs=1)
     arrivals = history.arrivals(S, 199)
     assert list(zip(arrivals["_ts"].to_pylist(), arrivals["_came"].to_pylist(), strict=True)) == expected
-    assert len(history.files("s", 199)) < 30
-    assert sum(file.rows for file in history.files("s", 199)) == len(expected)
+    assert len(history.files(1, 199)) < 30
+    assert sum(file.rows for file in history.files(1, 199)) == len(expected)
 
 
 def test_a_history_opened_again_reads_the_same(tmp_path: Path) -> None:
@@ -288,17 +281,17 @@ def test_a_history_opened_again_reads_the_same(tmp_path: Path) -> None:
         write(history, epoch, epoch)
         history.collect(S, epoch, oldest_ts=3, retain_epochs=2)
     again = History(tmp_path)
-    assert again.at("s", 8) == history.at("s", 8)
+    assert again.at(1, 8) == history.at(1, 8)
     assert times(again, 8) == times(history, 8)
 
 
 def test_forgetting_a_stream_removes_its_files_and_no_others(tmp_path: Path) -> None:
     history = History(tmp_path)
-    other = stream('CREATE STREAM "a/b" (ts BIGINT) TIMESTAMP BY ts SECONDS')
+    other = base_stream('CREATE STREAM "a/b" (ts BIGINT) TIMESTAMP BY ts SECONDS', 2)
     write(history, 0, 1)
-    name = write_part(tmp_path, "a/b", 0, 0, pa.table({"ts": [1], "_ts": [1]}))
+    name = write_part(tmp_path, 2, 0, 0, pa.table({"ts": [1], "_ts": [1]}))
     history.note(other, 0, [name], rows=1, min_ts=1, max_ts=1)
-    history.forget("a/b")
+    history.forget(2)
     assert rows_of(history, other, 0).num_rows == 0
     assert times(history, 0) == [1]
     assert len(parquet_files(tmp_path)) == 1
@@ -310,7 +303,7 @@ def test_forgetting_a_stream_removes_its_files_and_no_others(tmp_path: Path) -> 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     history = History(tmp_path)
     write(history, 0, 1)
-    (tmp_path / "s" / "part-0000000000-00000.parquet").unlink()
+    (tmp_path / "000001" / "part-0000000000-00000.parquet").unlink()
     with pytest.raises(StateError, match=r"part-0000000000-00000\.parquet is missing"):
         rows_of(history, S, 0)
 
@@ -319,7 +312,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
     history = History(tmp_path)
     write(history, 0, *range(1000))
-    path = tmp_path / "s" / "part-0000000000-00000.parquet"
+    path = tmp_path / "000001" / "part-0000000000-00000.parquet"
     content = bytearray(path.read_bytes())
     if damage == "cut":
         del content[len(content) // 2 :]
@@ -332,6 +325,6 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
 
 def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
     write(History(tmp_path), 0, 1)
-    (tmp_path / "s" / "epoch-0000000000.json").write_text("{")
+    (tmp_path / "000001" / "epoch-0000000000.json").write_text("{")
     with pytest.raises(StateError, match=r"epoch-0000000000\.json is damaged"):
         rows_of(History(tmp_path), S, 0)

@@ -8,6 +8,7 @@ from panes.errors import SqlError
 from panes.language import parse
 from panes.language import statements as st
 from panes.plan.schema import Schema
+from panes.plan.stream import Source, Stream, TimestampBy
 from panes.plan.types import BIGINT, STRING, TIMESTAMP
 
 
@@ -22,27 +23,30 @@ def test_a_stream_with_every_clause() -> None:
         "RETAIN INTERVAL 1 HOUR FROM FILES 'data/p' WITH (format = 'parquet', files_per_epoch = 1, a = 1.5)"
     )
     assert stream == st.CreateStream(
-        name="p",
-        columns=Schema.of([("ts", BIGINT), ("name", STRING)]),
-        timestamp=st.TimestampBy("ts", "MILLISECONDS"),
-        slack_us=2_000_000,
-        retain_us=3_600_000_000,
-        source=st.Source("FILES", "data/p", {"format": "parquet", "files_per_epoch": 1, "a": 1.5}),
+        Stream(
+            name="p",
+            columns=Schema.of([("ts", BIGINT), ("name", STRING)]),
+            timestamp=TimestampBy("ts", "MILLISECONDS"),
+            slack_us=2_000_000,
+            retain_us=3_600_000_000,
+            source=Source("FILES", "data/p", {"format": "parquet", "files_per_epoch": 1, "a": 1.5}),
+        )
     )
 
 
 def test_a_stream_without_clauses_is_pushed_and_takes_the_time_of_arrival() -> None:
     stream = one("CREATE STREAM p (x BIGINT)")
     assert isinstance(stream, st.CreateStream)
+    stream = stream.stream
     assert (stream.timestamp, stream.slack_us, stream.retain_us) == (None, 0, None)
-    assert stream.source == st.Source("PUSH", None, {})
+    assert stream.source == Source("PUSH", None, {})
 
 
 def test_a_timestamp_column_needs_no_unit() -> None:
     stream = one("CREATE STREAM p (at TIMESTAMP) TIMESTAMP BY AT")
     assert isinstance(stream, st.CreateStream)
     assert stream.columns.types == (TIMESTAMP,)
-    assert stream.timestamp == st.TimestampBy("at", "TIMESTAMP")
+    assert stream.stream.timestamp == TimestampBy("at", "TIMESTAMP")
 
 
 def test_tables_are_retroactive_unless_they_say_otherwise() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -13,16 +14,25 @@ import pyarrow.parquet as pq
 from panes.delta.delta import BEGINNING, TS
 from panes.history.file import CAME
 from panes.history.store import History, write_part
-from panes.language.statements import CreateStream, TimestampBy
+from panes.language.statements import CreateStream, Statement
 from panes.plan.schema import Schema
+from panes.plan.stream import Stream, TimestampBy
 from panes.plan.types import BIGINT
 from panes.state.epochs import EpochRecord
 from tests.properties.streams import COLUMNS, STREAMS, Arrivals
 
-DECLARED: Mapping[str, CreateStream] = {
-    name: CreateStream(name, COLUMNS + Schema.of([("at", BIGINT)]), TimestampBy("at", "MICROSECONDS"))
-    for name in STREAMS
+DECLARED: Mapping[str, Stream] = {
+    name: Stream(
+        name, COLUMNS + Schema.of([("at", BIGINT)]), TimestampBy("at", "MICROSECONDS"), number=number
+    )
+    for number, name in enumerate(STREAMS, 1)
 }
+
+
+def numbered(statements: Iterable[Statement]) -> dict[str, Stream]:
+    """The base streams that statements make, with the numbers that a catalog would give them."""
+    found = [s.stream for s in statements if isinstance(s, CreateStream)]
+    return {stream.name: replace(stream, number=number) for number, stream in enumerate(found, 1)}
 
 
 def record(epoch: int, clock: int) -> EpochRecord:
@@ -63,7 +73,7 @@ class Keeper:
                 keep = self._as_files if self._random.randrange(2) else self._as_parts
                 keep(DECLARED[name], epoch, rows, since)
 
-    def _as_files(self, stream: CreateStream, epoch: int, rows: pa.Table, since: int) -> None:
+    def _as_files(self, stream: Stream, epoch: int, rows: pa.Table, since: int) -> None:
         """Files of a source, with a row that has no time."""
         files = []
         for number, piece in enumerate(self._pieces(rows)):
@@ -73,9 +83,9 @@ class Keeper:
             files.append(path)
         self.history.adopt(stream, epoch, files, **_bounds(rows), since=since)
 
-    def _as_parts(self, stream: CreateStream, epoch: int, rows: pa.Table, since: int) -> None:
+    def _as_parts(self, stream: Stream, epoch: int, rows: pa.Table, since: int) -> None:
         names = [
-            write_part(self.history.folder, stream.name, epoch, number, piece)
+            write_part(self.history.folder, stream.number, epoch, number, piece)
             for number, piece in enumerate(self._pieces(rows))
         ]
         self.history.note(stream, epoch, names, **_bounds(rows), since=since)

@@ -14,8 +14,8 @@ import panes
 from panes.errors import CatalogError, EpochGone, EvaluationError, SqlError, StateError
 from panes.history.store import History, write_part
 from panes.language import parse
-from panes.language.statements import CreateStream
 from panes.state.epochs import EpochLog, EpochRecord
+from tests.onetime.kept import numbered
 
 SECOND = 1_000_000
 DEFINED = """
@@ -37,7 +37,7 @@ class Made:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.history = History(path / "history", epochs_per_base=1)
-        self.streams = {s.name: s for s in parse(DEFINED) if isinstance(s, CreateStream)}
+        self.streams = numbered(parse(DEFINED))
         self._log = EpochLog(path / "epochs")
         self._epoch, self._clock = -1, -1
 
@@ -55,7 +55,7 @@ class Made:
                 self.history.adopt(stream, self._epoch, [file], **bounds)
             else:
                 table = table.append_column("_ts", pa.array(ts))
-                part = write_part(self.history.folder, name, self._epoch, 0, table)
+                part = write_part(self.history.folder, stream.number, self._epoch, 0, table)
                 self.history.note(stream, self._epoch, [part], **bounds)
         self._log.commit(
             EpochRecord(

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from panes.history.store import History, write_part
 from panes.language import bind, parse
-from panes.language.statements import CreateStream, SelectQuery
+from panes.language.statements import SelectQuery
 from panes.onetime.one_time import OneTime
 from panes.optimizer.optimizer import optimize
 from panes.state.epochs import EpochLog, EpochRecord
 from tests.history.test_retention import Streams
+from tests.onetime.kept import numbered
 
 EPOCHS, ROWS, READERS = 60, 5, 4
 RANGE = 40
@@ -27,7 +28,7 @@ DIFFERENCE = f"""
 
 def test_an_answer_never_mixes_two_epochs(tmp_path: Path) -> None:
     catalog = Streams(*DEFINED)
-    streams = {s.name: s for text in DEFINED for s in parse(text) if isinstance(s, CreateStream)}
+    streams = numbered(s for text in DEFINED for s in parse(text))
     (query,) = parse(DIFFERENCE)
     assert isinstance(query, SelectQuery)
     plan = optimize(bind(query, catalog))
@@ -52,7 +53,7 @@ def test_an_answer_never_mixes_two_epochs(tmp_path: Path) -> None:
     for epoch in range(EPOCHS):
         times = list(range(epoch * ROWS, (epoch + 1) * ROWS))
         for stream in streams.values():
-            name = write_part(history.folder, stream.name, epoch, 0, pa.table({"ts": times, "_ts": times}))
+            name = write_part(history.folder, stream.number, epoch, 0, pa.table({"ts": times, "_ts": times}))
             history.note(stream, epoch, [name], rows=ROWS, min_ts=times[0], max_ts=times[-1])
         log.commit(EpochRecord(epoch, epoch, times[-1], ROWS, 0.0, 0))
         oldest = log.holds.release_before(epoch - 1)

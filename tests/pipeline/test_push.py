@@ -5,18 +5,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from panes.errors import SourceError
-from panes.language import parse
 from panes.pipeline.push import push
+from tests.base_stream import base_stream
 
-(STREAM,) = parse("CREATE STREAM s (k INT, w STRING)")
-(FILES,) = parse("CREATE STREAM f (k INT) FROM FILES 'somewhere'")
+STREAM = base_stream("CREATE STREAM s (k INT, w STRING)")
+FILES = base_stream("CREATE STREAM f (k INT) FROM FILES 'somewhere'", 2)
 SCHEMA = pa.schema([("k", pa.int32()), ("w", pa.string())])
 
 
 def stored(folder):
-    return (
-        [pq.read_table(path) for path in sorted((folder / "s").glob("*"))] if (folder / "s").exists() else []
-    )
+    return [pq.read_table(path) for path in sorted(folder.glob("000001/*"))]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""A base stream: its columns, its event time, and where its tuples come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from panes.plan.schema import Schema
+
+OptionValue = bool | int | float | str
+TimeUnit = Literal["SECONDS", "MILLISECONDS", "MICROSECONDS", "TIMESTAMP"]
+SourceKind = Literal["FILES", "RATE", "KAFKA", "PUSH"]
+
+
+@dataclass(frozen=True)
+class TimestampBy:
+    """The column that holds event time, and how to read it."""
+
+    column: str
+    unit: TimeUnit
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the tuples of a stream come from."""
+
+    kind: SourceKind = "PUSH"
+    location: str | None = None
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A base stream as the catalog knows it."""
+
+    name: str
+    columns: Schema
+    timestamp: TimestampBy | None = None
+    slack_us: int = 0
+    retain_us: int | None = None
+    source: Source = field(default_factory=Source)
+    number: int = 0
+    """Given by the catalog and never used again. Files and records of a stream go by it: a name can hold anything,
+    and a stream that is dropped and created again is another one. 0: not in a catalog."""
