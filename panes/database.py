@@ -32,6 +32,7 @@ from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.pipeline.aside import read_aside
 from panes.pipeline.backlog import files_left
+from panes.pipeline.bad_files import read_bad_files
 from panes.pipeline.engine import Engine
 from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
@@ -166,6 +167,12 @@ class Database:
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
         return read_aside(self.path / "aside", self._base_stream(stream), "bad")
+
+    def bad_files(self, stream: str) -> pa.Table:
+        """The files that could not be read and were set aside: `path`, `reason` and `epoch`."""
+        latest = self._log.latest()
+        last = -1 if latest is None else latest.epoch
+        return read_bad_files(self.path / "aside", self._base_stream(stream), last)
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""

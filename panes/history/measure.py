@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -25,8 +26,7 @@ def measured_raw(file: HistoryFile, stream: Stream) -> HistoryFile | None:
     by = timestamp_of(stream)
     metadata = metadata_of(file.path)
     schema = metadata.schema.to_arrow_schema()
-    there = {name.casefold(): name for name in schema.names}
-    stored = {name: there[name.casefold()] for name in stream.columns.names if name.casefold() in there}
+    stored = stored_columns(schema, stream)
     layout = ", ".join(str(schema.field(name).type) for name in stored.values())
     file = replace(file, stored=stored, layout=layout)
     found = _times(metadata, by, stored.get(by.column))
@@ -36,6 +36,12 @@ def measured_raw(file: HistoryFile, stream: Stream) -> HistoryFile | None:
         found = len(ts), bounds["min"], bounds["max"]
     rows, min_ts, max_ts = found
     return replace(file, rows=rows, min_ts=min_ts, max_ts=max_ts) if rows else None
+
+
+def stored_columns(schema: pa.Schema, stream: Stream) -> dict[str, str]:
+    """Under what name a file has each column of the stream that it has."""
+    there = {name.casefold(): name for name in schema.names}
+    return {name: there[name.casefold()] for name in stream.columns.names if name.casefold() in there}
 
 
 def measured_part(file: HistoryFile) -> HistoryFile:

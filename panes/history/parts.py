@@ -59,13 +59,13 @@ def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.T
     """The rows of a file: the given columns, `_ts` and `_came`, without those that have no time."""
     if not file.is_raw:
         hidden = [TS, CAME] if file.kind == "merged" else [TS]
-        table = _read(file.path, [*columns, *hidden])
+        table = read_columns(file.path, [*columns, *hidden])
         if file.kind == "written":
             table = table.append_column(CAME, pa.array(np.full(table.num_rows, file.came)))
         return _conforming(table, stream, columns)
     by = timestamp_of(stream)
     wanted = list(dict.fromkeys([*columns, by.column]))
-    table = _read(file.path, [file.stored[name] for name in wanted if name in file.stored])
+    table = read_columns(file.path, [file.stored[name] for name in wanted if name in file.stored])
     arrays = {
         name: table.column(file.stored[name])
         if name in file.stored
@@ -77,7 +77,7 @@ def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.T
     return _conforming(pa.table(arrays).filter(pc.is_valid(arrays[TS])), stream, columns)
 
 
-def _read(path: Path, columns: Sequence[str]) -> pa.Table:
+def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
     with opened(path) as file:
         try:
             return file.read(columns=list(columns))

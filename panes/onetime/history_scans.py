@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping, Sequence
 
 from panes.delta.delta import BEGINNING, TS
@@ -72,8 +73,9 @@ class _Reader:
         if self._reach.needs_order:
             numbers = [number * _MOST_ROWS for number, _ in files]
             columns.append(f"{numbers}[{_FILE}] + file_row_number AS {ORDER}")
-        paths = ", ".join(_text(str(file.path)) for _, file in files)
-        return f"SELECT {', '.join(columns)} FROM read_parquet([{paths}]) WHERE {within}"
+        paths = ", ".join(_text(glob.escape(str(file.path))) for _, file in files)
+        read = f"read_parquet([{paths}], hive_partitioning = false)"
+        return f"SELECT {', '.join(columns)} FROM {read} WHERE {within}"
 
     def _column(self, name: str, file: HistoryFile) -> str:
         type_ = self._stream.columns[name].type

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from panes.history.parts import stream_folder
 from panes.pipeline.batch_files import source_name
+from panes.pipeline.file_location import FileLocation
 from panes.plan.stream import Stream
 
 _LOG_ENTRY = re.compile(r"(\d+)(\.compact)?")
@@ -33,18 +32,11 @@ def files_left(database: Path, streams: Iterable[Stream]) -> int | None:
 def _files(database: Path, stream: Stream) -> Iterator[Path] | None:
     """The files that Spark sees in the source of a stream."""
     if stream.source.kind == "PUSH":
-        return _visible(stream_folder(database / "pushed", stream.number))
-    location = urlparse(str(stream.source.location))
-    if stream.source.kind != "FILES" or location.scheme not in ("", "file"):
+        return FileLocation(str(stream_folder(database / "pushed", stream.number))).files()
+    if stream.source.kind != "FILES":
         return None
-    pattern = str(stream.source.location) if not location.scheme else unquote(location.path)
-    return (file for found in glob.glob(pattern) for file in _visible(Path(found)))
-
-
-def _visible(place: Path) -> Iterator[Path]:
-    for path in [place] if place.is_file() else place.rglob("*"):
-        if path.is_file() and not path.name.startswith((".", "_")):
-            yield path
+    location = FileLocation.of(str(stream.source.location))
+    return location.files() if location.is_local else None
 
 
 def _taken(log: Path) -> int:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -17,21 +17,18 @@ STREAM = "_stream"
 BAD = "_bad"
 
 
-def union_streams(frames: Sequence[DataFrame]) -> DataFrame:
-    """All streams as one, in the order of `frames`; each has its columns, `_ts` and `_bad`.
-
-    A stream whose files tasks read themselves has no columns here.
-    """
-    types = {number: frame.drop(TS, BAD).schema for number, frame in enumerate(frames)}
+def union_streams(frames: Mapping[int, DataFrame]) -> DataFrame:
+    """Streams as one, each by its place among all streams; each has its columns, `_ts` and `_bad`."""
+    types = {place: frame.drop(TS, BAD).schema for place, frame in frames.items()}
     tagged = []
-    for number, frame in enumerate(frames):
-        row = F.struct(*(F.col(f"`{column}`") for column in types[number].names))
+    for own, frame in frames.items():
+        row = F.struct(*(F.col(f"`{column}`") for column in types[own].names))
         parts = [
-            (row if place == number else F.lit(None).cast(type_)).alias(f"_{place}")
+            (row if place == own else F.lit(None).cast(type_)).alias(f"_{place}")
             for place, type_ in types.items()
             if type_.names
         ]
-        tagged.append(frame.select(F.lit(number).alias(STREAM), TS, BAD, *parts))
+        tagged.append(frame.select(F.lit(own).alias(STREAM), TS, BAD, *parts))
     together = tagged[0]
     for frame in tagged[1:]:
         together = together.union(frame)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote, urlsplit
 
 from panes.errors import PipelineError
 from panes.plan.stream import Stream
@@ -21,29 +21,44 @@ def source_name(stream: Stream) -> str:
     return f"stream{stream.number}"
 
 
-def files_of_batch(checkpoint: Path, stream: Stream, batch: int) -> list[Path]:
-    """The local files of a stream's source in a micro-batch, in the order in which Spark found them."""
+def files_of_batch(checkpoint: Path, stream: Stream, batch: int) -> list[str]:
+    """The URIs of the files of a stream's source in a micro-batch, in the order in which Spark found them."""
     source = source_name(stream)
     last = _log_offset(checkpoint, source, batch)
     first = _log_offset(checkpoint, source, batch - 1) if batch > 0 else -1
     entries = _entries(checkpoint / "sources" / source, first, last)
-    return [Path(unquote(urlparse(entry["path"]).path)) for entry in entries]
+    return [entry["path"] for entry in entries]
+
+
+def local_path(uri: str) -> Path | None:
+    """The path that a URI of Spark's stands for; None when it is on another file system."""
+    parts = urlsplit(uri)
+    return Path(unquote(parts.path)) if parts.scheme in ("", "file") else None
+
+
+def batch_time_us(checkpoint: Path, batch: int) -> int:
+    """When Spark planned a micro-batch: the time of arrival of its rows, the same when it is done again."""
+    metadata = _offsets(checkpoint, batch)[1]
+    return int(json.loads(metadata)["batchTimestampMs"]) * 1_000
 
 
 def _log_offset(checkpoint: Path, source: str, batch: int) -> int:
     """The last entry of the source's log that is in by the end of a micro-batch; -1 when there is none."""
-    path = checkpoint / "offsets" / str(batch)
-    try:
-        lines = path.read_text().splitlines()
-    except FileNotFoundError as error:
-        raise PipelineError(
-            f"{path} is missing: the checkpoint is damaged; restore it from a copy"
-        ) from error
-    for line in lines:
+    for line in _offsets(checkpoint, batch):
         name, _, offset = line.partition(":")
         if name == source and offset.startswith("{"):
             return int(json.loads(offset)["logOffset"])
     return -1
+
+
+def _offsets(checkpoint: Path, batch: int) -> list[str]:
+    path = checkpoint / "offsets" / str(batch)
+    try:
+        return path.read_text().splitlines()
+    except FileNotFoundError as error:
+        raise PipelineError(
+            f"{path} is missing: the checkpoint is damaged; restore it from a copy"
+        ) from error
 
 
 def _entries(log: Path, first: int, last: int) -> Iterator[dict[str, str]]:

@@ -7,7 +7,7 @@ came late, keeps the history of streams whose source does not, and computes ever
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +17,17 @@ from pyspark import TaskContext
 
 from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64
+from panes.errors import StateError
 from panes.history.file import CAME, HistoryFile
 from panes.history.parts import read_rows, write_part
+from panes.pipeline.arrived_file import ArrivedFile, read_arrived
 from panes.pipeline.aside import put_aside
+from panes.pipeline.bad_files import BadFile, set_aside
 from panes.pipeline.batch import BAD, STREAM
 from panes.pipeline.chains import Chains, columns_read
 from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import Exchange, Message, encoded
 from panes.pipeline.progress import Measured
-from panes.pipeline.unusable import unusable_rows
 from panes.plan.stream import Stream
 
 
@@ -52,15 +54,20 @@ class Below:
     exchange: Path
     aside: Path
     history: Path
+    arrival_us: int = BEGINNING
+    """When the rows came, where they have no time of their own."""
 
 
 @dataclass(frozen=True)
 class FilesTask:
-    """Reads Parquet files into Arrow, without a detour through Java's rows."""
+    """Reads Parquet files into Arrow, without a detour through Java's rows.
+
+    A file that cannot be read is set aside whole, before any row of it is taken.
+    """
 
     below: Below
     feeds: tuple[Feed, ...]
-    files: tuple[tuple[tuple[int, HistoryFile], ...], ...]
+    files: tuple[tuple[tuple[int, HistoryFile | ArrivedFile], ...], ...]
     """For each task the files that it reads, each with the number of its feed."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -68,16 +75,28 @@ class FilesTask:
         for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
             work = _Work(self.below, f"0-files-{number:06d}", number)
             for place, file in self.files[number]:
-                feed = self.feeds[place]
-                work.take(feed, self._rows(feed, file), unusable=unusable_rows(feed.stream, file))
+                if isinstance(file, ArrivedFile):
+                    self._take(work, self.feeds[place], file)
+                else:
+                    feed = self.feeds[place]
+                    work.take(feed, read_rows(file, feed.stream, self._needed(feed)).drop_columns([CAME]))
             yield encoded(list(work.messages()))
 
-    def _rows(self, feed: Feed, file: HistoryFile) -> pa.Table:
-        if not feed.is_history and file.min_ts <= self.below.since:
-            needed = list(feed.stream.columns.names)  # late rows are put aside whole
+    def _take(self, work: _Work, feed: Feed, file: ArrivedFile) -> None:
+        # Rows that came late, and those that are kept, are written whole.
+        is_whole = feed.writes_history or file.file.min_ts <= self.below.since
+        columns = list(feed.stream.columns.names) if is_whole else self._needed(feed)
+        try:
+            # A row cannot have arrived before the epoch before this one.
+            arrival_us = max(self.below.arrival_us, self.below.since + 1)
+            rows, unusable = read_arrived(file, feed.stream, columns, arrival_us)
+        except (OSError, StateError, pa.ArrowException) as error:
+            work.reject(set_aside(feed.stream, str(file.path), error))
         else:
-            needed = columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
-        return read_rows(file, feed.stream, needed).drop_columns([CAME])
+            work.take(feed, rows, unusable)
+
+    def _needed(self, feed: Feed) -> list[str]:
+        return columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
 
 
 @dataclass(frozen=True)
@@ -96,7 +115,6 @@ class BatchTask:
         work = _Work(self.below, f"0-read-{number:06d}", number)
         for batch in batches:
             streams = batch.column(STREAM).to_numpy()
-            # The batch also has rows, without columns, of the streams whose files tasks read.
             for place, feed in self.feeds.items():
                 is_mine = streams == place
                 if is_mine.any():
@@ -130,6 +148,7 @@ class _Work:
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
         self._aside: dict[tuple[int, str], list[pa.Table]] = {}
+        self._rejected: list[BadFile] = []
 
     def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
         """Rows of a stream: its columns (or those that are needed) and `_ts`."""
@@ -147,6 +166,12 @@ class _Work:
                 for shard, mine in dealt.deal(computed):
                     self._exchange.add(number, shard, mine)
 
+    def reject(self, file: BadFile) -> None:
+        """A file that cannot be read."""
+        self._rejected.append(file)
+        before = self._measured.get(file.stream, Measured(file.stream))
+        self._measured[file.stream] = replace(before, bad_files=before.bad_files + 1)
+
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
         for (stream, kind), tables in self._aside.items():
@@ -157,6 +182,8 @@ class _Work:
             rows = pa.concat_tables(tables)
             name = write_part(self._below.history, stream, self._below.epoch, self._number, rows)
             yield Message(0, "kept", {"stream": stream, "file": name})
+        for file in self._rejected:
+            yield Message(0, "bad file", asdict(file))
         for measured in self._measured.values():
             for task in range(self._below.tasks):
                 yield Message(task, "measured", asdict(measured))
@@ -177,8 +204,8 @@ class _Work:
         bounds = [t for t in (before.min_ts, before.max_ts) if t is not None]
         if len(ts):
             bounds += [int(ts.min()), int(ts.max())]
-        self._measured[number] = Measured(
-            number,
+        self._measured[number] = replace(
+            before,
             rows=before.rows + len(ts) + bad,
             min_ts=min(bounds, default=None),
             max_ts=max(bounds, default=None),

@@ -19,7 +19,7 @@ from panes.pipeline.epoch import EpochRunner, Workload
 from panes.pipeline.failures import explained
 from panes.pipeline.heartbeat import Heartbeat
 from panes.pipeline.session import epoch_session, local_session
-from panes.pipeline.sources import is_read_by_tasks, read_source
+from panes.pipeline.sources import read_source
 from panes.plan.stream import Stream
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.locations import remove_tree
@@ -72,14 +72,12 @@ class Engine:
         if self._session is None:
             self._session = epoch_session(self._callers_session or local_session())
         pushed = self._folder / "pushed"
-        # Once for the whole run: what Spark reads and what tasks read must fit together.
-        by_tasks = {stream.number for stream in streams if is_read_by_tasks(stream)}
-        frames = [
-            read_source(self._session, stream, pushed, epoch_bytes, by_tasks=stream.number in by_tasks)
-            for stream in streams
-        ]
+        frames = {
+            place: read_source(self._session, stream, pushed, epoch_bytes)
+            for place, stream in enumerate(streams)
+        }
         runner = self._runner = EpochRunner(
-            self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, after_commit
+            self._folder, streams, workload, self._log, self.history, self._clock, after_commit
         )
         self._failure = None
         self._is_stopping = False

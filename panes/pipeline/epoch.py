@@ -19,22 +19,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
-from panes.errors import SourceError, StateError
-from panes.history.file import HistoryFile
-from panes.history.measure import measured_raw
 from panes.history.retention import Retained
 from panes.history.store import History
 from panes.pipeline.above import Report
 from panes.pipeline.aside import forget_epoch
-from panes.pipeline.batch_files import files_of_batch
+from panes.pipeline.bad_files import BadFile, note_bad_files
+from panes.pipeline.epoch_files import EpochFiles, files_of_epoch
 from panes.pipeline.exchange import Message, decoded
 from panes.pipeline.progress import Measured, Progress, complete_to, rows_since, with_arrival_times
 from panes.pipeline.session import set_epoch_conf
+from panes.pipeline.sources import brings_files
 from panes.pipeline.span import Span, SpanRule
 from panes.pipeline.stages import Arrivals, Folders, frame
 from panes.pipeline.standing import StandingQuery
@@ -65,16 +65,13 @@ class EpochRunner:
         self,
         folder: Path,
         streams: Sequence[Stream],
-        by_tasks: Set[int],
         workload: Callable[[int], Workload],
         log: EpochLog,
         history: History,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
     ) -> None:
-        """`by_tasks` are the numbers of the streams whose files tasks read."""
         self._folder = folder
-        self._by_tasks = by_tasks
         self._streams = streams
         self._workload = workload
         self._log = log
@@ -97,16 +94,26 @@ class EpochRunner:
         workload = self._workload(before.epoch + 1)
         self._forget_failed()
         with self._phase("arrivals"):
-            files = self._files(batch_id)
-        arrivals = Arrivals(self._streams, files, batch if len(files) < len(self._streams) else None)
-        rule = self._rule(before, workload)
-        messages = self._tasks(session, workload, arrivals, rule, before)
+            files = files_of_epoch(self._folder / "checkpoint", self._streams, batch_id)
+        while True:
+            bad = [Measured(file.stream, bad_files=1) for file in files.bad]
+            rule = replace(self._rule(before, workload), found=tuple(bad))
+            try:
+                messages = self._tasks(session, workload, self._arrivals(batch, files), rule, before)
+                break
+            except PySparkException:
+                readable = files.without_unreadable(session, self._streams)
+                if readable is None:
+                    raise
+                files = readable
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         span = rule.span(measured)
         if span is None:
             return
         with self._phase("history"):
-            self._keep(workload, span, files, measured, messages)
+            bad_files = [*files.bad, *(BadFile(**m.content) for m in messages if m.kind == "bad file")]
+            note_bad_files(self._folder / "aside", span.epoch, bad_files)
+            self._keep(workload, span, files, {file.path for file in bad_files}, measured, messages)
         progress = rule.progress(measured)
         rows = rows_since(progress, before.streams)
         self._commit(workload, span, batch_id, rows, started, progress, _queries(messages))
@@ -143,14 +150,17 @@ class EpochRunner:
         span = Span(rule.epoch, rule.since, clock)
         self._commit(workload, span, before.batch, 0, started, progress, _queries(messages))
 
-    def _files(self, batch_id: int) -> dict[int, list[HistoryFile]]:
-        """The files of the streams that tasks read themselves."""
-        files = {}
-        for stream in self._streams:
-            if stream.number in self._by_tasks:
-                paths = files_of_batch(self._folder / "checkpoint", stream, batch_id)
-                files[stream.number] = [_measured(stream, path) for path in paths]
-        return files
+    def _arrivals(self, batch: DataFrame, files: EpochFiles) -> Arrivals:
+        batches = [files.rows(batch.sparkSession, self._streams)]
+        if not all(map(brings_files, self._streams)):
+            batches.append(batch)
+        return Arrivals(
+            self._streams,
+            files.by_tasks,
+            files.arrival_us,
+            [frame for frame in batches if frame is not None],
+            is_history=frozenset(s.number for s in self._streams if files.can_be_history(s)),
+        )
 
     def _rule(self, before: EpochRecord, workload: Workload) -> SpanRule:
         return SpanRule(
@@ -179,7 +189,9 @@ class EpochRunner:
                 past = {s.number: self._history.files(s.number, before.epoch) for s in self._streams}
                 arrivals = replace(arrivals, history=past)
             kept = frozenset(
-                stream for stream, retained in workload.retained.items() if not retained.is_nothing
+                stream
+                for stream, retained in workload.retained.items()
+                if not retained.is_nothing and stream not in arrivals.is_history
             )
             folders = Folders(exchange, aside, self._history.folder)
             tasks = frame(session, workload.queries, arrivals, rule, folders, kept)
@@ -192,7 +204,8 @@ class EpochRunner:
         self,
         workload: Workload,
         span: Span,
-        files: Mapping[int, Sequence[HistoryFile]],
+        files: EpochFiles,
+        bad: Set[str],
         measured: Sequence[Measured],
         messages: Sequence[Message],
     ) -> None:
@@ -204,8 +217,8 @@ class EpochRunner:
             if not rows:
                 continue
             size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds), "since": span.since}
-            if stream.number in files and not retained.is_nothing:
-                paths = [file.path for file in files[stream.number]]
+            if files.can_be_history(stream) and not retained.is_nothing:
+                paths = [file.path for file in files.by_tasks[stream.number] if str(file.path) not in bad]
                 self._history.adopt(stream, span.epoch, paths, **size)
             else:
                 written = sorted(
@@ -279,25 +292,6 @@ class EpochRunner:
         started = self._clock.elapsed()
         yield
         self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
-
-
-def _measured(stream: Stream, path: Path) -> HistoryFile:
-    """A file that a source has brought."""
-    file = HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0)
-    try:
-        file = measured_raw(file, stream) or file
-    except StateError as error:
-        raise SourceError(
-            f"stream {stream.name!r}: {path} cannot be read as Parquet ({error.__cause__}); put a file there that "
-            "can be, and run again: nothing is lost"
-        ) from error
-    in_folders = {part.partition("=")[0] for part in path.parts[:-1] if "=" in part}
-    if in_folders & (set(stream.columns.names) - file.stored.keys()):
-        raise SourceError(
-            f"stream {stream.name!r}: {path} has columns in the names of its folders, and there were no such "
-            "folders when this run was started; start it again, and they are read: nothing is lost"
-        )
-    return file
 
 
 def _queries(messages: Sequence[Message]) -> dict[int, QueryProgress]:

@@ -22,6 +22,16 @@ _CODED = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
 """A sentence of Spark's with its error code; the innermost is the most telling, and it comes last."""
 
 
+_CAUSE = re.compile(r"Caused by: (?:[\w$]+\.)*([\w$]+(?:: .+)?)")
+"""What Java says of the exception behind an exception; the innermost comes last."""
+
+
+def innermost(text: str) -> str:
+    """What is behind a page of Java's, in its own words."""
+    causes = _CAUSE.findall(text)
+    return causes[-1] if causes else text.strip().splitlines()[0]
+
+
 def explained(error: BaseException, where: str) -> BaseException:
     """The error to raise for one that ended an epoch; those that are not Spark's are passed on as they are."""
     if not isinstance(error, (PySparkException, Py4JError)):

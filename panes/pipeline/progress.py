@@ -24,6 +24,7 @@ class Measured:
     max_ts: int | None = None
     late: int = 0
     bad: int = 0
+    bad_files: int = 0
 
 
 def progress_after(
@@ -37,9 +38,13 @@ def progress_after(
         stream.number: before.get(stream.number) or StreamProgress(last_us=now_us) for stream in streams
     }
     for found in measured:
+        so_far = progress[found.stream]
+        if found.bad_files:
+            so_far = replace(so_far, bad_files=so_far.bad_files + found.bad_files)
+            progress[found.stream] = so_far
         if found.rows:
-            so_far = progress[found.stream]
-            progress[found.stream] = StreamProgress(
+            progress[found.stream] = replace(
+                so_far,
                 rows=so_far.rows + found.rows,
                 max_ts=max(so_far.max_ts, BEGINNING if found.max_ts is None else found.max_ts),
                 late=so_far.late + found.late,
@@ -52,6 +57,13 @@ def progress_after(
 def rows_since(progress: Progress, before: Mapping[int, StreamProgress]) -> int:
     """How many rows came between two measurements."""
     return sum(now.rows - before.get(stream, StreamProgress()).rows for stream, now in progress.items())
+
+
+def is_any_file_bad(progress: Progress, before: Mapping[int, StreamProgress]) -> bool:
+    """Whether files were set aside between two measurements."""
+    return any(
+        now.bad_files > before.get(stream, StreamProgress()).bad_files for stream, now in progress.items()
+    )
 
 
 def complete_to(

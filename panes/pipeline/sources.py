@@ -6,13 +6,10 @@ used, NULL when it can.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlparse
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -23,16 +20,19 @@ from panes.errors import SourceError
 from panes.history.parts import stream_folder
 from panes.pipeline.batch import BAD
 from panes.pipeline.batch_files import source_name
+from panes.pipeline.failures import innermost
+from panes.pipeline.file_location import FileLocation, escaped
+from panes.pipeline.first_file import check_first_file
 from panes.pipeline.traffic import TRAFFIC
 from panes.pipeline.types import spark_schema, spark_type
 from panes.plan.stream import OptionValue, Stream
-from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type
 
 _FORMATS = ("parquet", "csv", "json")
+_BAD_FILE_CHOICES = ("set_aside", "stop")
 _TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
 _BYTES_PER_RECORD = 200
 """Of a topic, where only records can be counted."""
-_UNREADABLE = "_unreadable"
+UNREADABLE = "_unreadable"
 """Where Spark leaves the text of a record that does not parse."""
 
 
@@ -41,59 +41,54 @@ def check_source(stream: Stream) -> None:
     _SOURCES[stream.source.kind].check(stream)
 
 
-def read_source(
-    session: SparkSession,
-    stream: Stream,
-    pushed: Path,
-    epoch_bytes: int,
-    *,
-    by_tasks: bool,
-) -> DataFrame:
-    """The rows of a stream; `pushed` is where pushes go.
+def read_source(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes: int) -> DataFrame:
+    """The rows of a stream; `pushed` is where pushes go. Of a source that brings files there are none.
 
     An epoch takes in all that is there when it begins, so it is small while the stream is live and grows with the
     backlog, up to `epoch_bytes` of each source.
     """
     rows = _SOURCES[stream.source.kind].read(session, stream, pushed, epoch_bytes)
-    columns = [F.col(f"`{field.name}`") for field in stream.columns]
-    ts = _event_time(stream)
-    if by_tasks:
-        # Spark only says which files: if it has to read them, as little as possible.
-        return rows.select(ts.alias(TS), F.lit(None).cast("string").alias(BAD))
+    if brings_files(stream):
+        # Spark only says which files an epoch has: `panes.pipeline.epoch_files` sees to their rows.
+        nothing = F.lit(None)
+        return rows.where(F.lit(False)).select(
+            nothing.cast("bigint").alias(TS), nothing.cast("string").alias(BAD)
+        )
+    # The time at which Spark planned the epoch is in the checkpoint: an epoch done again has it again.
+    return with_event_time(stream, rows, F.unix_micros(F.current_timestamp()))
+
+
+def with_event_time(stream: Stream, rows: DataFrame, arrival: Column) -> DataFrame:
+    """The columns of the stream, `_ts` and `_bad`, of rows that Spark has read; they came at `arrival`."""
+    ts = _event_time(stream, arrival)
     reason = F.when(ts.isNull(), F.lit("there is no event time, or one beyond all bounds"))
-    if _UNREADABLE in rows.columns:
-        unreadable = F.col(_UNREADABLE)
+    if UNREADABLE in rows.columns:
+        unreadable = F.col(UNREADABLE)
         reason = F.when(unreadable.isNotNull(), F.concat(F.lit("does not parse: "), unreadable)).otherwise(
             reason
         )
+    columns = [F.col(f"`{field.name}`") for field in stream.columns]
     return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
 
 
+def brings_files(stream: Stream) -> bool:
+    return stream.source.kind in ("FILES", "PUSH")
+
+
 def is_read_by_tasks(stream: Stream) -> bool:
-    """Whether the source is local Parquet files that hold all columns: tasks read them into Arrow themselves.
+    """Whether the source is local Parquet files: tasks read them into Arrow themselves.
 
     For Spark to read them means to turn columns into rows, and for Python to turn rows into columns again: that
     costs more than all the rest of an epoch.
     """
+    if stream.source.kind != "FILES":
+        return stream.source.kind == "PUSH"
+    return format_of(stream) == "parquet" and FileLocation.of(str(stream.source.location)).is_local
+
+
+def _event_time(stream: Stream, arrival: Column) -> Column:
     if stream.timestamp is None:
-        return False
-    if stream.source.kind == "PUSH":
-        return True
-    if stream.source.kind != "FILES" or _format(stream) != "parquet":
-        return False
-    place = urlparse(str(stream.source.location))
-    return place.scheme in ("", "file") and not _has_columns_in_folders(place.path)
-
-
-def _has_columns_in_folders(location: str) -> bool:
-    """Whether values of columns stand in the names of folders, as in `day=2026-01-05/`: Spark reads those."""
-    return any(next(Path(folder).glob("*=*/"), None) is not None for folder in glob.glob(location))
-
-
-def _event_time(stream: Stream) -> Column:
-    if stream.timestamp is None:
-        # The time at which Spark planned the epoch is in the checkpoint: an epoch done again has it again.
-        return F.unix_micros(F.current_timestamp())
+        return arrival
     column = F.col(f"`{stream.timestamp.column}`")
     if stream.timestamp.unit == "TIMESTAMP":
         return F.unix_micros(column.cast("timestamp"))
@@ -105,36 +100,43 @@ def _event_time(stream: Stream) -> Column:
 class _Files:
     @staticmethod
     def check(stream: Stream) -> None:
-        _check_options(stream, {"format": _is_format, "files_per_epoch": _is_positive, "header": _is_flag})
-        location = stream.source.location
-        if location is None:
+        _check_options(
+            stream,
+            {
+                "format": _is_format,
+                "files_per_epoch": _is_positive,
+                "header": _is_flag,
+                "on_bad_file": _is_bad_file_choice,
+            },
+        )
+        if stream.source.location is None:
             raise SourceError(
                 f"stream {stream.name!r}: FROM FILES needs a folder or pattern: FROM FILES 'data/in'"
             )
-        found = sorted(glob.glob(location))
-        if not found:
+        location = FileLocation.of(stream.source.location)
+        if not location.is_local:
+            return  # whether Spark can read it shows when Spark runs
+        if not location.matches():
             raise SourceError(
-                f"stream {stream.name!r}: no file or folder matches {location!r} "
+                f"stream {stream.name!r}: no file or folder matches {stream.source.location!r} "
                 f"(seen from {Path.cwd()}); create the folder first, or mend the path"
             )
-        if _format(stream) == "parquet":
-            _check_parquet(stream, Path(found[0]))
+        if format_of(stream) == "parquet" or has_header(stream):
+            check_first_file(stream, location, is_parquet=format_of(stream) == "parquet")
 
     @staticmethod
     def read(session: SparkSession, stream: Stream, _: Path, epoch_bytes: int) -> DataFrame:
+        location = FileLocation.of(str(stream.source.location))
+        if not location.is_local:
+            _check_scheme(session, stream, location)
         options = stream.source.options
-        schema = spark_schema(stream.columns)
-        if _format(stream) != "parquet":
-            schema = _with_unreadable(schema)
-        reader = session.readStream.name(source_name(stream)).format(_format(stream)).schema(schema)
-        reader = reader.option("columnNameOfCorruptRecord", _UNREADABLE)
+        reader = session.readStream.name(source_name(stream)).format(format_of(stream))
+        reader = reader.schema(spark_schema(stream.columns)).option("recursiveFileLookup", "true")
         if "files_per_epoch" in options:
             reader = reader.option("maxFilesPerTrigger", int(options["files_per_epoch"]))
         else:
             reader = reader.option("maxBytesPerTrigger", epoch_bytes)
-        if "header" in options:
-            reader = reader.option("header", str(options["header"]).lower())
-        return reader.load(str(Path(str(stream.source.location)).absolute()))
+        return reader.load(location.for_spark())
 
 
 class _Rate:
@@ -181,7 +183,7 @@ class _Push:
             .schema(spark_schema(stream.columns))
         )
         reader = reader.option("maxBytesPerTrigger", epoch_bytes)
-        return reader.option("cleanSource", "delete").load(str(folder))
+        return reader.option("cleanSource", "delete").load(escaped(str(folder)))
 
 
 class _Kafka:
@@ -215,10 +217,8 @@ class _Kafka:
                 f"stream {stream.name!r}: this Spark session has no Kafka connector; start it with "
                 "--packages org.apache.spark:spark-sql-kafka-0-10_2.13 and give it to panes.connect(spark=…)"
             ) from error
-        schema = _with_unreadable(spark_schema(stream.columns))
-        parsed = F.from_json(
-            F.col("value").cast("string"), schema, {"columnNameOfCorruptRecord": _UNREADABLE}
-        )
+        schema = with_unreadable(spark_schema(stream.columns))
+        parsed = F.from_json(F.col("value").cast("string"), schema, {"columnNameOfCorruptRecord": UNREADABLE})
         return records.select(parsed.alias("row")).select("row.*")
 
 
@@ -242,16 +242,25 @@ def _columns_of(stream: Stream) -> dict[str, Callable[[Column, Column], Column]]
     return _GENERATORS[str(stream.source.options.get("generator", "counter"))]
 
 
-def _with_unreadable(schema: StructType) -> StructType:
-    return StructType([*schema.fields, StructField(_UNREADABLE, StringType())])
+def with_unreadable(schema: StructType) -> StructType:
+    return StructType([*schema.fields, StructField(UNREADABLE, StringType())])
 
 
-def _format(stream: Stream) -> str:
+def format_of(stream: Stream) -> str:
     return str(stream.source.options.get("format", "parquet")).lower()
+
+
+def has_header(stream: Stream) -> bool:
+    """Whether the first line of each file names its columns."""
+    return format_of(stream) == "csv" and bool(stream.source.options.get("header", False))
 
 
 def _is_format(value: OptionValue) -> str | None:
     return None if str(value).lower() in _FORMATS else f"one of {', '.join(_FORMATS)}"
+
+
+def _is_bad_file_choice(value: OptionValue) -> str | None:
+    return None if value in _BAD_FILE_CHOICES else f"one of {', '.join(_BAD_FILE_CHOICES)}"
 
 
 def _is_generator(value: OptionValue) -> str | None:
@@ -283,34 +292,22 @@ def _check_options(stream: Stream, known: dict[str, Callable[[OptionValue], str 
             raise SourceError(f"stream {stream.name!r}: {name} takes {wanted}, not {value!r}")
 
 
-def _check_parquet(stream: Stream, path: Path) -> None:
-    """Compares the declared columns with those of the first file: a slip shows now, not in Spark."""
-    file = path if path.is_file() else next(iter(sorted(path.glob("*.parquet"))), None)
-    if file is None:
-        return
-    there = pq.read_schema(file)
-    for field in stream.columns:
-        index = there.get_field_index(field.name)
-        if index < 0:
-            raise SourceError(
-                f"stream {stream.name!r}: {file} has no column {field.name!r}; "
-                f"it has {', '.join(there.names)}"
-            )
-        if not _readable(there.field(index).type, field.type):
-            raise SourceError(
-                f"stream {stream.name!r}: column {field.name!r} is declared {field.type}, "
-                f"but {file} holds {there.field(index).type}; declare it as that"
-            )
+def _check_scheme(session: SparkSession, stream: Stream, location: FileLocation) -> None:
+    """Raises SourceError when the session has no file system for a URI."""
+    jvm, java = session.sparkContext._jvm, session.sparkContext._jsc
+    assert jvm is not None
+    try:
+        jvm.org.apache.hadoop.fs.Path(location.text).getFileSystem(java.hadoopConfiguration())
+    except Py4JJavaError as error:
+        raise SourceError(
+            f"stream {stream.name!r}: this Spark session cannot read {location.scheme}:// "
+            f"({innermost(str(error))}); {_ADVICE.get(str(location.scheme), _ANY_SCHEME)}"
+        ) from error
 
 
-def _readable(stored: pa.DataType, declared: Type) -> bool:
-    if pa.types.is_integer(stored):
-        small = bool(stored.bit_width < 32 or stored.equals(pa.int32()))
-        return declared == BIGINT or (declared == INT and small)
-    if pa.types.is_floating(stored):
-        return declared == DOUBLE
-    if pa.types.is_large_string(stored):
-        return declared == STRING
-    if pa.types.is_timestamp(stored):
-        return bool(pa.types.is_timestamp(declared.arrow))
-    return bool(stored.equals(declared.arrow))
+_S3 = (
+    "start a session with --packages org.apache.hadoop:hadoop-aws, write s3a://…, and give the session to "
+    "panes.connect(spark=…)"
+)
+_ADVICE = {"s3": _S3, "s3a": _S3, "s3n": _S3}
+_ANY_SCHEME = "start a session that has the connector for it, and give it to panes.connect(spark=…)"

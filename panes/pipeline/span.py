@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from panes.pipeline.progress import Measured, Progress, complete_to, progress_after, rows_since
+from panes.pipeline.progress import (
+    Measured,
+    Progress,
+    complete_to,
+    is_any_file_bad,
+    progress_after,
+    rows_since,
+)
 from panes.plan.stream import Stream
 
 
@@ -33,9 +40,11 @@ class SpanRule:
     now_us: int
     idle_after_us: int
     clock: int | None = None
+    found: tuple[Measured, ...] = ()
+    """What the driver has measured itself."""
 
     def progress(self, measured: Iterable[Measured]) -> Progress:
-        return progress_after(measured, self.streams, self.before, self.now_us)
+        return progress_after((*self.found, *measured), self.streams, self.before, self.now_us)
 
     def span(self, measured: Iterable[Measured]) -> Span | None:
         """None when nothing came and no time passed: then there is no epoch."""
@@ -44,6 +53,7 @@ class SpanRule:
         progress = self.progress(measured)
         reached = complete_to(self.streams, progress, self.now_us, self.idle_after_us)
         clock = max(self.since, reached)
-        if clock == self.since and rows_since(progress, self.before) == 0:
+        is_silent = rows_since(progress, self.before) == 0 and not is_any_file_bad(progress, self.before)
+        if clock == self.since and is_silent:
             return None
         return Span(self.epoch, self.since, clock)

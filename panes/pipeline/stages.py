@@ -15,8 +15,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from panes.delta.delta import BEGINNING
 from panes.history.file import HistoryFile
 from panes.pipeline.above import AboveTask, StageTask
+from panes.pipeline.arrived_file import ArrivedFile
 from panes.pipeline.below import BatchTask, Below, Feed, FilesTask
 from panes.pipeline.cut import matched_in
 from panes.pipeline.dealt import Dealt
@@ -43,12 +45,16 @@ class Arrivals:
     """The rows of an epoch, by stream: in files that tasks read, or in the batch that Spark has read."""
 
     streams: Sequence[Stream]
-    files: Mapping[int, Sequence[HistoryFile]] = field(default_factory=dict)
+    files: Mapping[int, Sequence[ArrivedFile]] = field(default_factory=dict)
     """By the numbers of the streams whose files are read into Arrow."""
-    batch: DataFrame | None = None
-    """The rows of the others."""
+    arrival_us: int = BEGINNING
+    """When these rows came, where they have no time of their own."""
+    batches: Sequence[DataFrame] = ()
+    """The rows of the others: of the files that Spark reads, and of the sources without files."""
     history: Mapping[int, Sequence[HistoryFile]] = field(default_factory=dict)
     """Of every stream, for the queries whose first epoch this is."""
+    is_history: frozenset[int] = frozenset()
+    """The numbers of the streams that keep these files as their history: tasks need not write one."""
 
 
 def frame(
@@ -69,19 +75,20 @@ def frame(
         folders.exchange,
         folders.aside,
         folders.history,
+        arrivals.arrival_us,
     )
     frames = []
-    files = _files_task(below, plan, arrivals, session.sparkContext.defaultParallelism)
+    files = _files_task(below, plan, arrivals, writes_history, session.sparkContext.defaultParallelism)
     if files.files:
         tasks = len(files.files)
         frames.append(session.range(0, tasks, 1, tasks).mapInArrow(files, MESSAGES))
-    if arrivals.batch is not None:
+    if arrivals.batches:
         feeds = {
             number: Feed(stream, plan.inputs_of(stream.name), writes_history=stream.number in writes_history)
             for number, stream in enumerate(arrivals.streams)
             if stream.number not in arrivals.files
         }
-        frames.append(arrivals.batch.mapInArrow(BatchTask(below, feeds), MESSAGES))
+        frames += [batch.mapInArrow(BatchTask(below, feeds), MESSAGES) for batch in arrivals.batches]
     messages = reduce(DataFrame.union, frames) if frames else None
     for level in range(plan.levels):
         task = AboveTask(
@@ -166,19 +173,24 @@ class _Plan:
         return self._numbers[key]
 
 
-def _files_task(below: Below, plan: _Plan, arrivals: Arrivals, tasks: int) -> FilesTask:
+def _files_task(
+    below: Below, plan: _Plan, arrivals: Arrivals, writes_history: frozenset[int], tasks: int
+) -> FilesTask:
     """The files to read, dealt out in their order, about as many rows to each task."""
     feeds: list[Feed] = []
-    files: list[tuple[int, HistoryFile]] = []
+    files: list[tuple[int, HistoryFile | ArrivedFile]] = []
     for stream in arrivals.streams:
-        for which, is_history in ((arrivals.history, True), (arrivals.files, False)):
-            inputs = plan.inputs_of(stream.name, of_new=is_history)
-            if which.get(stream.number) and (inputs or not is_history):
-                files += [(len(feeds), file) for file in which[stream.number]]
-                feeds.append(Feed(stream, inputs, is_history))
+        of_new = plan.inputs_of(stream.name, of_new=True)
+        if of_new and arrivals.history.get(stream.number):
+            files += [(len(feeds), file) for file in arrivals.history[stream.number]]
+            feeds.append(Feed(stream, of_new, is_history=True))
+        if arrivals.files.get(stream.number):
+            files += [(len(feeds), file) for file in arrivals.files[stream.number]]
+            writes = stream.number in writes_history
+            feeds.append(Feed(stream, plan.inputs_of(stream.name), writes_history=writes))
     rows = sum(file.rows for _, file in files)
     per_task = max(_ROWS_PER_TASK, -(-rows // tasks), 1)
-    dealt: list[list[tuple[int, HistoryFile]]] = []
+    dealt: list[list[tuple[int, HistoryFile | ArrivedFile]]] = []
     full = per_task
     for place, file in files:
         if full >= per_task:

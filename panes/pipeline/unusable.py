@@ -19,7 +19,7 @@ def unusable_rows(stream: Stream, file: HistoryFile) -> pa.Table | None:
     """The columns of the stream and `_bad`, the reason; mostly there are none, and the file is not read."""
     if not file.is_raw or metadata_of(file.path).num_rows == file.rows:
         return None
-    stored = pq.read_table(file.path)
+    stored = pq.ParquetFile(file.path).read()
     by = timestamp_of(stream)
     there = {name.casefold(): name for name in stored.column_names}
     columns = {

@@ -34,6 +34,8 @@ class StreamProgress:
     bad: int = 0
     last_us: int = 0
     """Wall time at which it last brought rows."""
+    bad_files: int = 0
+    """Files that were set aside because they could not be read."""
 
 
 @dataclass(frozen=True)
