@@ -6,6 +6,7 @@ is done again writes its list again.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ _KIND = "files"
 _SCHEMA = pa.schema([("path", pa.string()), ("reason", pa.string()), ("epoch", pa.int64())])
 
 GONE = "it was removed before it was read"
+_OF_THE_FILE = (None, errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EIO)
+"""Errors of the operating system that another try would not mend; Arrow gives none for damaged content."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,12 @@ def stops(stream: Stream) -> bool:
 def set_aside(stream: Stream, path: str, error: BaseException) -> BadFile:
     """The file as one that is set aside; raises SourceError where the stream is to stop at it.
 
-    A file that is gone stops nobody: removing a bad file is how a stream that has stopped is made to go on.
+    A file that is gone stops nobody: removing a bad file is how a stream that has stopped is made to go on. An
+    error that is not the file's, such as memory that ran out, is raised again.
     """
     cause = error.__cause__ if isinstance(error, PanesError) and error.__cause__ is not None else error
+    if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno not in _OF_THE_FILE):
+        raise error
     is_gone = isinstance(cause, FileNotFoundError)
     reason = GONE if is_gone else _sentence(cause)
     if stops(stream) and not is_gone:

@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from panes.clock import Clock
@@ -32,6 +31,7 @@ from panes.pipeline.aside import forget_epoch
 from panes.pipeline.bad_files import BadFile, note_bad_files
 from panes.pipeline.epoch_files import EpochFiles, files_of_epoch
 from panes.pipeline.exchange import Message, decoded
+from panes.pipeline.failures import SPARK_ERRORS
 from panes.pipeline.progress import Measured, Progress, complete_to, rows_since, with_arrival_times
 from panes.pipeline.session import set_epoch_conf
 from panes.pipeline.sources import brings_files
@@ -101,8 +101,8 @@ class EpochRunner:
             try:
                 messages = self._tasks(session, workload, self._arrivals(batch, files), rule, before)
                 break
-            except PySparkException:
-                readable = files.without_unreadable(session, self._streams)
+            except SPARK_ERRORS as error:
+                readable = files.without_unreadable(session, self._streams, error)
                 if readable is None:
                     raise
                 files = readable

@@ -20,7 +20,7 @@ from panes.pipeline.batch import union_streams
 from panes.pipeline.batch_files import batch_time_us, files_of_batch, local_path
 from panes.pipeline.file_location import FileLocation
 from panes.pipeline.sources import brings_files, is_read_by_tasks
-from panes.pipeline.spark_files import SparkFile, checked, rows_of, why_unreadable
+from panes.pipeline.spark_files import SparkFile, checked, is_of_a_file, rows_of, why_unreadable
 from panes.plan.stream import Stream
 
 
@@ -47,11 +47,15 @@ class EpochFiles:
         }
         return union_streams(frames) if frames else None
 
-    def without_unreadable(self, session: SparkSession, streams: Sequence[Stream]) -> EpochFiles | None:
-        """After Spark has failed: the files without those that it cannot read; None when it can read all of them.
+    def without_unreadable(
+        self, session: SparkSession, streams: Sequence[Stream], error: Exception
+    ) -> EpochFiles | None:
+        """After Spark has failed: the files without those that it cannot read; None when that was not the reason.
 
-        Each is read alone. Spark itself does not say which ones, and there may be several.
+        Each file is read alone: Spark names one file at most, and there may be several.
         """
+        if not is_of_a_file(error):
+            return None
         good: dict[int, tuple[SparkFile, ...]] = {}
         bad = []
         for stream in streams:

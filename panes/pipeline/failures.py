@@ -32,9 +32,13 @@ def innermost(text: str) -> str:
     return causes[-1] if causes else text.strip().splitlines()[0]
 
 
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What a call of Spark's raises."""
+
+
 def explained(error: BaseException, where: str) -> BaseException:
     """The error to raise for one that ended an epoch; those that are not Spark's are passed on as they are."""
-    if not isinstance(error, (PySparkException, Py4JError)):
+    if not isinstance(error, SPARK_ERRORS):
         return error
     text = str(error)
     ours = _OURS.search(text)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
@@ -21,7 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from panes.errors import SourceError
 from panes.pipeline.batch_files import local_path
 from panes.pipeline.csv_header import column_places, read_header
-from panes.pipeline.failures import innermost
+from panes.pipeline.failures import SPARK_ERRORS, innermost
 from panes.pipeline.file_location import FileLocation
 from panes.pipeline.sources import UNREADABLE, format_of, has_header, with_event_time, with_unreadable
 from panes.pipeline.types import spark_schema, spark_type
@@ -76,9 +74,16 @@ def why_unreadable(session: SparkSession, stream: Stream, file: SparkFile) -> Ex
         rows_of(session, stream, [file], 0).write.format("noop").mode("overwrite").save()
     except (OSError, SourceError) as error:
         return error
-    except (PySparkException, Py4JError) as error:
+    except SPARK_ERRORS as error:
+        if not is_of_a_file(error):
+            raise
         return SourceError(innermost(str(error)))
     return None
+
+
+def is_of_a_file(error: Exception) -> bool:
+    """Whether Spark has failed because a file could not be read."""
+    return "FAILED_READ_FILE" in str(error)
 
 
 def _read(session: SparkSession, stream: Stream, header: tuple[str, ...], paths: list[str]) -> DataFrame:

@@ -1,12 +1,75 @@
 """Streams whose files tasks read themselves, beside streams that Spark reads, in one database."""
 
+from itertools import combinations
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import panes
+from panes.clock import WallClock
 
 pytestmark = pytest.mark.spark
+
+TIMED = "TIMESTAMP BY ts SECONDS"
+KINDS = {
+    "parquet_timed": f"{TIMED} FROM FILES 'parquet_timed'",
+    "parquet_untimed": "FROM FILES 'parquet_untimed'",
+    "csv": f"{TIMED} FROM FILES 'csv' WITH (format = 'csv')",
+    "json": f"{TIMED} FROM FILES 'json' WITH (format = 'json')",
+    "push_timed": TIMED,
+    "push_untimed": "",
+    "rate": "FROM RATE WITH (rows_per_second = 2)",
+}
+ROWS = {
+    name: [{"ts": n, "value": 100**place + n} for n in range(place + 2)] for place, name in enumerate(KINDS)
+}
+"""Of each kind another number of rows, with other values."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A folder with the files of each kind that has some."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for name, rows in ROWS.items():
+        (folder / name).mkdir()
+        if name.startswith("parquet"):
+            pq.write_table(pa.Table.from_pylist(rows), folder / name / "0.parquet")
+    (folder / "csv" / "0").write_text("".join(f"{row['ts']},{row['value']}\n" for row in ROWS["csv"]))
+    json = (f'{{"ts": {row["ts"]}, "value": {row["value"]}}}\n' for row in ROWS["json"])
+    (folder / "json" / "0").write_text("".join(json))
+    return folder
+
+
+def begin_rate(database, number):
+    """Lets the rate source of a stream begin five seconds ago, so that it has rows in the first epoch."""
+    log = database / "checkpoint" / "sources" / f"stream{number}"
+    log.mkdir(parents=True)
+    (log / "0").write_text(f"v1\n{WallClock().now_us() // 1000 - 5000}")
+
+
+@pytest.mark.parametrize("kinds", [*combinations(KINDS, 2), *combinations(KINDS, 3)], ids="-".join)
+def test_every_kind_of_source_counts_its_own_rows(spark, tmp_path, inputs, monkeypatch, kinds):
+    monkeypatch.chdir(inputs)
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        queries = {}
+        for number, name in enumerate(kinds, 1):
+            db.sql(f"CREATE STREAM {name} (ts BIGINT, value BIGINT) {KINDS[name]}")
+            queries[name] = db.register(f"SELECT count(*) AS n, sum(value) AS total FROM {name}")
+            if name.startswith("push"):
+                db.push(name, ROWS[name])
+            if name == "rate":
+                begin_rate(tmp_path / "db", number)
+        db.run()
+        streams = db.status().streams
+        for name, query in queries.items():
+            n, values = len(ROWS[name]), [row["value"] for row in ROWS[name]]
+            if name == "rate":
+                n = streams[name].rows
+                values = range(n)
+                assert n >= 10
+            assert query.invoke().to_pylist() == [{"n": n, "total": sum(values)}], name
+            assert (streams[name].rows, streams[name].bad, streams[name].bad_files) == (n, 0, 0), name
 
 
 def test_rows_of_a_parquet_stream_are_not_taken_for_those_of_the_stream_that_spark_reads(spark, tmp_path):
