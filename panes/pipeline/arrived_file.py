@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from panes.delta.delta import BEGINNING, TS
 from panes.errors import SourceError
 from panes.history.event_time import event_time
-from panes.history.file import CAME, HistoryFile
+from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.measure import measured_raw, stored_columns
 from panes.history.parts import metadata_of, read_columns, read_rows
 from panes.history.stored_types import converted, reading_of, why_unreadable
@@ -78,7 +78,7 @@ def read_arrived(
 ) -> tuple[pa.Table, pa.Table | None]:
     """The given columns and `_ts`, and, with all columns and `_bad`, the rows that cannot be used."""
     if arrived.can_be_history(stream):
-        rows = read_rows(arrived.file, stream, columns).drop_columns([CAME])
+        rows = read_rows(arrived.file, stream, columns).drop_columns([CAME, EPOCH])
         return rows, unusable_rows(stream, arrived.file)
     # A row that is rejected for the value of a column is rejected whether or not a query reads the column.
     names = stream.columns.names if arrived.is_checked or stream.timestamp is not None else columns

@@ -19,6 +19,8 @@ from panes.history.parts import stream_folder
 from panes.pipeline.aside import put_aside
 from panes.plan.stream import Stream
 
+BAD_FILE = "bad file"
+"""The kind of message by which a task tells of one."""
 _KIND = "files"
 _SCHEMA = pa.schema([("path", pa.string()), ("reason", pa.string()), ("epoch", pa.int64())])
 

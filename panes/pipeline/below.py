@@ -18,16 +18,17 @@ from pyspark import TaskContext
 from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64
 from panes.errors import StateError
-from panes.history.file import CAME, HistoryFile
+from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.pipeline.arrived_file import ArrivedFile, read_arrived
 from panes.pipeline.aside import put_aside
-from panes.pipeline.bad_files import BadFile, set_aside
+from panes.pipeline.bad_files import BAD_FILE, BadFile, set_aside
 from panes.pipeline.batch import BAD, STREAM
 from panes.pipeline.chains import Chains, columns_read
+from panes.pipeline.clock_rule import Measured
 from panes.pipeline.dealt import Dealt
-from panes.pipeline.exchange import Exchange, Message, encoded
-from panes.pipeline.progress import Measured
+from panes.pipeline.exchange import FAILED_INPUT, Exchange, Message, encoded
+from panes.pipeline.query_failure import QueryFailure, blamed_on_the_query
 from panes.plan.stream import Stream
 
 
@@ -40,6 +41,8 @@ class Feed:
     is_history: bool = False
     """Whether they came in earlier epochs, and are for queries that come later."""
     writes_history: bool = False
+    since: int = BEGINNING
+    """The clock of the stream before the epoch: rows that are not after it come late."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,6 @@ class Below:
     """What all tasks below the shuffle have in common; it is shipped to the workers."""
 
     epoch: int
-    since: int
     tasks: int
     """How many tasks there are on the next level."""
     inputs: tuple[Dealt, ...]
@@ -79,16 +81,18 @@ class FilesTask:
                     self._take(work, self.feeds[place], file)
                 else:
                     feed = self.feeds[place]
-                    work.take(feed, read_rows(file, feed.stream, self._needed(feed)).drop_columns([CAME]))
+                    work.take(
+                        feed, read_rows(file, feed.stream, self._needed(feed)).drop_columns([CAME, EPOCH])
+                    )
             yield encoded(list(work.messages()))
 
     def _take(self, work: _Work, feed: Feed, file: ArrivedFile) -> None:
         # Rows that came late, and those that are kept, are written whole.
-        is_whole = feed.writes_history or file.file.min_ts <= self.below.since
+        is_whole = feed.writes_history or file.file.min_ts <= feed.since
         columns = list(feed.stream.columns.names) if is_whole else self._needed(feed)
         try:
             # A row cannot have arrived before the epoch before this one.
-            arrival_us = max(self.below.arrival_us, self.below.since + 1)
+            arrival_us = max(self.below.arrival_us, feed.since + 1)
             rows, unusable = read_arrived(file, feed.stream, columns, arrival_us)
         except (OSError, StateError, pa.ArrowException) as error:
             work.reject(set_aside(feed.stream, str(file.path), error))
@@ -134,7 +138,7 @@ class BatchTask:
             rows, ts = rows.filter(usable), ts.filter(usable)
         if feed.stream.timestamp is None:
             # A row cannot have arrived before the epoch before this one.
-            ts = pa.array(np.maximum(ts.to_numpy(), self.below.since + 1))
+            ts = pa.array(np.maximum(ts.to_numpy(), feed.since + 1))
         work.take(feed, rows.append_column(TS, ts), unusable)
 
 
@@ -147,6 +151,8 @@ class _Work:
         self._exchange = Exchange(below.exchange, name)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
+        self._failed: dict[int, str] = {}
+        """Why inputs could not be computed."""
         self._aside: dict[tuple[int, str], list[pa.Table]] = {}
         self._rejected: list[BadFile] = []
 
@@ -160,11 +166,18 @@ class _Work:
             return
         chains = Chains(rows)
         for number in feed.inputs:
-            dealt = self._below.inputs[number]
-            computed = chains.input(dealt.source, dealt.members_for(feed.is_history))
-            if computed.num_rows:
-                for shard, mine in dealt.deal(computed):
-                    self._exchange.add(number, shard, mine)
+            try:
+                with blamed_on_the_query():
+                    self._compute(number, chains, is_history=feed.is_history)
+            except QueryFailure as failure:
+                self._failed[number] = str(failure)
+
+    def _compute(self, number: int, chains: Chains, *, is_history: bool) -> None:
+        dealt = self._below.inputs[number]
+        computed = chains.input(dealt.source, dealt.members_for(is_history))
+        if computed.num_rows:
+            for shard, mine in dealt.deal(computed):
+                self._exchange.add(number, shard, mine)
 
     def reject(self, file: BadFile) -> None:
         """A file that cannot be read."""
@@ -183,10 +196,13 @@ class _Work:
             name = write_part(self._below.history, stream, self._below.epoch, self._number, rows)
             yield Message(0, "kept", {"stream": stream, "file": name})
         for file in self._rejected:
-            yield Message(0, "bad file", asdict(file))
+            yield Message(0, BAD_FILE, asdict(file))
         for measured in self._measured.values():
             for task in range(self._below.tasks):
                 yield Message(task, "measured", asdict(measured))
+        for number, error in self._failed.items():
+            for task in range(self._below.tasks):
+                yield Message(task, FAILED_INPUT, {"input": number, "error": error})
         yield from self._exchange.send()
 
     def _measure(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None) -> None:
@@ -195,8 +211,8 @@ class _Work:
         if unusable is not None and bad:
             self._aside.setdefault((number, "bad"), []).append(unusable)
         ts = int64(rows, TS)
-        late = ts <= self._below.since
-        late_rows = int(np.count_nonzero(late)) if self._below.since != BEGINNING else 0
+        late = ts <= feed.since
+        late_rows = int(np.count_nonzero(late)) if feed.since != BEGINNING else 0
         if late_rows:
             put = rows.filter(pa.array(late)).select(feed.stream.columns.names)
             self._aside.setdefault((number, "late"), []).append(put)

@@ -13,6 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
 
 from panes.delta.delta import TS
@@ -32,6 +33,7 @@ _BAD_FILE_CHOICES = ("set_aside", "stop")
 _TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
 _BYTES_PER_RECORD = 200
 """Of a topic, where only records can be counted."""
+_LISTED = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 UNREADABLE = "_unreadable"
 """Where Spark leaves the text of a record that does not parse."""
 
@@ -51,7 +53,7 @@ def read_source(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes
     if brings_files(stream):
         # Spark only says which files an epoch has: `panes.pipeline.epoch_files` sees to their rows.
         nothing = F.lit(None)
-        return rows.where(F.lit(False)).select(
+        return rows.where("length < 0").select(
             nothing.cast("bigint").alias(TS), nothing.cast("string").alias(BAD)
         )
     # The time at which Spark planned the epoch is in the checkpoint: an epoch done again has it again.
@@ -97,6 +99,12 @@ def _event_time(stream: Stream, arrival: Column) -> Column:
     )
 
 
+def _listing(session: SparkSession, stream: Stream) -> DataStreamReader:
+    """Lists files without looking into them: what is in a file, or whether it is still there, cannot go wrong."""
+    reader = session.readStream.name(source_name(stream)).format("binaryFile").schema(_LISTED)
+    return reader.option("ignoreMissingFiles", "true")
+
+
 class _Files:
     @staticmethod
     def check(stream: Stream) -> None:
@@ -130,8 +138,7 @@ class _Files:
         if not location.is_local:
             _check_scheme(session, stream, location)
         options = stream.source.options
-        reader = session.readStream.name(source_name(stream)).format(format_of(stream))
-        reader = reader.schema(spark_schema(stream.columns)).option("recursiveFileLookup", "true")
+        reader = _listing(session, stream).option("recursiveFileLookup", "true")
         if "files_per_epoch" in options:
             reader = reader.option("maxFilesPerTrigger", int(options["files_per_epoch"]))
         else:
@@ -177,12 +184,7 @@ class _Push:
     def read(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes: int) -> DataFrame:
         folder = stream_folder(pushed, stream.number)
         folder.mkdir(parents=True, exist_ok=True)
-        reader = (
-            session.readStream.name(source_name(stream))
-            .format("parquet")
-            .schema(spark_schema(stream.columns))
-        )
-        reader = reader.option("maxBytesPerTrigger", epoch_bytes)
+        reader = _listing(session, stream).option("maxBytesPerTrigger", epoch_bytes)
         return reader.option("cleanSource", "delete").load(escaped(str(folder)))
 
 

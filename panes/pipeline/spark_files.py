@@ -25,6 +25,8 @@ from panes.pipeline.sources import UNREADABLE, format_of, has_header, with_event
 from panes.pipeline.types import spark_schema, spark_type
 from panes.plan.stream import Stream
 
+_GONE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
+
 
 @dataclass(frozen=True)
 class SparkFile:
@@ -77,13 +79,15 @@ def why_unreadable(session: SparkSession, stream: Stream, file: SparkFile) -> Ex
     except SPARK_ERRORS as error:
         if not is_of_a_file(error):
             raise
-        return SourceError(innermost(str(error)))
+        text = str(error)
+        is_gone = any(code in text for code in _GONE)
+        return FileNotFoundError(file.path) if is_gone else SourceError(innermost(text))
     return None
 
 
 def is_of_a_file(error: Exception) -> bool:
     """Whether Spark has failed because a file could not be read."""
-    return "FAILED_READ_FILE" in str(error)
+    return any(code in str(error) for code in ("FAILED_READ_FILE", *_GONE))
 
 
 def _read(session: SparkSession, stream: Stream, header: tuple[str, ...], paths: list[str]) -> DataFrame:

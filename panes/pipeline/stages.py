@@ -19,11 +19,12 @@ from panes.delta.delta import BEGINNING
 from panes.history.file import HistoryFile
 from panes.pipeline.above import AboveTask, StageTask
 from panes.pipeline.arrived_file import ArrivedFile
+from panes.pipeline.bad_files import BadFile
 from panes.pipeline.below import BatchTask, Below, Feed, FilesTask
+from panes.pipeline.clock_rule import ClockRule
 from panes.pipeline.cut import matched_in
 from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import BEGIN, MESSAGES
-from panes.pipeline.span import SpanRule
 from panes.pipeline.standing import StandingQuery
 from panes.plan.stream import Stream
 
@@ -53,15 +54,17 @@ class Arrivals:
     """The rows of the others: of the files that Spark reads, and of the sources without files."""
     history: Mapping[int, Sequence[HistoryFile]] = field(default_factory=dict)
     """Of every stream, for the queries whose first epoch this is."""
-    is_history: frozenset[int] = frozenset()
+    are_history: frozenset[int] = frozenset()
     """The numbers of the streams that keep these files as their history: tasks need not write one."""
+    bad_files: Sequence[BadFile] = ()
+    """Those that the driver could not read."""
 
 
 def frame(
     session: SparkSession,
     queries: Sequence[StandingQuery],
     arrivals: Arrivals,
-    rule: SpanRule,
+    rule: ClockRule,
     folders: Folders,
     writes_history: frozenset[int] = frozenset(),
 ) -> DataFrame:
@@ -69,7 +72,6 @@ def frame(
     plan = _Plan(queries, rule.epoch)
     below = Below(
         rule.epoch,
-        rule.since,
         plan.tasks,
         tuple(plan.inputs),
         folders.exchange,
@@ -78,13 +80,18 @@ def frame(
         arrivals.arrival_us,
     )
     frames = []
-    files = _files_task(below, plan, arrivals, writes_history, session.sparkContext.defaultParallelism)
+    files = _files_task(below, plan, arrivals, rule, writes_history, session.sparkContext.defaultParallelism)
     if files.files:
         tasks = len(files.files)
         frames.append(session.range(0, tasks, 1, tasks).mapInArrow(files, MESSAGES))
     if arrivals.batches:
         feeds = {
-            number: Feed(stream, plan.inputs_of(stream.name), writes_history=stream.number in writes_history)
+            number: Feed(
+                stream,
+                plan.inputs_of(stream.name),
+                writes_history=stream.number in writes_history,
+                since=rule.since(stream.number),
+            )
             for number, stream in enumerate(arrivals.streams)
             if stream.number not in arrivals.files
         }
@@ -174,20 +181,26 @@ class _Plan:
 
 
 def _files_task(
-    below: Below, plan: _Plan, arrivals: Arrivals, writes_history: frozenset[int], tasks: int
+    below: Below,
+    plan: _Plan,
+    arrivals: Arrivals,
+    rule: ClockRule,
+    writes_history: frozenset[int],
+    tasks: int,
 ) -> FilesTask:
     """The files to read, dealt out in their order, about as many rows to each task."""
     feeds: list[Feed] = []
     files: list[tuple[int, HistoryFile | ArrivedFile]] = []
     for stream in arrivals.streams:
+        since = rule.since(stream.number)
         of_new = plan.inputs_of(stream.name, of_new=True)
         if of_new and arrivals.history.get(stream.number):
             files += [(len(feeds), file) for file in arrivals.history[stream.number]]
-            feeds.append(Feed(stream, of_new, is_history=True))
+            feeds.append(Feed(stream, of_new, is_history=True, since=since))
         if arrivals.files.get(stream.number):
             files += [(len(feeds), file) for file in arrivals.files[stream.number]]
             writes = stream.number in writes_history
-            feeds.append(Feed(stream, plan.inputs_of(stream.name), writes_history=writes))
+            feeds.append(Feed(stream, plan.inputs_of(stream.name), writes_history=writes, since=since))
     rows = sum(file.rows for _, file in files)
     per_task = max(_ROWS_PER_TASK, -(-rows // tasks), 1)
     dealt: list[list[tuple[int, HistoryFile | ArrivedFile]]] = []
