@@ -76,7 +76,7 @@ def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.T
     arrays[TS] = event_time(by, arrays[by.column])
     arrays[CAME] = pa.chunked_array([pa.array(np.full(table.num_rows, file.came))])
     arrays[EPOCH] = pa.chunked_array([pa.array(np.full(table.num_rows, file.epoch))])
-    return _conforming(pa.table(arrays).filter(pc.is_valid(arrays[TS])), stream, columns)
+    return _conforming(pa.table(arrays), stream, columns).filter(pc.is_valid(arrays[TS]))
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:

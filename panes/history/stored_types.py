@@ -72,7 +72,9 @@ def converted(column: pa.ChunkedArray, declared: Type) -> tuple[pa.ChunkedArray,
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     holds = _holds(column, declared)
-    usable = pc.if_else(holds, column, pa.scalar(None, column.type))
+    usable = column
+    if not pc.all(holds).as_py():
+        usable = pc.if_else(holds, column, pa.scalar(None, column.type))
     if types.is_date(column.type) and declared == TIMESTAMP:
         usable = usable.cast(pa.timestamp("us"))
     # What would lose something is NULL by now; a decimal is read as the DOUBLE nearest to it.

@@ -22,14 +22,14 @@ _CODED = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
 """A sentence of Spark's with its error code; the innermost is the most telling, and it comes last."""
 
 
-_CAUSE = re.compile(r"Caused by: (?:[\w$]+\.)*([\w$]+(?:: .+)?)")
+_CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)*([\w$]+(?:: .+)?)", re.MULTILINE)
 """What Java says of the exception behind an exception; the innermost comes last."""
 
 
 def innermost(text: str) -> str:
     """What is behind a page of Java's, in its own words."""
     causes = _CAUSE.findall(text)
-    return causes[-1] if causes else text.strip().splitlines()[0]
+    return str(causes[-1]) if causes else text.strip().splitlines()[0]
 
 
 SPARK_ERRORS = (PySparkException, Py4JError)
