@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from panes.errors import StateError
 from panes.history.file import HistoryFile
 from panes.history.parts import read_rows, write_rows
 from panes.plan.stream import Stream
@@ -24,12 +25,19 @@ Group = list[HistoryFile]
 
 
 def merge(files: Sequence[HistoryFile], stream: Stream, folder: Path, epoch: int) -> list[HistoryFile]:
-    """The same rows in the same order, in fewer files; new ones are named after the epoch."""
-    groups = grouped(files)
-    return [
-        group[0] if len(group) == 1 else _one_file(group, stream, folder, f"merged-{epoch:010d}-{number:05d}")
-        for number, group in enumerate(groups)
-    ]
+    """The same rows in the same order, in fewer files; new ones are named after the epoch.
+
+    A group of which a file cannot be read stays as it is. Whoever reads that file is told so, and nobody else is
+    concerned: a file of a source may be damaged in a column that no query has read yet.
+    """
+    merged: list[HistoryFile] = []
+    for number, group in enumerate(grouped(files)):
+        rows = _rows_to_merge(group, stream)
+        if rows is None:
+            merged += group
+        else:
+            merged.append(_one_file(group, rows, folder, f"merged-{epoch:010d}-{number:05d}"))
+    return merged
 
 
 def grouped(files: Sequence[HistoryFile]) -> list[Group]:
@@ -60,9 +68,19 @@ def _rows(group: Group) -> int:
     return sum(file.rows for file in group)
 
 
-def _one_file(group: Group, stream: Stream, folder: Path, name: str) -> HistoryFile:
+def _rows_to_merge(group: Group, stream: Stream) -> pa.Table | None:
+    """The rows of several files; None when there is one file, or one of them cannot be read."""
+    if len(group) == 1:
+        return None
+    try:
+        return pa.concat_tables([read_rows(file, stream, stream.columns.names) for file in group])
+    except StateError:
+        return None
+
+
+def _one_file(group: Group, rows: pa.Table, folder: Path, name: str) -> HistoryFile:
     path = folder / f"{name}.parquet"
-    write_rows(path, pa.concat_tables([read_rows(file, stream, stream.columns.names) for file in group]))
+    write_rows(path, rows)
     return HistoryFile(
         path,
         "merged",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from panes.history.file import HistoryFile
-from panes.history.merge import grouped
+from panes.history.merge import grouped, merge
+from panes.history.parts import write_rows
+from tests.base_stream import base_stream
 
 
 def sizes(*rows: int) -> list[list[int]]:
@@ -45,3 +48,16 @@ def test_one_row_per_epoch_makes_few_files_and_rewrites_each_row_a_few_times() -
         files = [HistoryFile(Path("f"), "merged", sum(f.rows for f in g), 0, 0, epoch) for g in groups]
         assert len(files) <= 7 * 5
     assert rewritten <= 5 * 5_000
+
+
+def test_files_of_which_one_is_damaged_stay_as_they_are(tmp_path: Path) -> None:
+    stream = base_stream("CREATE STREAM s (k BIGINT) TIMESTAMP BY k SECONDS", 1)
+    files = []
+    for number in range(16):
+        path = tmp_path / f"part-{number:010d}-00000.parquet"
+        write_rows(path, pa.table({"k": [number], "_ts": [number]}))
+        files.append(HistoryFile(path, "written", 1, number, number, number))
+    files[3].path.write_bytes(b"damaged")
+    merged = merge(files, stream, tmp_path, 15)
+    assert [file.rows for file in merged] == [1] * 8 + [8]
+    assert merged[:8] == files[:8]
