@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,15 +28,18 @@ def read_header(path: Path) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(csv.reader(lines[:1]), ()))
 
 
-def column_places(stream: Stream, header: Sequence[str]) -> dict[int, str]:
+def column_places(stream: Stream, header: Sequence[str], in_folders: Collection[str] = ()) -> dict[int, str]:
     """Which column of the stream stands at which place; raises SourceError naming one that is missing.
 
-    Names are compared exactly, then without regard to case.
+    Names are compared exactly, then without regard to case. A column that stands in the names of folders may be
+    missing.
     """
     places = {}
     for name in stream.columns.names:
         found = [place for place, there in enumerate(header) if there == name]
         found = found or [place for place, there in enumerate(header) if there.casefold() == name.casefold()]
+        if not found and name in in_folders:
+            continue
         if len(found) != 1:
             problem = "has no column" if not found else "has more than one column"
             raise SourceError(f"its header {problem} {name!r}; it has {', '.join(header)}")

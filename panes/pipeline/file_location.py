@@ -8,6 +8,7 @@ stands for itself.
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class FileLocation:
         """The place that a statement names: a path from the working directory, or a URI."""
         found = _URI.match(location)
         if found is None:
-            return cls(str(Path(location).absolute()))
+            return cls(os.path.abspath(location))
         if found[1].lower() == "file":
             return cls(unquote(_FILE_URI.sub("", location)))
         return cls(location, found[1].lower())
@@ -61,8 +62,15 @@ class FileLocation:
 
         It lies directly in the folder, or in folders that are named after columns, as in `day=2026-01-05/`.
         """
-        between = path.parts[len(PurePath(self.text).parts) : -1]
-        return all("=" in folder for folder in between)
+        return all("=" in folder for folder in path.parts[self._depth : -1])
+
+    def base_of(self, path: PurePath) -> str | None:
+        """The folder below which the names of folders hold columns; None for a file that lies directly in it."""
+        return None if len(path.parts) <= self._depth + 1 else str(PurePath(*path.parts[: self._depth]))
+
+    @property
+    def _depth(self) -> int:
+        return len(PurePath(self.text).parts)
 
     def for_spark(self) -> str:
         """The same place for Spark, which takes every name for a pattern."""

@@ -39,7 +39,7 @@ def check_first_file(stream: Stream, location: FileLocation, *, is_parquet: bool
             _check_types(stream, path, columns)
         elif columns:
             try:
-                column_places(stream, columns)
+                column_places(stream, columns, columns_in_folders(path))
             except SourceError as error:
                 raise SourceError(f"stream {stream.name!r}: {path} cannot be read: {error}") from error
         return

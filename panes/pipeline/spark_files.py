@@ -7,9 +7,9 @@ that cannot be read can be left out, and CSV files with a header can have their 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from panes.errors import SourceError
+from panes.pipeline.arrived_file import columns_in_folders
 from panes.pipeline.batch_files import local_path
 from panes.pipeline.csv_header import column_places, read_header
 from panes.pipeline.failures import SPARK_ERRORS, innermost
@@ -30,10 +31,13 @@ _GONE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
 
 @dataclass(frozen=True)
 class SparkFile:
-    """A file, and the names of its columns when it is CSV with a header."""
+    """A file, and what must be known to read it."""
 
     uri: str
     header: tuple[str, ...] = ()
+    """The names of its columns when it is CSV with a header."""
+    base: str | None = None
+    """The folder below which the names of folders hold columns."""
 
     @property
     def path(self) -> str:
@@ -45,23 +49,26 @@ class SparkFile:
 def checked(stream: Stream, uri: str) -> SparkFile:
     """The file, as far as a short look tells; raises OSError or SourceError when it cannot be read."""
     path = local_path(uri)
+    location = FileLocation.of(str(stream.source.location))
     if path is None:
-        return SparkFile(uri)
+        place = location.text.rstrip("/")
+        inside = unquote(uri).removeprefix(f"{place}/")
+        return SparkFile(uri, base=place if "=" in inside.rpartition("/")[0] else None)
     path.stat()
     if not os.access(path, os.R_OK):
         raise PermissionError(f"{path} must not be read")
     header = read_header(path) if has_header(stream) else ()
     if header:
-        column_places(stream, header)
-    return SparkFile(uri, header)
+        column_places(stream, header, columns_in_folders(path))
+    return SparkFile(uri, header, location.base_of(path))
 
 
 def rows_of(session: SparkSession, stream: Stream, files: Sequence[SparkFile], arrival_us: int) -> DataFrame:
     """The columns of the stream, `_ts` and `_bad`; files whose columns stand in one order are read together."""
-    alike: dict[tuple[str, ...], list[str]] = {}
+    alike: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
     for file in files:
-        alike.setdefault(file.header, []).append(file.path)
-    frames = [_read(session, stream, header, paths) for header, paths in alike.items()]
+        alike.setdefault((file.header, file.base), []).append(file.path)
+    frames = [_read(session, stream, header, base, paths) for (header, base), paths in alike.items()]
     arrival = F.lit(arrival_us).cast("bigint")
     together = frames[0]
     for frame in frames[1:]:
@@ -90,28 +97,9 @@ def is_of_a_file(error: Exception) -> bool:
     return any(code in str(error) for code in ("FAILED_READ_FILE", *_GONE))
 
 
-def _read(session: SparkSession, stream: Stream, header: tuple[str, ...], paths: list[str]) -> DataFrame:
-    form = format_of(stream)
-    reader = session.read.format(form).options(**_options(stream, paths))
-    if form == "parquet":
-        return reader.schema(spark_schema(stream.columns)).load(paths)
-    if not header:
-        rows = reader.schema(with_unreadable(spark_schema(stream.columns))).load(paths)
-    else:
-        places = column_places(stream, header)
-        schema = StructType(
-            [
-                StructField(name, spark_type(stream.columns[name].type))
-                if (name := places.get(place)) is not None
-                else StructField(f"_undeclared_{place}", StringType())
-                for place in range(len(header))
-            ]
-        )
-        rows = reader.schema(with_unreadable(schema)).load(paths)
-    return rows.select(*(F.col(f"`{name}`") for name in (*stream.columns.names, UNREADABLE)))
-
-
-def _options(stream: Stream, paths: Sequence[str]) -> Mapping[str, str]:
+def _read(
+    session: SparkSession, stream: Stream, header: tuple[str, ...], base: str | None, paths: list[str]
+) -> DataFrame:
     options = {
         # A path is a path here, whatever characters are in it.
         "__globPaths__": "false",
@@ -120,10 +108,31 @@ def _options(stream: Stream, paths: Sequence[str]) -> Mapping[str, str]:
         "columnPruning": "false",
         "header": str(has_header(stream)).lower(),
     }
-    place = FileLocation.of(str(stream.source.location))
-    depth = len(PurePosixPath(place.text).parts)
-    if any(len(PurePosixPath(path).parts) > depth + 1 for path in paths):
-        # Columns stand in the names of folders, from here on.
-        first = PurePosixPath(paths[0])
-        options["basePath"] = str(Path(*first.parts[:depth])) if place.is_local else place.text
-    return options
+    if base is not None:
+        options["basePath"] = base
+    if has_header(stream) and not header:
+        # Of another file system: the header is not known beforehand, and must be as declared.
+        options["enforceSchema"] = "false"
+    reader = session.read.format(format_of(stream)).options(**options)
+    columns = spark_schema(stream.columns)
+    if format_of(stream) == "parquet":
+        return reader.schema(columns).load(paths)
+    schema = with_unreadable(_in_order_of(header, stream, Path(paths[0])) if header else columns)
+    rows = reader.schema(schema).load(paths)
+    return rows.select(*(F.col(f"`{name}`") for name in (*stream.columns.names, UNREADABLE)))
+
+
+def _in_order_of(header: tuple[str, ...], stream: Stream, path: Path) -> StructType:
+    """The columns as they stand in a file, then those that stand in the names of its folders."""
+    in_folders = [name for name in columns_in_folders(path) if name in stream.columns]
+    places = column_places(stream, header, in_folders)
+    names = [places.get(place) for place in range(len(header))]
+    names += [name for name in in_folders if name not in places.values()]
+    return StructType(
+        [
+            StructField(f"_undeclared_{place}", StringType())
+            if name is None
+            else StructField(name, spark_type(stream.columns[name].type))
+            for place, name in enumerate(names)
+        ]
+    )

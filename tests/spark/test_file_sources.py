@@ -168,3 +168,33 @@ def test_a_file_system_that_spark_does_not_know_is_named(spark, tmp_path, place,
         db.sql(f"CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{place}'")
         with pytest.raises(SourceError, match=told):
             db.run()
+
+
+def test_other_file_systems_are_read_through_spark(spark, tmp_path):
+    # A file system of Hadoop's that shows local folders under another scheme.
+    mounted = "fs.viewfs.mounttable.panes.link./in"
+    spark.sparkContext._jsc.hadoopConfiguration().set(mounted, tmp_path.as_uri())
+    for name, k in (("day=1", 7), ("day=2", 8)):
+        (tmp_path / "parquet" / name).mkdir(parents=True)
+        pq.write_table(pa.table({"ts": [1, 2], "k": [k, k]}), tmp_path / "parquet" / name / "0 %.parquet")
+    (tmp_path / "parquet" / "README.txt").write_text("about")
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "good").write_text("ts,k\n1,7\n")
+    (tmp_path / "csv" / "swapped").write_text("k,ts\n7,1\n")
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql("""
+            CREATE STREAM p (ts BIGINT, k BIGINT, day INT) TIMESTAMP BY ts SECONDS
+              FROM FILES 'viewfs://panes/in/parquet';
+            CREATE STREAM c (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS
+              FROM FILES 'viewfs://panes/in/csv' WITH (format = 'csv', header = TRUE);
+        """)
+        queries = [
+            db.register("SELECT day, sum(k) AS total FROM p [RANGE 1 DAY] GROUP BY day"),
+            db.register("SELECT ts, k FROM c [RANGE 1 DAY]"),
+        ]
+        db.run()
+        days = sorted(queries[0].invoke().to_pylist(), key=lambda row: row["day"])
+        assert days == [{"day": 1, "total": 14}, {"day": 2, "total": 16}]
+        assert queries[1].invoke().to_pylist() == [{"ts": 1, "k": 7}]
+        assert db.bad_files("p").column("path").to_pylist() == ["viewfs://panes/in/parquet/README.txt"]
+        assert db.bad_files("c").column("path").to_pylist() == ["viewfs://panes/in/csv/swapped"]

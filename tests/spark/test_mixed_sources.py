@@ -100,10 +100,21 @@ def test_columns_that_stand_in_the_names_of_folders_are_read(spark, tmp_path):
         folder = tmp_path / "in" / f"k={k}"
         folder.mkdir(parents=True)
         pq.write_table(pa.table({"ts": [k, k + 1]}), folder / "0.parquet")
+        (tmp_path / "csv" / f"k=0{k}").mkdir(parents=True)
+        (tmp_path / "csv" / f"k=0{k}" / "0").write_text(f"more,ts\nx,{k}\n")
     with panes.connect(tmp_path / "db", spark=spark) as db:
-        db.sql(
-            f"CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{tmp_path / 'in'}'"
-        )
-        query = db.register("SELECT k, count(*) AS n FROM s [RANGE 1 DAY] GROUP BY k")
+        db.sql(f"""
+            CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{tmp_path / "in"}';
+            CREATE STREAM c (k STRING, ts BIGINT) TIMESTAMP BY ts SECONDS
+              FROM FILES '{tmp_path / "csv"}' WITH (format = 'csv', header = TRUE);
+        """)
+        queries = {
+            name: db.register(f"SELECT k, count(*) AS n FROM {name} [RANGE 1 DAY] GROUP BY k")
+            for name in "sc"
+        }
         db.run()
-        assert sorted((row["k"], row["n"]) for row in query.invoke().to_pylist()) == [(7, 2), (8, 2)]
+        counts = {
+            name: sorted((row["k"], row["n"]) for row in query.invoke().to_pylist())
+            for name, query in queries.items()
+        }
+        assert counts == {"s": [(7, 2), (8, 2)], "c": [("07", 1), ("08", 1)]}
