@@ -138,12 +138,12 @@ class Database:
         """
         self._check_stopped()
         with progress_bar(progress, self._files_left, self._clock) as show:
-            self._start(_each(show, on_epoch), in_background=False)
             try:
+                self._start(_each(show, on_epoch), in_background=False)
                 self._engine.wait()
                 self._engine.catch_up()
             except BaseException:
-                self._engine.stop()
+                self._engine.stop(cut=True)
                 raise
 
     def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
