@@ -64,7 +64,9 @@ class JavaProcess:
         """Starts it, and gives the port and the secret of its gateway."""
         with tempfile.TemporaryDirectory(prefix="panes-java-") as folder:
             told = Path(folder) / "gateway"
-            self._launch(conf, {**environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)})
+            self._launch(
+                conf, {**environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)}
+            )
             deadline = time.monotonic() + _PATIENCE_S
             while not told.exists():
                 if not self.is_alive or time.monotonic() > deadline:
@@ -129,6 +131,8 @@ class JavaProcess:
         if self._log is None:
             return ""
         size = os.fstat(self._log.fileno()).st_size
-        written = os.pread(self._log.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS)).decode(errors="replace")
+        written = os.pread(self._log.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS)).decode(
+            errors="replace"
+        )
         lines = [line for line in written.splitlines() if line.strip() and not line.startswith("\tat ")]
         return ":\n  " + "\n  ".join(lines[-5:]) if lines else ""

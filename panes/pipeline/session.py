@@ -94,7 +94,11 @@ def _new_session(java: JavaProcess) -> SparkSession:
     os.environ["JAVA_HOME"] = str(find_java().home)
     # Workers must be this Python, with its packages, and not the first one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    conf = {"spark.master": "local[*]", "spark.app.name": "panes", "spark.log.level": log_level()} | _CONTEXT_CONF
+    conf = {
+        "spark.master": "local[*]",
+        "spark.app.name": "panes",
+        "spark.log.level": log_level(),
+    } | _CONTEXT_CONF
     found = dict(zip(_GATEWAY, map(str, java.start(conf, os.environ)), strict=True))
     _java = java
     _end_java_at_exit()
