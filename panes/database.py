@@ -142,8 +142,10 @@ class Database:
         `on_epoch` is called with the `Epoch` after every commit, when its answers can be invoked, on a thread that
         is not the caller's; the next epoch waits for it. When it raises, the run ends and raises the same: the
         epoch stays committed, and the next run goes on after it. After a crash it may be called again for the last
-        epoch. `progress` says whether a progress bar is shown on standard error, or where else; by default it is if
-        that is a terminal.
+        epoch.
+
+        `progress` says whether a progress bar is shown on standard error, or where else; by default it is if that
+        is a terminal.
         """
         self._check_stopped()
         with progress_bar(progress, self._files_left, self._clock) as show:
