@@ -136,8 +136,8 @@ class Database:
     ) -> None:
         """Takes in everything that the sources hold now, and returns.
 
-        It ends with an epoch that moves the clock to the last tuple's time. So rows of that time or an earlier one
-        that come later are late; SLACK says how long to wait for them.
+        It ends with an epoch that moves the clock to the last tuple's time, whatever SLACK says. Rows of that time
+        or an earlier one that come after it are late (`late_rows`).
 
         `on_epoch` is called with the `Epoch` after every commit, when its answers can be invoked, on a thread that
         is not the caller's; the next epoch waits for it. When it raises, the run ends and raises the same: the

@@ -15,8 +15,9 @@ def set_aside(before: Status, after: Status) -> Iterator[str]:
         late, bad = progress.late - earlier.late, progress.bad - earlier.bad
         if late:
             yield (
-                f"{name}: {_rows(late)} came late, and are left out of windows that had passed. "
-                f"db.late_rows({name!r}) has them; SLACK INTERVAL … in CREATE STREAM waits for rows out of order."
+                f"{name}: {_rows(late)} came late, and count only in windows that are still open. "
+                f"db.late_rows({name!r}) has them. With SLACK INTERVAL … a stream waits for rows out of order, "
+                "until the end of a run."
             )
         if bad:
             yield f"{name}: {_rows(bad)} could not be used. db.bad_rows({name!r}) has them, with the reason."
