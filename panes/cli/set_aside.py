@@ -15,7 +15,7 @@ def set_aside(before: Status, after: Status) -> Iterator[str]:
         late, bad = progress.late - earlier.late, progress.bad - earlier.bad
         if late:
             yield (
-                f"{name}: {_rows(late)} came late, and count only in windows that are still open. "
+                f"{name}: {_rows(late)} came late, and count only from now on, in windows that are open. "
                 f"db.late_rows({name!r}) has them. With SLACK INTERVAL … a stream waits for rows out of order, "
                 "until the end of a run."
             )

@@ -84,7 +84,7 @@ def test_run_tells_which_rows_were_set_aside(db):
     printed = typed(db, ".run")
     assert printed.splitlines() == [
         "12 rows in 1 epochs",
-        "packets: 2 rows came late, and count only in windows that are still open. "
+        "packets: 2 rows came late, and count only from now on, in windows that are open. "
         "db.late_rows('packets') has them. With SLACK INTERVAL … a stream waits for rows out of order, "
         "until the end of a run.",
         "packets: 1 row could not be used. db.bad_rows('packets') has them, with the reason.",
