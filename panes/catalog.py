@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 import sqlite3
 import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS objects (
 CREATE TABLE IF NOT EXISTS queries (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
   shards INTEGER NOT NULL, strategy TEXT NOT NULL, partitions INTEGER NOT NULL, template TEXT,
-  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER);
+  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX IF NOT EXISTS queries_by_template ON queries (template);
 CREATE TABLE IF NOT EXISTS groups (
   id INTEGER PRIMARY KEY AUTOINCREMENT, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
@@ -52,6 +52,8 @@ class QueryRecord:
     """The epoch whose tuples it sees first; None until one has begun."""
     first_clock: int | None
     """The clock before that epoch."""
+    error: str | None
+    """Why the query is suspended; None when it is not."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,18 @@ class GroupRecord:
     first_epoch: int
 
 
-def names_in_catalog(catalog: Path) -> tuple[dict[int, str], dict[int, str]]:
-    """The names of the queries and of the streams, by number; another process may have the catalog open."""
+def names_in_catalog(catalog: Path) -> tuple[dict[int, str], dict[int, str], dict[str, str]]:
+    """The names of queries and of streams by number, and why queries are suspended.
+
+    Another process may have the catalog open.
+    """
     if not catalog.exists():
         raise CatalogError(f"there is no database in {catalog.parent}; panes.connect makes one")
     with closing(sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        queries = dict(connection.execute("SELECT id, name FROM queries").fetchall())
-        return queries, dict(
-            connection.execute("SELECT id, name FROM objects WHERE kind = 'STREAM'").fetchall()
+        return (
+            dict(connection.execute("SELECT id, name FROM queries").fetchall()),
+            dict(connection.execute("SELECT id, name FROM objects WHERE kind = 'STREAM'").fetchall()),
+            dict(connection.execute("SELECT name, error FROM queries WHERE error IS NOT NULL").fetchall()),
         )
 
 
@@ -142,24 +148,18 @@ class Catalog:
         template: str | None = None,
     ) -> QueryRecord:
         """Adds a query. When there are some of its template already, it shares a plan with those that follow."""
-        with self._lock:
+        with self._transaction():
             if self._sql_of("queries", name) is not None:
                 raise CatalogError(
                     f"there is already a query named {name!r}; drop it first or choose another name"
                 )
-            self._execute("BEGIN")
-            try:
-                settings = (shards, strategy, partitions)
-                group = None if template is None else self._group_for(template, *settings)
-                self._execute(
-                    "INSERT INTO queries (name, sql, shards, strategy, partitions, template, group_id) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    *(name, sql, *settings, template, group),
-                )
-                self._execute("COMMIT")
-            except BaseException:
-                self._execute("ROLLBACK")
-                raise
+            settings = (shards, strategy, partitions)
+            group = None if template is None else self._group_for(template, *settings)
+            self._execute(
+                "INSERT INTO queries (name, sql, shards, strategy, partitions, template, group_id) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                *(name, sql, *settings, template, group),
+            )
             return self.query(name)
 
     def _group_for(self, template: str, shards: int, strategy: str, partitions: int) -> int | None:
@@ -208,19 +208,41 @@ class Catalog:
         self._execute("DELETE FROM queries WHERE id = ?", record.id)
         return record
 
-    def begin_queries(self, epoch: int, clock: int) -> list[QueryRecord]:
+    def begin_queries(self, epoch: int, clock_of: Callable[[QueryRecord], int]) -> list[QueryRecord]:
         """The queries of an epoch; those registered since the last one see their first tuples in it.
 
-        `clock` is the one before the epoch.
+        `clock_of` gives the clock of a query before the epoch. An epoch that failed is done again under its
+        number: what began in it begins in it again.
         """
-        with self._lock:
-            # An epoch that failed is done again under its number: what began in it begins in it again.
-            begin = "first_epoch = ? WHERE first_epoch IS NULL"
-            self._execute(f"UPDATE queries SET first_clock = ?, {begin}", clock, epoch)
+        with self._transaction():
+            for record in self._queries("WHERE first_epoch IS NULL AND error IS NULL"):
+                self._execute(
+                    "UPDATE queries SET first_epoch = ?, first_clock = ? WHERE id = ?",
+                    *(epoch, clock_of(record), record.id),
+                )
             used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
             self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
-            self._execute(f"UPDATE groups SET {begin}", epoch)
+            self._execute("UPDATE groups SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
             return self.queries()
+
+    def suspend(self, query: int, error: str) -> None:
+        """Takes a query that failed out of the epochs that follow."""
+        self._execute("UPDATE queries SET error = ? WHERE id = ?", error, query)
+
+    def resume(self, name: str) -> QueryRecord:
+        """Lets a suspended query begin anew, with the next epoch."""
+        with self._transaction():
+            record = self.query(name)
+            if record.error is None:
+                raise CatalogError(f"query {name!r} is not suspended")
+            again = "error = NULL, first_epoch = NULL, first_clock = NULL"
+            self._execute(f"UPDATE queries SET {again} WHERE id = ?", record.id)
+            return record
+
+    def dissolve(self, group: int) -> None:
+        """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch."""
+        alone = "group_id = NULL, template = NULL, first_epoch = NULL, first_clock = NULL"
+        self._execute(f"UPDATE queries SET {alone} WHERE group_id = ?", group)
 
     def groups(self) -> list[GroupRecord]:
         """The groups that have begun."""
@@ -260,13 +282,25 @@ class Catalog:
         ]
 
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
-        columns = "id, name, sql, shards, strategy, partitions, group_id, first_epoch, first_clock"
+        columns = "id, name, sql, shards, strategy, partitions, group_id, first_epoch, first_clock, error"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 
     def _missing(self, kind: str, name: str) -> CatalogError:
         known = [q.name for q in self.queries()] if kind == "QUERY" else self._names(kind)
         there = f"there are {', '.join(known)}" if known else "there are none yet"
         return CatalogError(f"there is no {kind.lower()} named {name!r}; {there}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """What is done inside happens wholly or not at all."""
+        with self._lock:
+            self._execute("BEGIN")
+            try:
+                yield
+                self._execute("COMMIT")
+            except BaseException:
+                self._execute("ROLLBACK")
+                raise
 
     def _select(self, sql: str, *values: Value) -> list[Any]:
         with self._lock, closing(self._connection.execute(sql, values)) as cursor:

@@ -38,7 +38,8 @@ class Status:
     `rows` counts all rows so far, `rows_per_second` those of the last epochs, and `lag_seconds` is wall time
     minus the clock: for a live stream, how far the answers are behind. `phases` says how the seconds of the last
     epoch were spent. State is what the last epoch names: what older epochs that are still readable need comes on
-    top of it.
+    top of it. `streams` and `queries` have the clock of each; `clock` is that of the furthest stream.
+    `failed` are the queries that are suspended, with the reason.
     """
 
     is_running: bool
@@ -55,6 +56,7 @@ class Status:
     bad_rows: int = 0
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
     queries: Mapping[str, QueryProgress] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -65,13 +67,14 @@ def status_of(
     recent: Sequence[EpochRecord],
     queries: Mapping[int, str],
     streams: Mapping[int, str],
+    failed: Mapping[str, str],
     now_us: int,
     *,
     is_running: bool,
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number."""
     if not recent:
-        return Status(is_running)
+        return Status(is_running, failed=failed)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -89,13 +92,14 @@ def status_of(
         late_rows=sum(stream.late for stream in last.streams.values()),
         bad_rows=sum(stream.bad for stream in last.streams.values()),
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
+        failed=failed,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
     )
 
 
 def status_at(path: Path, now_us: int) -> Status:
     """The status of the database in a directory, also of one that another process is using."""
-    queries, streams = names_in_catalog(path / "catalog.sqlite")
+    names = names_in_catalog(path / "catalog.sqlite")
     for attempt in range(_ATTEMPTS):
         try:
             recent = EpochLog(path / "epochs").recent(RECENT)
@@ -105,7 +109,7 @@ def status_at(path: Path, now_us: int) -> Status:
                 raise
         else:
             break
-    return status_of(recent, queries, streams, now_us, is_running=_is_in_use(path))
+    return status_of(recent, *names, now_us, is_running=_is_in_use(path))
 
 
 def _is_in_use(path: Path) -> bool:

@@ -128,8 +128,8 @@ class ShardState:
                 (self.folder / name).unlink(missing_ok=True)
 
     def _first_kept(self, epochs: Sequence[int], oldest: int) -> int:
-        """The first epoch that is not older; the last one stays in any case."""
-        return next((epoch for epoch in epochs if epoch >= oldest), epochs[-1])
+        """The epoch whose manifest holds at the oldest one: not every epoch runs the query."""
+        return max((epoch for epoch in epochs if epoch <= oldest), default=epochs[0])
 
     def _manifest_path(self, epoch: int) -> Location:
         return self.folder / f"manifest-{epoch:010d}.json"
