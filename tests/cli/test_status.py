@@ -54,11 +54,11 @@ def test_status_tells_rows_rate_phases_streams_and_queries(database):
     assert result.exit_code == 0
     lines = [line.split() for line in result.output.splitlines()]
     assert (
-        "Epoch 1, not in use: 1,000 rows, 1,000 rows/s, clock 2026-01-01 12:00:00, 12.3 kB of state "
+        "Epoch 1, not in use: 1,000 rows, 1,000 rows/s, clock 2026-01-01 12:00:00 UTC, 12.3 kB of state "
         "in 6 segments, 3 late and 1 bad rows." in result.output
     )
     assert "The last epoch took 0.75 s: tasks 0.50 s, commit 0.25 s." in result.output
-    assert ["s", "1000", "3", "1", "2026-01-01", "12:00:00"] in lines
+    assert ["s", "1000", "3", "1", "2026-01-01", "12:00:00", "UTC"] in lines
     assert ["busy", "2", "6", "12.3", "kB", "40"] in lines
 
 
