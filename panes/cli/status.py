@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -47,13 +48,15 @@ def print_status(out: Console, found: Status) -> None:
             "rows": progress.rows,
             "late": progress.late,
             "bad": progress.bad,
-            "last tuple": None if progress.max_ts == BEGINNING else to_datetime(progress.max_ts),
+            "last tuple": _moment(progress.max_ts),
+            "clock": _moment(progress.clock),
         }
         for name, progress in found.streams.items()
     ]
     queries = [
         {
             "query": name,
+            "clock": _moment(progress.clock),
             "shards": progress.shards,
             "segments": progress.segments,
             "state": size(progress.bytes),
@@ -61,10 +64,15 @@ def print_status(out: Console, found: Status) -> None:
         }
         for name, progress in found.queries.items()
     ]
-    for rows in (streams, queries):
+    failed = [{"suspended query": name, "error": error} for name, error in found.failed.items()]
+    for rows in (streams, queries, failed):
         if rows:
             print_line(out, "")
             print_table(out, pa.Table.from_pylist(rows))
+
+
+def _moment(instant_us: int) -> datetime | None:
+    return None if instant_us == BEGINNING else to_datetime(instant_us)
 
 
 def _behind(found: Status) -> str:
