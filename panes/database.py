@@ -83,7 +83,7 @@ class Database:
         self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
-        self._registered = Registered(self._catalog, self._states, self.path / "indexes")
+        self._registered = Registered(self._catalog, self._states)
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
 
@@ -192,7 +192,7 @@ class Database:
         if self._is_closed:
             return
         try:
-            self._engine.stop()
+            self._engine.close()
         finally:
             self._is_closed = True
             self._readers.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -15,6 +16,7 @@ from panes.clock import Clock
 from panes.history.parts import stream_folder
 from panes.history.store import History
 from panes.pipeline.batch import union_streams
+from panes.pipeline.broadcasts import Broadcasts
 from panes.pipeline.epoch import EpochRunner, Workload
 from panes.pipeline.failures import explained
 from panes.pipeline.heartbeat import Heartbeat
@@ -49,6 +51,7 @@ class Engine:
         self._is_stopping = False
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
+        self._broadcasts = Broadcasts()
         self.history = History(folder / "history")
 
     @property
@@ -78,8 +81,14 @@ class Engine:
             read_source(self._session, stream, pushed, epoch_bytes, by_tasks=stream.number in by_tasks)
             for stream in streams
         ]
+        context = self._session.sparkContext
+
+        def shipped(epoch: int) -> Workload:
+            work = workload(epoch)
+            return replace(work, queries=self._broadcasts.shipped(context, work.queries))
+
         runner = self._runner = EpochRunner(
-            self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, after_commit
+            self._folder, streams, by_tasks, shipped, self._log, self.history, self._clock, after_commit
         )
         self._failure = None
         self._is_stopping = False
@@ -162,6 +171,13 @@ class Engine:
         query.stop()
         if self._failure is not None:
             raise self._explained(self._failure) from self._failure
+
+    def close(self) -> None:
+        """Stops, and lets go of what it holds in Spark; the session stays."""
+        try:
+            self.stop()
+        finally:
+            self._broadcasts.close()
 
     def _wait_for_commit(self, query: StreamingQuery) -> None:
         """Lets Spark commit the epoch that has just ended; else it would do it again, to no harm and no use."""
