@@ -16,6 +16,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
+from panes.answers.current_answers import CurrentAnswers
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
 from panes.catalog import Catalog
@@ -81,6 +82,7 @@ class Database:
         self._catalog = Catalog(self.path / "catalog.sqlite")
         self._log = EpochLog(self.path / "epochs")
         self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
+        self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._registered = Registered(self._catalog, self._states)
@@ -145,6 +147,8 @@ class Database:
             except BaseException:
                 self._engine.stop()
                 raise
+            finally:
+                self._answers.keep_pace(False)
 
     def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
         """Takes in what the sources bring, in the background, until `stop`."""
@@ -170,7 +174,10 @@ class Database:
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
         self._check_open()
-        self._engine.stop()
+        try:
+            self._engine.stop()
+        finally:
+            self._answers.keep_pace(False)
 
     def status(self) -> Status:
         """How things are: rows, rate, lag, clock, state, by stream and by query.
@@ -269,6 +276,11 @@ class Database:
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
         self._check_open()
+        if as_of is not None:
+            return self._answers.computed(lambda: self._computed(name, as_of))
+        return self._answers.get(name, lambda: self._computed(name, None))
+
+    def _computed(self, name: str, as_of: datetime | str | None) -> Answer:
         record, latest = self._catalog.query(name), self._log.latest()
         plan = self._registered.plan_of(record)
         if is_begin_end(plan) and record.group is None:
@@ -317,7 +329,9 @@ class Database:
     def _drop(self, statement: st.Drop) -> None:
         try:
             if statement.kind == "QUERY":
-                self._readers.forget_query(self._registered.drop(statement.name))
+                dropped_query = self._registered.drop(statement.name)
+                self._answers.forget()
+                self._readers.forget_query(dropped_query)
                 return
             self._check_unused(statement.name)
             dropped = self._catalog.stream(statement.name)
@@ -379,6 +393,7 @@ class Database:
 
         heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
+        self._answers.keep_pace(True)
         self._engine.start(
             streams, self._workload, after_commit, heartbeat_s=heartbeat, epoch_bytes=epoch_bytes
         )

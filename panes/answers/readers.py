@@ -20,12 +20,6 @@ from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
 from panes.state.epochs import EpochLog
 from panes.state.holds import Hold
-from panes.state.recently_used import RecentlyUsed
-
-_BYTES_IN_MEMORY = 64 * 1024 * 1024
-"""So much may the answers take that are kept ready for those who ask next."""
-_LEAST_BYTES = 64 * 1024
-"""So much an answer counts at least: small ones are not to be kept by the ten thousand."""
 
 
 class Readers:
@@ -38,9 +32,6 @@ class Readers:
         self._log = log
         self._cursors = Cursors(cursors)
         self._is_registered = is_registered
-        self._answers: RecentlyUsed[tuple[int, int], Answer] = RecentlyUsed(
-            _BYTES_IN_MEMORY, lambda answer: max(_LEAST_BYTES, int(answer.table.nbytes))
-        )
         self._is_closed = False
         self.segments = OpenSegments()
         self.stores = OpenStores(self.segments)
@@ -55,7 +46,7 @@ class Readers:
             if as_of is not None:
                 return self._invoke_at(standing, instant_of(as_of))
             with self._held(standing, lambda kept: kept[-1]) as hold:
-                return invoke(standing, None) if hold is None else self._answer(standing, hold.epoch)
+                return invoke(standing, None if hold is None else self._log.record(hold.epoch))
 
     def _invoke_at(self, standing: Standing, instant: int) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
@@ -63,9 +54,6 @@ class Readers:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
             kept = [epoch for epoch in self._log.epochs if epoch >= hold.epoch]
             return invoke_at(standing, instant, kept, self._log.record)
-
-    def _answer(self, standing: Standing, epoch: int) -> Answer:
-        return self._answers.get((standing.id, epoch), lambda: invoke(standing, self._log.record(epoch)))
 
     def changes(self, standing: Standing, reader: str, *, restart: bool = False) -> Iterator[Change]:
         """The changes of the epochs that a reader has not dealt with yet.

@@ -1,21 +1,22 @@
-"""Query indexes on their way to tasks: one Spark broadcast for each set of queries.
+"""The Spark broadcasts through which query indexes reach tasks: one for each set of queries.
 
-An index of thousands of queries is not small. It is broadcast when the set of queries changes. A worker that has
-received it keeps it for the epochs that follow, because every task of an epoch refers to it.
+An index of thousands of queries is not small. It is broadcast when the set of queries changes, and serves all
+epochs until the next change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
+from uuid import uuid4
 
 from py4j.protocol import Py4JError
-from pyspark import Broadcast, SparkContext
+from pyspark import SparkContext
 
-from panes.pipeline.members import ForTasks, Indexes
+from panes.pipeline.members import ForTasks, Indexes, Sent
 from panes.pipeline.standing import StandingQuery
-from panes.sharing.query_index import QueryIndex
 
 
 class Broadcasts:
@@ -26,8 +27,10 @@ class Broadcasts:
     """
 
     def __init__(self) -> None:
+        self._database = uuid4().hex
+        self._numbers = count()
         self._context: SparkContext | None = None
-        self._sent: dict[Indexes, Broadcast[Sequence[QueryIndex]]] = {}
+        self._sent: dict[Indexes, Sent] = {}
 
     def shipped(self, context: SparkContext, queries: Sequence[StandingQuery]) -> list[StandingQuery]:
         """The queries with broadcasts in place of indexes, for an epoch in this context.
@@ -36,18 +39,21 @@ class Broadcasts:
         """
         if context is not self._context:
             self._context, self._sent = context, {}
-        used = set(_indexes_of(queries))
-        for gone in self._sent.keys() - used:
+        used = {indexes: query.id for query in queries for indexes in _indexes_of(query)}
+        for gone in self._sent.keys() - used.keys():
             _destroy(self._sent.pop(gone))
-        for indexes in used - self._sent.keys():
-            self._sent[indexes] = context.broadcast([index.to_ship() for index in indexes.value])
+        for indexes, query in used.items():
+            if indexes not in self._sent:
+                content = [index.to_ship() for index in indexes.value]
+                sent = Sent((self._database, query), next(self._numbers), context.broadcast(content))
+                self._sent[indexes] = sent
         return [query if query.members is None else self._with_broadcasts(query) for query in queries]
 
     def close(self) -> None:
         """Destroys the broadcasts, if their context still runs."""
         if self._context is not None and self._context._jsc is not None:
-            for broadcast in self._sent.values():
-                _destroy(broadcast)
+            for sent in self._sent.values():
+                _destroy(sent)
         self._context, self._sent = None, {}
 
     def _with_broadcasts(self, query: StandingQuery) -> StandingQuery:
@@ -55,24 +61,23 @@ class Broadcasts:
         fresh = query.members.fresh
         members = replace(
             query.members,
-            all=self._broadcast(query.members.all),
-            fresh=None if fresh is None else self._broadcast(fresh),
+            all=self._of(query.members.all),
+            fresh=None if fresh is None else self._of(fresh),
         )
         return replace(query, members=members)
 
-    def _broadcast(self, indexes: ForTasks) -> ForTasks:
+    def _of(self, indexes: ForTasks) -> ForTasks:
         return self._sent[indexes] if isinstance(indexes, Indexes) else indexes
 
 
-def _indexes_of(queries: Iterable[StandingQuery]) -> Iterator[Indexes]:
-    for query in queries:
-        if query.members is not None:
-            for indexes in (query.members.all, query.members.fresh):
-                if isinstance(indexes, Indexes):
-                    yield indexes
+def _indexes_of(query: StandingQuery) -> Iterator[Indexes]:
+    if query.members is not None:
+        for indexes in (query.members.all, query.members.fresh):
+            if isinstance(indexes, Indexes):
+                yield indexes
 
 
-def _destroy(broadcast: Broadcast[Sequence[QueryIndex]]) -> None:
+def _destroy(sent: Sent) -> None:
     # Nothing depends on it any more: a failure must not become one of the epoch.
     with suppress(Py4JError, OSError):
-        broadcast.destroy()
+        sent.broadcast.destroy()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import pyarrow as pa
 
 import panes
+from panes.pipeline import members
 from panes.pipeline.broadcasts import Broadcasts
-from panes.pipeline.members import Indexes, Members
+from panes.pipeline.members import Indexes, Members, Sent
 from panes.pipeline.standing import StandingQuery
 
 STREAM = "CREATE STREAM r (ts BIGINT, a BIGINT) TIMESTAMP BY ts SECONDS"
 
 
-class Sent:
+class Variable:
     """A broadcast that remembers whether it was destroyed."""
 
     def __init__(self, value) -> None:
@@ -32,14 +34,14 @@ class Context:
 
     def __init__(self) -> None:
         self._jsc = object()
-        self.sent: list[Sent] = []
+        self.sent: list[Variable] = []
 
-    def broadcast(self, value) -> Sent:
-        self.sent.append(Sent(value))
+    def broadcast(self, value) -> Variable:
+        self.sent.append(Variable(value))
         return self.sent[-1]
 
     @property
-    def alive(self) -> list[Sent]:
+    def alive(self) -> list[Variable]:
         return [sent for sent in self.sent if not sent.is_destroyed]
 
 
@@ -52,7 +54,7 @@ def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
     first = broadcasts.shipped(context, [group(everyone)])
     second = broadcasts.shipped(context, [group(everyone)])
     assert first == second
-    assert [query.members.all for query in first] == context.sent
+    assert [query.members.all.broadcast for query in first] == context.sent
     assert len(context.sent) == 1
 
 
@@ -86,7 +88,7 @@ def test_another_context_gets_broadcasts_of_its_own_and_the_old_ones_are_left_al
     broadcasts.shipped(old, [group(everyone)])
     old._jsc = None  # it was stopped
     (shipped,) = broadcasts.shipped(new, [group(everyone)])
-    assert [shipped.members.all] == new.sent
+    assert [shipped.members.all.broadcast] == new.sent
     # Its number may be that of a broadcast in the new context.
     assert len(old.alive) == 1
     new._jsc = None
@@ -108,25 +110,39 @@ def test_a_hundred_changes_of_a_group_leave_one_file_and_a_closed_database_none(
     assert broadcast_files(spark) == before
 
 
-def test_a_worker_reads_a_broadcast_once_and_keeps_it_for_later_jobs(spark) -> None:
+def test_a_worker_reads_a_broadcast_once_though_it_runs_other_tasks_in_between(spark) -> None:
     broadcasts, everyone = Broadcasts(), Indexes(())
 
-    def seen() -> set[tuple[int, int]]:
+    def look(indexes: Sent | None) -> set[int]:
+        """Gives how often each worker has read the broadcast so far."""
+
+        def read(_batches):
+            reads = sys.__dict__.setdefault("reads_of_the_broadcast", [0])
+            if indexes is not None:
+                was_read = indexes.group in members._read
+                assert len(indexes.value) == 0
+                reads[0] += not was_read
+            yield pa.RecordBatch.from_pydict({"reads": [reads[0]]})
+
+        rows = spark.range(0, 2, 1, 2).mapInArrow(read, "reads long").collect()
+        return {row["reads"] for row in rows}
+
+    for _ in range(3):
         (shipped,) = broadcasts.shipped(spark.sparkContext, [group(everyone)])
-        indexes = shipped.members.all
-
-        def look(_batches):
-            loads = sys.__dict__.setdefault("loads_of_the_broadcast", [0])
-            loads[0] += not hasattr(indexes, "_value")
-            assert len(indexes.value) == 0
-            yield pa.RecordBatch.from_pydict({"pid": [os.getpid()], "loads": [loads[0]]})
-
-        rows = spark.range(0, 2, 1, 2).mapInArrow(look, "pid long, loads long").collect()
-        return {(row["pid"], row["loads"]) for row in rows}
-
-    workers = seen() | seen() | seen()
-    assert {loads for _, loads in workers} == {1}
+        assert look(shipped.members.all) == {1}
+        look(None)
     broadcasts.close()
+
+
+def test_a_worker_keeps_the_last_indexes_of_a_group_alone(monkeypatch) -> None:
+    monkeypatch.setattr(members, "_read", OrderedDict())
+    for number in range(100):
+        assert Sent(("db", 1), number, Variable([number])).value == [number]
+        assert Sent(("db", 1), number, Variable(["not read"])).value == [number]
+    assert list(members._read.values()) == [(99, [99])]
+    for number in range(1000):
+        assert Sent(("db", number), 0, Variable([number])).value == [number]
+    assert len(members._read) == members._GROUPS_IN_MEMORY
 
 
 def test_indexes_of_shared_queries_are_nowhere_in_the_database(spark, tmp_path) -> None:
