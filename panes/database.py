@@ -393,10 +393,10 @@ class Database:
 
         heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
-        self._answers.keep_pace(True)
         self._engine.start(
             streams, self._workload, after_commit, heartbeat_s=heartbeat, epoch_bytes=epoch_bytes
         )
+        self._answers.keep_pace(True)
 
     def _workload(self, epoch: int) -> Workload:
         """What to do in an epoch."""
