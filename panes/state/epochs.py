@@ -134,6 +134,12 @@ class EpochLog:
         with self._lock:
             return tuple(self._epochs)
 
+    @property
+    def last(self) -> int:
+        """The number of the last committed epoch; -1 before the first. Cheap enough to be asked all the time."""
+        epochs = self._epochs
+        return epochs[-1] if epochs else -1
+
     def commit(self, record: EpochRecord) -> None:
         write_json(self._path(record.epoch), record.as_json())
         with self._lock:
