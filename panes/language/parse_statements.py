@@ -17,7 +17,7 @@ from panes.language.parse_queries import QueryParser
 from panes.language.positions import did_you_mean, with_article
 from panes.language.syntax import StatementNode
 from panes.plan.schema import Schema
-from panes.plan.stream import OptionValue, Source, SourceKind, Stream, TimestampBy
+from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, SourceKind, Stream, TimestampBy
 from panes.plan.types import BIGINT, BOOLEAN, COLUMN_TYPES, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
@@ -85,6 +85,7 @@ class StatementParser(QueryParser):
         schema = self._schema(columns)
         timestamp: TimestampBy | None = None
         slack: int | None = None
+        ahead: int | None = None
         retain: int | None = None
         source: Source | None = None
         while self._curr:
@@ -95,6 +96,9 @@ class StatementParser(QueryParser):
             elif self._word("SLACK"):
                 self._once(slack, token)
                 slack = self._interval_us()
+            elif self._word("AHEAD"):
+                self._once(ahead, token)
+                ahead = self._interval_us()
             elif self._word("RETAIN"):
                 self._once(retain, token)
                 retain = self._interval_us()
@@ -102,8 +106,11 @@ class StatementParser(QueryParser):
                 self._once(source, token)
                 source = self._source()
             else:
-                self._unexpected("TIMESTAMP BY, SLACK, RETAIN, FROM or the end of the statement")
-        return st.CreateStream(Stream(name, schema, timestamp, slack or 0, retain, source or Source()))
+                self._unexpected("TIMESTAMP BY, SLACK, AHEAD, RETAIN, FROM or the end of the statement")
+        ahead = DEFAULT_AHEAD_US if ahead is None else ahead
+        return st.CreateStream(
+            Stream(name, schema, timestamp, slack or 0, retain, source or Source(), ahead_us=ahead)
+        )
 
     def _once(self, already: object, token: Token) -> None:
         if already is not None:

@@ -1,7 +1,7 @@
 """A micro-batch: the rows that all base streams brought to one epoch, in one DataFrame.
 
-`_stream` says which stream a row is of, `_ts` its event time, `_bad` why it cannot be used (mostly NULL), and
-`_0`, `_1`, … hold the columns of each stream.
+`_stream` says which stream a row is of, `_ts` its time of arrival where that is the event time, `_bad` why it
+cannot be used (mostly NULL), and `_0`, `_1`, … hold the columns of each stream.
 """
 
 from __future__ import annotations

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from panes.clock import LAST_US
 from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64
+from panes.history.event_time import latest_time
 from panes.history.file import CAME, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.pipeline.aside import put_aside
@@ -25,7 +26,7 @@ from panes.pipeline.chains import Chains, columns_read
 from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import Exchange, Message, encoded
 from panes.pipeline.progress import Measured
-from panes.pipeline.unusable import unusable_rows
+from panes.pipeline.unusable import rejected_rows, with_times
 from panes.plan.stream import Stream
 
 
@@ -52,6 +53,8 @@ class Below:
     exchange: Path
     aside: Path
     history: Path
+    now_us: int
+    """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +72,17 @@ class FilesTask:
             work = _Work(self.below, f"0-files-{number:06d}", number)
             for place, file in self.files[number]:
                 feed = self.feeds[place]
-                work.take(feed, self._rows(feed, file), unusable=unusable_rows(feed.stream, file))
+                unusable = None if feed.is_history else rejected_rows(feed.stream, file, self.below.now_us)
+                work.take(feed, self._rows(feed, file), unusable)
             yield encoded(list(work.messages()))
 
     def _rows(self, feed: Feed, file: HistoryFile) -> pa.Table:
+        latest = LAST_US if feed.is_history else latest_time(feed.stream, self.below.now_us)
         if not feed.is_history and file.min_ts <= self.below.since:
             needed = list(feed.stream.columns.names)  # late rows are put aside whole
         else:
             needed = columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
-        return read_rows(file, feed.stream, needed).drop_columns([CAME])
+        return read_rows(file, feed.stream, needed, latest).drop_columns([CAME])
 
 
 @dataclass(frozen=True)
@@ -107,17 +112,12 @@ class BatchTask:
         columns = batch.column(f"_{place}").flatten()
         schema = feed.stream.columns.arrow
         rows = pa.table([c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-        bad = batch.column(BAD)
-        unusable = None
-        ts = batch.column(TS)
-        if bad.null_count < len(bad):
-            usable = pc.is_null(bad)
-            unusable = rows.append_column(BAD, bad).filter(pc.invert(usable))
-            rows, ts = rows.filter(usable), ts.filter(usable)
+        bad, ts = batch.column(BAD), None
         if feed.stream.timestamp is None:
             # A row cannot have arrived before the epoch before this one.
-            ts = pa.array(np.maximum(ts.to_numpy(), self.below.since + 1))
-        work.take(feed, rows.append_column(TS, ts), unusable)
+            ts = pa.array(np.maximum(batch.column(TS).to_numpy(), self.below.since + 1))
+        usable, unusable = with_times(feed.stream, rows, bad, self.below.now_us, ts)
+        work.take(feed, usable, unusable)
 
 
 class _Work:

@@ -25,6 +25,7 @@ from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
 from panes.errors import SourceError, StateError
+from panes.history.event_time import latest_time
 from panes.history.file import HistoryFile
 from panes.history.measure import measured_raw
 from panes.history.retention import Retained
@@ -96,17 +97,17 @@ class EpochRunner:
             return
         workload = self._workload(before.epoch + 1)
         self._forget_failed()
-        with self._phase("arrivals"):
-            files = self._files(batch_id)
-        arrivals = Arrivals(self._streams, files, batch if len(files) < len(self._streams) else None)
         rule = self._rule(before, workload)
+        with self._phase("arrivals"):
+            files = self._files(batch_id, rule.now_us)
+        arrivals = Arrivals(self._streams, files, batch if len(files) < len(self._streams) else None)
         messages = self._tasks(session, workload, arrivals, rule, before)
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         span = rule.span(measured)
         if span is None:
             return
         with self._phase("history"):
-            self._keep(workload, span, files, measured, messages)
+            self._keep(workload, span, files, measured, messages, rule.now_us)
         progress = rule.progress(measured)
         rows = rows_since(progress, before.streams)
         self._commit(workload, span, batch_id, rows, started, progress, _queries(messages))
@@ -143,13 +144,13 @@ class EpochRunner:
         span = Span(rule.epoch, rule.since, clock)
         self._commit(workload, span, before.batch, 0, started, progress, _queries(messages))
 
-    def _files(self, batch_id: int) -> dict[int, list[HistoryFile]]:
+    def _files(self, batch_id: int, now_us: int) -> dict[int, list[HistoryFile]]:
         """The files of the streams that tasks read themselves."""
         files = {}
         for stream in self._streams:
             if stream.number in self._by_tasks:
                 paths = files_of_batch(self._folder / "checkpoint", stream, batch_id)
-                files[stream.number] = [_measured(stream, path) for path in paths]
+                files[stream.number] = [_measured(stream, path, now_us) for path in paths]
         return files
 
     def _rule(self, before: EpochRecord, workload: Workload) -> SpanRule:
@@ -195,6 +196,7 @@ class EpochRunner:
         files: Mapping[int, Sequence[HistoryFile]],
         measured: Sequence[Measured],
         messages: Sequence[Message],
+        now_us: int,
     ) -> None:
         for stream in self._streams:
             mine = [found for found in measured if found.stream == stream.number and found.max_ts is not None]
@@ -206,7 +208,8 @@ class EpochRunner:
             size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds), "since": span.since}
             if stream.number in files and not retained.is_nothing:
                 paths = [file.path for file in files[stream.number]]
-                self._history.adopt(stream, span.epoch, paths, **size)
+                latest = latest_time(stream, now_us)
+                self._history.adopt(stream, span.epoch, paths, **size, latest=latest)
             else:
                 written = sorted(
                     m.content["file"]
@@ -281,11 +284,11 @@ class EpochRunner:
         self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
 
 
-def _measured(stream: Stream, path: Path) -> HistoryFile:
+def _measured(stream: Stream, path: Path, now_us: int) -> HistoryFile:
     """A file that a source has brought."""
     file = HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0)
     try:
-        file = measured_raw(file, stream) or file
+        file = measured_raw(file, stream, latest_time(stream, now_us))
     except StateError as error:
         raise SourceError(
             f"stream {stream.name!r}: {path} cannot be read as Parquet ({error.__cause__}); put a file there that "
