@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import tempfile
 from collections.abc import Callable
 from datetime import datetime
@@ -22,7 +23,7 @@ from panes.catalog import Catalog
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
 from panes.delta.delta import BEGINNING
-from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError
+from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError, StateError
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names_read import names_read
@@ -152,10 +153,15 @@ class Database:
         self._start(on_epoch, in_background=True)
 
     def push(self, stream: str, rows: Rows) -> int:
-        """Gives rows to a stream that was created without FROM; they are safe when this returns.
+        """Gives rows to a stream that was created without FROM; returns how many.
 
-        `rows` is an Arrow table, a dictionary or a list of dictionaries with the columns of the stream. The
-        next epoch takes them in.
+        They are safe when this returns, and the next epoch takes them in. `rows` is a table or record batches of
+        Arrow, a frame of pandas or Polars, a row as a dictionary, columns as a dictionary of lists or arrays, or
+        any number of rows: dictionaries, tuples in the order of the columns, named tuples or dataclasses. Missing
+        values of pandas (NaN, NaT, NA) are NULL; an instant without a time zone is UTC.
+
+        Raises SourceError, with the row (counted from 0) and the column, for a value that the declared type does
+        not hold exactly, such as 2.7 in an integer or a text in a number; then nothing is stored.
         """
         return push(self.path / "pushed", self._base_stream(stream), rows)
 
@@ -169,7 +175,7 @@ class Database:
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
-        self._check_open()
+        self._check_not_closed()
         self._engine.stop()
 
     def status(self) -> Status:
@@ -385,6 +391,7 @@ class Database:
 
     def _workload(self, epoch: int) -> Workload:
         """What to do in an epoch."""
+        self._check_open()
         latest = self._log.latest()
         return self._registered.workload(epoch, BEGINNING if latest is None else latest.clock)
 
@@ -396,6 +403,19 @@ class Database:
         return next(name for number in numbers if not self._catalog.is_query(name := f"query_{number}"))
 
     def _check_open(self) -> None:
+        """Nothing is read or written when the directory was removed, or replaced by another one."""
+        self._check_not_closed()
+        try:
+            is_there = os.path.samestat(os.stat(self.path / "lock"), os.fstat(self._lock.fileno()))
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise StateError(
+                f"the directory {self.path} is gone: it was removed or replaced while this connection was open; "
+                "close it, and connect again to begin anew, or restore the directory from a copy first"
+            )
+
+    def _check_not_closed(self) -> None:
         if self._is_closed:
             raise DatabaseClosed(f"{self.path} is closed; connect to it again")
 
