@@ -26,6 +26,7 @@ from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError, StateError
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
+from panes.language.names import why_no_name
 from panes.language.names_read import names_read
 from panes.language.positions import offset_of, refuse
 from panes.onetime.one_time import OneTime
@@ -106,7 +107,9 @@ class Database:
         self._check_open()
         match parse(query):
             case [st.SelectQuery() as select]:
-                statement = st.CreateQuery(name or self._free_name(), select)
+                if name is not None:
+                    _check_name(name)
+                statement = st.CreateQuery(self._free_name() if name is None else name, select)
             case [st.CreateQuery() as statement]:
                 pass
             case _:
@@ -435,6 +438,12 @@ def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
                 offset_of(query.tree),
                 hint="EXPLAIN shows how the query would run",
             )
+
+
+def _check_name(name: object) -> None:
+    problem = why_no_name(name) if isinstance(name, str) else f"it is of type {type(name).__name__}"
+    if problem is not None:
+        raise CatalogError(f"{name!r:.80} cannot be the name of a query: {problem}")
 
 
 def _each(*listeners: Callable[[Epoch], None] | None) -> Callable[[Epoch], None]:

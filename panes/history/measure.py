@@ -81,5 +81,7 @@ def _times(
 
 def _as_times(by: TimestampBy, bounds: Sequence[Any]) -> list[int]:
     if by.unit == "TIMESTAMP":
+        if any(bound != bound for bound in bounds):
+            raise ValueError("the least of nanoseconds, which pandas takes for none")
         return [to_microseconds(bound) for bound in bounds]
     return [int(bound) * TO_MICROSECONDS[by.unit] for bound in bounds]

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from panes.delta.delta import TS
+from panes.pipeline.types import column
 
 STREAM = "_stream"
 BAD = "_bad"
@@ -25,7 +26,7 @@ def union_streams(frames: Sequence[DataFrame]) -> DataFrame:
     types = {number: frame.drop(TS, BAD).schema for number, frame in enumerate(frames)}
     tagged = []
     for number, frame in enumerate(frames):
-        row = F.struct(*(F.col(f"`{column}`") for column in types[number].names))
+        row = F.struct(*map(column, types[number].names))
         parts = [
             (row if place == number else F.lit(None).cast(type_)).alias(f"_{place}")
             for place, type_ in types.items()

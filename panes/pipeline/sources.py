@@ -24,7 +24,7 @@ from panes.history.parts import stream_folder
 from panes.pipeline.batch import BAD
 from panes.pipeline.batch_files import source_name
 from panes.pipeline.traffic import TRAFFIC
-from panes.pipeline.types import spark_schema, spark_type
+from panes.pipeline.types import column, spark_schema, spark_type
 from panes.plan.stream import OptionValue, Stream
 from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type
 
@@ -54,7 +54,7 @@ def read_source(
     backlog, up to `epoch_bytes` of each source.
     """
     rows = _SOURCES[stream.source.kind].read(session, stream, pushed, epoch_bytes)
-    columns = [F.col(f"`{field.name}`") for field in stream.columns]
+    columns = [column(field.name) for field in stream.columns]
     ts = _arrival_time(stream)
     reason = F.lit(None).cast("string")
     if by_tasks:

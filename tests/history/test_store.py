@@ -194,6 +194,16 @@ def test_event_time_is_that_of_the_pipeline(
     assert bounds == ([(len(expected), min(expected), max(expected))] if expected else [])
 
 
+def test_a_file_with_times_beyond_the_limit_is_kept_without_those_rows(tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    file = source(tmp_path / "in", "a.parquet", pa.table({"ts": [10, 99, None], "k": [1, 2, 3]}))
+    history.adopt(S, 0, [file], rows=1, min_ts=10, max_ts=10, latest=50)
+    (kept,) = history.files(1, 0)
+    assert (kept.kind, kept.rows, kept.min_ts, kept.max_ts) == ("written", 1, 10, 10)
+    assert rows_of(history, S, 0).to_pylist() == [{"ts": 10, "k": 1, "_ts": 10}]
+    assert pq.read_table(kept.path).to_pylist() == [{"ts": 10, "k": 1, "_ts": 10}]
+
+
 def test_a_column_that_a_file_has_not_is_null_as_in_spark(tmp_path: Path) -> None:
     history = History(tmp_path / "history")
     file = source(tmp_path / "in", "a.parquet", pa.table({"TS": [10], "other": [1]}))
