@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from panes.answers.answer import Answer
     from panes.answers.changes import Change
     from panes.database import Database
+    from panes.pipeline.given_rows import Rows
     from panes.pipeline.session import SparkSession
     from panes.query import Query
     from panes.status import Epoch, Status
 
-__all__ = ["Answer", "Change", "Database", "Epoch", "Query", "Status", "connect", "errors"]
+__all__ = ["Answer", "Change", "Database", "Epoch", "Query", "Rows", "Status", "connect", "errors"]
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ _HOMES = {
     "Database": "panes.database",
     "Epoch": "panes.status",
     "Query": "panes.query",
+    "Rows": "panes.pipeline.given_rows",
     "Status": "panes.status",
 }
 
@@ -59,7 +61,9 @@ def connect(
     return Database(path, state=state, spark=spark)
 
 
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'panes' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for a type checker every name would exist
+
+    def __getattr__(name: str) -> object:
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'panes' has no attribute {name!r}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
+import os
 import tempfile
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -16,14 +20,24 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
+from panes.answers.current_answers import CurrentAnswers
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
 from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
-from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, QueryFailed, SourceError, SqlError
+from panes.errors import (
+    CatalogError,
+    DatabaseClosed,
+    DatabaseInUse,
+    QueryFailed,
+    SourceError,
+    SqlError,
+    StateError,
+)
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
+from panes.language.names import why_no_name
 from panes.language.names_read import names_read
 from panes.language.positions import offset_of, refuse
 from panes.onetime.one_time import OneTime
@@ -33,6 +47,7 @@ from panes.pipeline.aside import read_aside
 from panes.pipeline.backlog import files_left
 from panes.pipeline.bad_files import read_bad_files
 from panes.pipeline.engine import Engine
+from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
 from panes.plan.begin_end import is_begin_end
@@ -80,9 +95,10 @@ class Database:
         self._catalog = Catalog(self.path / "catalog.sqlite")
         self._log = EpochLog(self.path / "epochs")
         self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
+        self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
-        self._registered = Registered(self._catalog, self._states, self.path / "indexes")
+        self._registered = Registered(self._catalog, self._states)
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
 
@@ -104,7 +120,9 @@ class Database:
         self._check_open()
         match parse(query):
             case [st.SelectQuery() as select]:
-                statement = st.CreateQuery(name or self._free_name(), select)
+                if name is not None:
+                    _check_name(name)
+                statement = st.CreateQuery(self._free_name() if name is None else name, select)
             case [st.CreateQuery() as statement]:
                 pass
             case _:
@@ -132,29 +150,72 @@ class Database:
     ) -> None:
         """Takes in everything that the sources hold now, and returns.
 
-        `on_epoch` is called after every epoch, when its answers can be invoked. `progress` says whether a progress
-        bar is shown on standard error, or where else; by default it is if that is a terminal.
+        It ends with an epoch that moves the clock to the last tuple's time, whatever SLACK says. Rows of that time
+        or an earlier one that come after it are late (`late_rows`).
+
+        `on_epoch` is called with the `Epoch` after every commit, when its answers can be invoked, on a thread that
+        is not the caller's; the next epoch waits for it. When it raises, the run ends and raises the same: the
+        epoch stays committed, and the next run goes on after it. After a crash it may be called again for the last
+        epoch.
+
+        `progress` says whether a progress bar is shown on standard error, or where else; by default it is if that
+        is a terminal.
         """
         self._check_stopped()
         with progress_bar(progress, self._files_left, self._clock) as show:
-            self._start(_each(show, on_epoch), in_background=False)
             try:
+                self._start(_each(show, on_epoch), in_background=False)
                 self._engine.wait()
                 self._engine.catch_up()
             except BaseException:
-                self._engine.stop()
+                self._engine.stop(cut=True)
                 raise
+            finally:
+                self._answers.keep_pace(False)
+
+    async def run_async(
+        self,
+        on_epoch: Callable[[Epoch], None] | None = None,
+        *,
+        progress: Console | bool | None = None,
+    ) -> None:
+        """The same as `run` for asyncio, in a thread. Cancelled, it ends after the epoch that is under way."""
+        is_cancelled = threading.Event()
+
+        def tell(epoch: Epoch) -> None:
+            if on_epoch is not None:
+                on_epoch(epoch)
+            if is_cancelled.is_set():
+                raise _Cancelled
+
+        running = asyncio.ensure_future(asyncio.to_thread(self.run, tell, progress=progress))
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            is_cancelled.set()
+            with suppress(_Cancelled):
+                await asyncio.shield(running)
+            raise
 
     def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
-        """Takes in what the sources bring, in the background, until `stop`."""
+        """Takes in what the sources bring, in the background, until `stop`.
+
+        `on_epoch` is called as by `run`. When it raises, the background run ends after that epoch, and `status`
+        and `stop` raise the same.
+        """
         self._check_stopped()
         self._start(on_epoch, in_background=True)
 
     def push(self, stream: str, rows: Rows) -> int:
-        """Gives rows to a stream that was created without FROM; they are safe when this returns.
+        """Gives rows to a stream that was created without FROM; returns how many.
 
-        `rows` is an Arrow table, a dictionary or a list of dictionaries with the columns of the stream. The
-        next epoch takes them in.
+        They are safe when this returns, and the next epoch takes them in. `rows` is a table or record batches of
+        Arrow, a frame of pandas or Polars, a row as a dictionary, columns as a dictionary of lists or arrays, or
+        any number of rows: dictionaries, tuples in the order of the columns, named tuples or dataclasses. Missing
+        values of pandas (NaN, NaT, NA) are NULL; an instant without a time zone is UTC.
+
+        Raises SourceError, with the row (counted from 0) and the column, for a value that the declared type does
+        not hold exactly, such as 2.7 in an integer or a text in a number; then nothing is stored.
         """
         return push(self.path / "pushed", self._base_stream(stream), rows)
 
@@ -174,8 +235,11 @@ class Database:
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
-        self._check_open()
-        self._engine.stop()
+        self._check_not_closed()
+        try:
+            self._engine.stop()
+        finally:
+            self._answers.keep_pace(False)
 
     def status(self) -> Status:
         """How things are: rows, rate, lag, clock, state, by stream and by query.
@@ -198,7 +262,7 @@ class Database:
         if self._is_closed:
             return
         try:
-            self._engine.stop()
+            self._engine.close()
         finally:
             self._is_closed = True
             self._readers.close()
@@ -235,6 +299,7 @@ class Database:
                 self._create_query(statement)
             case st.AlterQuery():
                 self._registered.resume(statement.name)
+                self._answers.forget()
             case st.Invoke():
                 return self._invoke(statement.name)
             case st.Explain():
@@ -277,6 +342,11 @@ class Database:
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
         self._check_open()
+        if as_of is not None:
+            return self._answers.computed(lambda: self._computed(name, as_of))
+        return self._answers.get(name, lambda: self._computed(name, None))
+
+    def _computed(self, name: str, as_of: datetime | str | None) -> Answer:
         record, latest = self._running_query(name), self._log.latest()
         plan = self._registered.plan_of(record)
         if is_begin_end(plan) and record.group is None:
@@ -346,7 +416,9 @@ class Database:
     def _drop(self, statement: st.Drop) -> None:
         try:
             if statement.kind == "QUERY":
-                self._readers.forget_query(self._registered.drop(statement.name))
+                dropped_query = self._registered.drop(statement.name)
+                self._answers.forget()
+                self._readers.forget_query(dropped_query)
                 return
             self._check_unused(statement.name)
             dropped = self._catalog.stream(statement.name)
@@ -410,12 +482,18 @@ class Database:
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
         self._engine.start(
             streams,
-            self._registered.workload,
+            self._workload,
             after_commit,
             suspend=self._registered.suspend,
             heartbeat_s=heartbeat,
             epoch_bytes=epoch_bytes,
         )
+        self._answers.keep_pace(True)
+
+    def _workload(self, before: EpochRecord) -> Workload:
+        """What to do in the epoch that follows."""
+        self._check_open()
+        return self._registered.workload(before)
 
     def _files_left(self) -> int | None:
         return files_left(self.path, self._catalog.base_streams())
@@ -425,6 +503,19 @@ class Database:
         return next(name for number in numbers if not self._catalog.is_query(name := f"query_{number}"))
 
     def _check_open(self) -> None:
+        """Nothing is read or written when the directory was removed, or replaced by another one."""
+        self._check_not_closed()
+        try:
+            is_there = os.path.samestat(os.stat(self.path / "lock"), os.fstat(self._lock.fileno()))
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise StateError(
+                f"the directory {self.path} is gone: it was removed or replaced while this connection was open; "
+                "close it, and connect again to begin anew, or restore the directory from a copy first"
+            )
+
+    def _check_not_closed(self) -> None:
         if self._is_closed:
             raise DatabaseClosed(f"{self.path} is closed; connect to it again")
 
@@ -432,6 +523,10 @@ class Database:
         self._check_open()
         if self._engine.is_running:
             raise CatalogError("the database is running in the background; stop() it first")
+
+
+class _Cancelled(Exception):
+    """Ends a run after an epoch, because the task that waits for it was cancelled."""
 
 
 def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
@@ -444,6 +539,12 @@ def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
                 offset_of(query.tree),
                 hint="EXPLAIN shows how the query would run",
             )
+
+
+def _check_name(name: object) -> None:
+    problem = why_no_name(name) if isinstance(name, str) else f"it is of type {type(name).__name__}"
+    if problem is not None:
+        raise CatalogError(f"{name!r:.80} cannot be the name of a query: {problem}")
 
 
 def _each(*listeners: Callable[[Epoch], None] | None) -> Callable[[Epoch], None]:

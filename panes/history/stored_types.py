@@ -43,7 +43,7 @@ def reading_of(stored: pa.DataType, declared: Type) -> Reading | None:
         return "BY_VALUE" if is_whole or declared == DOUBLE else None
     if _is_text(stored) and declared == STRING:
         return "EXACT"
-    if _is_bytes(stored) and declared == STRING:
+    if (_is_bytes(stored) or types.is_string_view(stored)) and declared == STRING:
         return "BY_VALUE"
     if types.is_timestamp(stored) and declared == TIMESTAMP:
         return "BY_VALUE" if stored.unit == "ns" else "EXACT"
@@ -131,7 +131,7 @@ def _bounds(type_: pa.DataType) -> tuple[int, int]:
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    return bool(types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_))
+    return bool(types.is_string(type_) or types.is_large_string(type_))
 
 
 def _is_bytes(type_: pa.DataType) -> bool:

@@ -13,13 +13,12 @@ import pyarrow.compute as pc
 
 from panes.delta.delta import BEGINNING, TS
 from panes.errors import SourceError
-from panes.history.event_time import event_time
+from panes.history.event_time import latest_time
 from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.measure import measured_raw, stored_columns
-from panes.history.parts import metadata_of, read_columns, read_rows
+from panes.history.parts import metadata_of, read_rows, read_stored
 from panes.history.stored_types import converted, reading_of, why_unreadable
-from panes.pipeline.batch import BAD
-from panes.pipeline.unusable import NO_TIME, unusable_rows
+from panes.pipeline.unusable import rejected_rows, with_times
 from panes.plan.stream import Stream
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -49,7 +48,7 @@ class ArrivedFile:
         return stream.timestamp is not None and not self.is_checked and not self.folders
 
 
-def arrived(stream: Stream, path: Path) -> ArrivedFile:
+def arrived(stream: Stream, path: Path, now_us: int) -> ArrivedFile:
     """What the footer of a file tells; raises StateError, SourceError or ArrowException when it cannot be read."""
     metadata = metadata_of(path)
     schema = metadata.schema.to_arrow_schema()
@@ -69,22 +68,23 @@ def arrived(stream: Stream, path: Path) -> ArrivedFile:
     found = ArrivedFile(file, folders, "BY_VALUE" in readings)
     if not found.can_be_history(stream):
         return found
-    nothing = replace(file, rows=0)  # the rows that have a time
-    return replace(found, file=measured_raw(nothing, stream) or nothing)
+    return replace(found, file=measured_raw(replace(file, rows=0), stream, latest_time(stream, now_us)))
 
 
 def read_arrived(
-    arrived: ArrivedFile, stream: Stream, columns: Sequence[str], arrival_us: int
+    arrived: ArrivedFile, stream: Stream, columns: Sequence[str], now_us: int, arrival_us: int
 ) -> tuple[pa.Table, pa.Table | None]:
-    """The given columns and `_ts`, and, with all columns and `_bad`, the rows that cannot be used."""
+    """The given columns and `_ts`, and, with all columns and `_bad`, the rows that cannot be used.
+
+    `now_us` is the wall time of the epoch, `arrival_us` the time of rows that have none of their own.
+    """
     if arrived.can_be_history(stream):
-        rows = read_rows(arrived.file, stream, columns).drop_columns([CAME, EPOCH])
-        return rows, unusable_rows(stream, arrived.file)
+        rows = read_rows(arrived.file, stream, columns, latest_time(stream, now_us))
+        return rows.drop_columns([CAME, EPOCH]), rejected_rows(stream, arrived.file, now_us)
     # A row that is rejected for the value of a column is rejected whether or not a query reads the column.
     names = stream.columns.names if arrived.is_checked or stream.timestamp is not None else columns
-    stored = read_columns(
-        arrived.path, [arrived.file.stored[name] for name in names if name in arrived.file.stored]
-    )
+    there = [arrived.file.stored[name] for name in names if name in arrived.file.stored]
+    stored = read_stored(arrived.path, there)
     arrays: dict[str, pa.ChunkedArray] = {}
     reasons = pa.chunked_array([pa.nulls(stored.num_rows, pa.string())])
     for name in names:
@@ -92,17 +92,11 @@ def read_arrived(
         if not pc.all(holds).as_py():
             reason = f"column {name!r} holds a value that {stream.columns[name].type} cannot"
             reasons = pc.if_else(holds, reasons, pc.coalesce(reasons, pa.scalar(reason)))
-    if stream.timestamp is None:
-        ts = pa.chunked_array([pa.array(np.full(stored.num_rows, arrival_us, np.int64))])
-    else:
-        ts = event_time(stream.timestamp, arrays[stream.timestamp.column])
-        reasons = pc.coalesce(reasons, pc.if_else(pc.is_null(ts), NO_TIME, pa.scalar(None, pa.string())))
-    table = pa.table({**{name: arrays[name] for name in names}, TS: ts})
-    usable = pc.is_null(reasons)
-    if reasons.null_count == len(reasons):
-        return table.select([*columns, TS]), None
-    unusable = table.drop_columns([TS]).append_column(BAD, reasons).filter(pc.invert(usable))
-    return table.select([*columns, TS]).filter(usable), unusable
+    arrival = pa.array(np.full(stored.num_rows, arrival_us, np.int64))
+    if not names:
+        return pa.table({TS: arrival}), None
+    usable, unusable = with_times(stream, pa.table(arrays), reasons, now_us, arrival)
+    return usable.select([*columns, TS]), unusable
 
 
 def _column(

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from panes.delta.delta import BEGINNING, TS
@@ -29,6 +28,7 @@ from panes.pipeline.clock_rule import Measured
 from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import FAILED_INPUT, Exchange, Message, encoded
 from panes.pipeline.query_failure import QueryFailure, blamed_on_the_query
+from panes.pipeline.unusable import with_times
 from panes.plan.stream import Stream
 
 
@@ -56,6 +56,8 @@ class Below:
     exchange: Path
     aside: Path
     history: Path
+    now_us: int
+    """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
     """When the rows came, where they have no time of their own."""
 
@@ -93,7 +95,7 @@ class FilesTask:
         try:
             # A row cannot have arrived before the epoch before this one.
             arrival_us = max(self.below.arrival_us, feed.since + 1)
-            rows, unusable = read_arrived(file, feed.stream, columns, arrival_us)
+            rows, unusable = read_arrived(file, feed.stream, columns, self.below.now_us, arrival_us)
         except (OSError, StateError, pa.ArrowException) as error:
             work.reject(set_aside(feed.stream, str(file.path), error))
         else:
@@ -129,17 +131,12 @@ class BatchTask:
         columns = batch.column(f"_{place}").flatten()
         schema = feed.stream.columns.arrow
         rows = pa.table([c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-        bad = batch.column(BAD)
-        unusable = None
-        ts = batch.column(TS)
-        if bad.null_count < len(bad):
-            usable = pc.is_null(bad)
-            unusable = rows.append_column(BAD, bad).filter(pc.invert(usable))
-            rows, ts = rows.filter(usable), ts.filter(usable)
+        bad, ts = batch.column(BAD), None
         if feed.stream.timestamp is None:
             # A row cannot have arrived before the epoch before this one.
-            ts = pa.array(np.maximum(ts.to_numpy(), feed.since + 1))
-        work.take(feed, rows.append_column(TS, ts), unusable)
+            ts = pa.array(np.maximum(batch.column(TS).to_numpy(), feed.since + 1))
+        usable, unusable = with_times(feed.stream, rows, bad, self.below.now_us, ts)
+        work.take(feed, usable, unusable)
 
 
 class _Work:

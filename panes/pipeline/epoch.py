@@ -18,12 +18,14 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
 from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
+from panes.history.event_time import latest_time
 from panes.history.retention import Retained
 from panes.history.store import History
 from panes.pipeline.above import Report
@@ -55,6 +57,13 @@ class Workload:
     """After so long without rows a stream no longer holds back the clock."""
     retained: Mapping[int, Retained] = field(default_factory=dict)
     """What is kept of each stream, by number."""
+
+
+class _Began(NamedTuple):
+    """When an epoch began: to measure it, and as wall time."""
+
+    elapsed: float
+    now_us: int
 
 
 class EpochRunner:
@@ -94,12 +103,12 @@ class EpochRunner:
             self._after_commit(before)
             return
         self._forget_failed()
-        started = self._clock.elapsed()
+        began = self._began()
         with self._phase("arrivals"):
-            files = files_of_epoch(self._folder / "checkpoint", self._streams, batch_id)
+            files = files_of_epoch(self._folder / "checkpoint", self._streams, batch_id, began.now_us)
         while True:
             try:
-                self._epoch(session, before, self._arrivals(batch, files), batch_id, started, "rows")
+                self._epoch(session, before, self._arrivals(batch, files), batch_id, began, "rows")
                 return
             except SPARK_ERRORS as error:
                 readable = files.without_unreadable(session, self._streams, error)
@@ -120,7 +129,7 @@ class EpochRunner:
 
     def _without_rows(self, session: SparkSession, occasion: Occasion) -> None:
         before = self._log.latest() or NOTHING
-        self._epoch(session, before, Arrivals(self._streams), before.batch, self._clock.elapsed(), occasion)
+        self._epoch(session, before, Arrivals(self._streams), before.batch, self._began(), occasion)
 
     def _epoch(
         self,
@@ -128,11 +137,12 @@ class EpochRunner:
         before: EpochRecord,
         arrivals: Arrivals,
         batch_id: int,
-        started: float,
+        began: _Began,
         occasion: Occasion,
     ) -> None:
         workload = self._workload(before)
-        rule = replace(self._rule(before, workload, occasion), found=_found(arrivals.bad_files))
+        rule = self._rule(before, workload, began.now_us, occasion)
+        rule = replace(rule, found=_found(arrivals.bad_files))
         if occasion != "rows" and rule.moved(()) is None:
             return
         messages = self._tasks(session, workload, arrivals, rule, before)
@@ -148,7 +158,10 @@ class EpochRunner:
             bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
             note_bad_files(self._folder / "aside", rule.epoch, bad)
             self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
-        self._commit(workload, rule, moved, batch_id, started, _queries(messages, moved, before, failed))
+        self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed))
+
+    def _began(self) -> _Began:
+        return _Began(self._clock.elapsed(), self._clock.now_us())
 
     def _arrivals(self, batch: DataFrame, files: EpochFiles) -> Arrivals:
         batches = [files.rows(batch.sparkSession, self._streams)]
@@ -163,14 +176,14 @@ class EpochRunner:
             bad_files=files.bad,
         )
 
-    def _rule(self, before: EpochRecord, workload: Workload, occasion: Occasion) -> ClockRule:
+    def _rule(self, before: EpochRecord, workload: Workload, now_us: int, occasion: Occasion) -> ClockRule:
         epoch = before.epoch + 1
         return ClockRule(
             epoch,
             self._streams,
             before.streams,
             {query.id: self._position(query, before) for query in workload.queries},
-            now_us=self._clock.now_us(),
+            now_us=now_us,
             started_us=self._started_us,
             idle_after_us=workload.idle_after_us,
             occasion=occasion,
@@ -233,7 +246,8 @@ class EpochRunner:
             if stream.number in arrivals.are_history and not retained.is_nothing:
                 files = arrivals.files[stream.number]
                 paths = [file.path for file in files if str(file.path) not in bad_files]
-                self._history.adopt(stream, rule.epoch, paths, **size, since=since)
+                latest = latest_time(stream, rule.now_us)
+                self._history.adopt(stream, rule.epoch, paths, **size, since=since, latest=latest)
             else:
                 written = sorted(
                     m.content["file"]
@@ -248,14 +262,14 @@ class EpochRunner:
         rule: ClockRule,
         moved: Moved,
         batch_id: int,
-        started: float,
+        began: _Began,
         queries: dict[int, QueryProgress],
     ) -> None:
         record = EpochRecord(
             epoch=rule.epoch,
             batch=batch_id,
             rows=moved.rows,
-            seconds=self._clock.elapsed() - started,
+            seconds=self._clock.elapsed() - began.elapsed,
             finished_us=self._clock.now_us(),
             phases=self._phases,
             streams=moved.streams,

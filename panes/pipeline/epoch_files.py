@@ -66,7 +66,7 @@ class EpochFiles:
         return replace(self, by_spark=good, bad=(*self.bad, *bad)) if bad else None
 
 
-def files_of_epoch(checkpoint: Path, streams: Sequence[Stream], batch: int) -> EpochFiles:
+def files_of_epoch(checkpoint: Path, streams: Sequence[Stream], batch: int, now_us: int) -> EpochFiles:
     """The files that Spark gave to a micro-batch. Raises SourceError where a stream is to stop at a bad one."""
     by_tasks: dict[int, tuple[ArrivedFile, ...]] = {}
     by_spark: dict[int, tuple[SparkFile, ...]] = {}
@@ -78,7 +78,7 @@ def files_of_epoch(checkpoint: Path, streams: Sequence[Stream], batch: int) -> E
             path = local_path(uri)
             try:
                 if is_read_by_tasks(stream) and path is not None:
-                    arrived_files.append(arrived(stream, path))
+                    arrived_files.append(arrived(stream, path, now_us))
                 else:
                     spark_files.append(checked(stream, uri))
             except (OSError, SourceError, StateError, pa.ArrowException) as error:

@@ -1,7 +1,7 @@
 """Sources: where the tuples of a base stream come from, as streaming DataFrames.
 
-Every source gives the declared columns, `_ts`, the event time in microseconds, and `_bad`: why the row cannot be
-used, NULL when it can.
+Every source gives the declared columns, `_ts`, the time of arrival in microseconds where that is the event time,
+and `_bad`: the text of a row that does not parse, mostly NULL.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from panes.pipeline.failures import innermost
 from panes.pipeline.file_location import FileLocation, escaped
 from panes.pipeline.first_file import check_first_file
 from panes.pipeline.traffic import TRAFFIC
-from panes.pipeline.types import spark_schema, spark_type
+from panes.pipeline.types import column, spark_schema, spark_type
 from panes.plan.stream import OptionValue, Stream
 
 _FORMATS = ("parquet", "csv", "json")
 _BAD_FILE_CHOICES = ("set_aside", "stop")
-_TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
 _BYTES_PER_RECORD = 200
 """Of a topic, where only records can be counted."""
 _LISTED = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
@@ -57,19 +56,20 @@ def read_source(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes
             nothing.cast("bigint").alias(TS), nothing.cast("string").alias(BAD)
         )
     # The time at which Spark planned the epoch is in the checkpoint: an epoch done again has it again.
-    return with_event_time(stream, rows, F.unix_micros(F.current_timestamp()))
+    return with_reasons(stream, rows, F.unix_micros(F.current_timestamp()))
 
 
-def with_event_time(stream: Stream, rows: DataFrame, arrival: Column) -> DataFrame:
-    """The columns of the stream, `_ts` and `_bad`, of rows that Spark has read; they came at `arrival`."""
-    ts = _event_time(stream, arrival)
-    reason = F.when(ts.isNull(), F.lit("there is no event time, or one beyond all bounds"))
+def with_reasons(stream: Stream, rows: DataFrame, arrival: Column) -> DataFrame:
+    """The columns of the stream, `_ts` and `_bad`, of rows that Spark has read; they came at `arrival`.
+
+    `_ts` is NULL where the event time is a column: tasks compute and check it, for all kinds of sources alike.
+    """
+    ts = arrival if stream.timestamp is None else F.lit(None).cast("bigint")
+    reason = F.lit(None).cast("string")
     if UNREADABLE in rows.columns:
         unreadable = F.col(UNREADABLE)
-        reason = F.when(unreadable.isNotNull(), F.concat(F.lit("does not parse: "), unreadable)).otherwise(
-            reason
-        )
-    columns = [F.col(f"`{field.name}`") for field in stream.columns]
+        reason = F.when(unreadable.isNotNull(), F.concat(F.lit("does not parse: "), unreadable))
+    columns = [column(field.name) for field in stream.columns]
     return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
 
 
@@ -86,17 +86,6 @@ def is_read_by_tasks(stream: Stream) -> bool:
     if stream.source.kind != "FILES":
         return stream.source.kind == "PUSH"
     return format_of(stream) == "parquet" and FileLocation.of(str(stream.source.location)).is_local
-
-
-def _event_time(stream: Stream, arrival: Column) -> Column:
-    if stream.timestamp is None:
-        return arrival
-    column = F.col(f"`{stream.timestamp.column}`")
-    if stream.timestamp.unit == "TIMESTAMP":
-        return F.unix_micros(column.cast("timestamp"))
-    return F.try_multiply(
-        column.cast("bigint"), F.lit(_TO_MICROSECONDS[stream.timestamp.unit]).cast("bigint")
-    )
 
 
 def _listing(session: SparkSession, stream: Stream) -> DataStreamReader:

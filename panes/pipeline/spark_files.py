@@ -22,8 +22,8 @@ from panes.pipeline.batch_files import local_path
 from panes.pipeline.csv_header import column_places, read_header
 from panes.pipeline.failures import SPARK_ERRORS, innermost
 from panes.pipeline.file_location import FileLocation
-from panes.pipeline.sources import UNREADABLE, format_of, has_header, with_event_time, with_unreadable
-from panes.pipeline.types import spark_schema, spark_type
+from panes.pipeline.sources import UNREADABLE, format_of, has_header, with_reasons, with_unreadable
+from panes.pipeline.types import column, spark_schema, spark_type
 from panes.plan.stream import Stream
 
 _GONE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
@@ -73,7 +73,7 @@ def rows_of(session: SparkSession, stream: Stream, files: Sequence[SparkFile], a
     together = frames[0]
     for frame in frames[1:]:
         together = together.union(frame)
-    return with_event_time(stream, together, arrival)
+    return with_reasons(stream, together, arrival)
 
 
 def why_unreadable(session: SparkSession, stream: Stream, file: SparkFile) -> Exception | None:
@@ -119,7 +119,7 @@ def _read(
         return reader.schema(columns).load(paths)
     schema = with_unreadable(_in_order_of(header, stream, Path(paths[0])) if header else columns)
     rows = reader.schema(schema).load(paths)
-    return rows.select(*(F.col(f"`{name}`") for name in (*stream.columns.names, UNREADABLE)))
+    return rows.select(*(column(name) for name in (*stream.columns.names, UNREADABLE)))
 
 
 def _in_order_of(header: tuple[str, ...], stream: Stream, path: Path) -> StructType:

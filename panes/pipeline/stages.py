@@ -77,6 +77,7 @@ def frame(
         folders.exchange,
         folders.aside,
         folders.history,
+        rule.now_us,
         arrivals.arrival_us,
     )
     frames = []

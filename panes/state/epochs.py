@@ -16,6 +16,7 @@ from typing import Any
 
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
+from panes.state.bell import Bell
 from panes.state.files import read_json, write_json
 from panes.state.holds import Hold, Holds
 from panes.state.recently_used import RecentlyUsed
@@ -126,6 +127,8 @@ class EpochLog:
         self._epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.json"))
         self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
         self.holds = Holds()
+        self.bell = Bell()
+        """Rings when an epoch is committed."""
 
     @property
     def epochs(self) -> tuple[int, ...]:
@@ -133,12 +136,19 @@ class EpochLog:
         with self._lock:
             return tuple(self._epochs)
 
+    @property
+    def last(self) -> int:
+        """The number of the last committed epoch; -1 before the first. Cheap enough to be asked all the time."""
+        epochs = self._epochs
+        return epochs[-1] if epochs else -1
+
     def commit(self, record: EpochRecord) -> None:
         write_json(self._path(record.epoch), record.as_json())
         with self._lock:
             if record.epoch not in self._epochs:
                 insort(self._epochs, record.epoch)
         self._used.put(record.epoch, record)
+        self.bell.ring()
 
     def latest(self) -> EpochRecord | None:
         """The last committed epoch."""

@@ -29,7 +29,7 @@ from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTA
         (pa.decimal128(20, 2), BIGINT, None),
         (pa.decimal256(50, 2), DOUBLE, "BY_VALUE"),
         (pa.large_string(), STRING, "EXACT"),
-        (pa.string_view(), STRING, "EXACT"),
+        (pa.string_view(), STRING, "BY_VALUE"),
         (pa.dictionary(pa.int32(), pa.string()), STRING, "EXACT"),
         (pa.dictionary(pa.int32(), pa.int64()), BIGINT, "BY_VALUE"),
         (pa.binary(), STRING, "BY_VALUE"),
