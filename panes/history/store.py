@@ -70,7 +70,7 @@ class History:
             file = _file(target, "raw", epoch, since, rows=rows, min_ts=min_ts, max_ts=max_ts)
             found = measured_raw(file, stream, latest)
             if found.rows and has_times_beyond(found, stream):
-                accepted = read_rows(found, stream, stream.columns.names, latest).drop_columns([CAME])
+                accepted = read_rows(found, stream, stream.columns.names, latest).drop_columns([CAME, EPOCH])
                 name = write_part(self.folder, stream.number, epoch, number, accepted)
                 found = replace(found, path=folder / name, kind="written", stored={}, layout="")
             if found.rows:
