@@ -6,6 +6,7 @@ import fcntl
 import json
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -16,13 +17,14 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
+from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
 from panes.catalog import Catalog
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
 from panes.delta.delta import BEGINNING
-from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError
+from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError, StateError
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names_read import names_read
@@ -50,6 +52,7 @@ from panes.state.choose import kind_of_buffer
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.home import state_home
 from panes.state.locations import remove_tree
+from panes.state.opening import CATALOG, check_place, check_together
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
 if TYPE_CHECKING:
@@ -69,23 +72,40 @@ class Database:
         spark: SparkSession | None = None,
         clock: Clock | None = None,
     ) -> None:
+        if path is not None:
+            check_place(path)
         self._is_temporary = path is None
         self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
-        self._lock = _lock_directory(self.path)
-        try:
+        with ExitStack() as opened:
+            self._lock = opened.enter_context(_lock_directory(self.path))
             self._states = state_home(self.path, state)
-        except BaseException:
-            self._lock.close()
-            raise
+            self._catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
+            self._log = EpochLog(self.path / "epochs", self._catalog.database)
+            self._readers = self._open_readers(opened)
+            opened.pop_all()  # all is well: they stay open
         self._clock = clock or WallClock()
-        self._catalog = Catalog(self.path / "catalog.sqlite")
-        self._log = EpochLog(self.path / "epochs")
-        self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._registered = Registered(self._catalog, self._states, self.path / "indexes")
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
+
+    def _open_readers(self, opened: ExitStack) -> Readers:
+        """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
+        catalog, log = self._catalog, self._log
+        places = self.path / "readers.sqlite"
+        cursors = Cursors(places, catalog.database, must_exist=catalog.has_readers)
+        opened.enter_context(closing(cursors))
+        check_together(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        catalog.note_readers()
+        self._note_committed()
+        return Readers(log, cursors, catalog.has_query)
+
+    def _note_committed(self) -> None:
+        """Notes in the catalog which epoch must be there when the database is opened again."""
+        epochs = self._log.epochs
+        if epochs:
+            self._catalog.note_committed(epochs[-1])
 
     # Statements.
 
@@ -196,6 +216,10 @@ class Database:
         finally:
             self._is_closed = True
             self._readers.close()
+            with suppress(
+                StateError
+            ):  # the folder may be gone; the mark only makes the next opening stricter
+                self._note_committed()
             self._catalog.close()
             self._lock.close()
             if self._is_temporary:

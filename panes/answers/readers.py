@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from pathlib import Path
 
 from panes.answers.answer import Answer
 from panes.answers.changes import Change, change_in, whole_answer
@@ -34,15 +33,15 @@ class Readers:
     Whatever is read is held, so that it stays until it has been read, however far the epochs go on meanwhile.
     """
 
-    def __init__(self, log: EpochLog, cursors: Path, is_registered: Callable[[int], bool]) -> None:
+    def __init__(self, log: EpochLog, cursors: Cursors, is_registered: Callable[[int], bool]) -> None:
         self._log = log
-        self._cursors = Cursors(cursors)
+        self._cursors = cursors
         self._is_registered = is_registered
         self._answers: RecentlyUsed[tuple[int, int], Answer] = RecentlyUsed(
             _BYTES_IN_MEMORY, lambda answer: max(_LEAST_BYTES, int(answer.table.nbytes))
         )
         self._is_closed = False
-        self.segments = OpenSegments()
+        self.segments = OpenSegments(lambda epoch: log.record(epoch).pins)
         self.stores = OpenStores(self.segments)
 
     def close(self) -> None:

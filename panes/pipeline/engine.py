@@ -49,7 +49,7 @@ class Engine:
         self._is_stopping = False
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
-        self.history = History(folder / "history")
+        self.history = History(folder / "history", log)
 
     @property
     def is_running(self) -> bool:
