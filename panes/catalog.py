@@ -108,6 +108,11 @@ class Catalog:
         """Whether the file with the places of readers has been made."""
         return self._mark(_HAS_READERS) == 1
 
+    def begin_epoch(self, epoch: int) -> None:
+        """Notes that an epoch begins, and so that the one before it was committed."""
+        self._set_mark(_BEGUN, epoch)
+        self._set_mark(_COMMITTED, epoch - 1)
+
     def note_committed(self, epoch: int) -> None:
         """Notes that an epoch was committed; the next one that begins does so too."""
         if epoch > self.last_committed:
@@ -253,8 +258,7 @@ class Catalog:
             used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
             self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
             self._execute(f"UPDATE groups SET {begin}", epoch)
-            self._set_mark(_BEGUN, epoch)
-            self._set_mark(_COMMITTED, epoch - 1)
+            self.begin_epoch(epoch)
             return self.queries()
 
     def groups(self) -> list[GroupRecord]:

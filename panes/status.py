@@ -108,10 +108,10 @@ def status_at(path: Path, now_us: int) -> Status:
                 raise
         else:
             break
-    return status_of(recent, queries, streams, now_us, is_running=_is_in_use(path))
+    return status_of(recent, queries, streams, now_us, is_running=is_in_use(path))
 
 
-def _is_in_use(path: Path) -> bool:
+def is_in_use(path: Path) -> bool:
     """Whether a connection holds the directory."""
     with (path / "lock").open("a") as lock:
         try:

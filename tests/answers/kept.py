@@ -37,6 +37,7 @@ class Kept:
         since: int = BEGINNING,
         every_instant: bool = False,
     ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.plan = plan
         self.strategy = strategy
