@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 import pyarrow as pa
 from rich.console import Console
@@ -181,11 +181,17 @@ class Database:
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return read_aside(self.path / "aside", self._base_stream(stream), "late")
+        return self._aside(stream, "late")
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return read_aside(self.path / "aside", self._base_stream(stream), "bad")
+        return self._aside(stream, "bad")
+
+    def _aside(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
+        stream, latest = self._base_stream(name), self._log.latest()
+        progress = None if latest is None else latest.streams.get(stream.number)
+        counted = 0 if progress is None else progress.bad if kind == "bad" else progress.late
+        return read_aside(self.path / "aside", stream, kind, counted)
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
