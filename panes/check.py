@@ -26,7 +26,7 @@ from panes.state.checkpoint import Checkpoint
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.home import state_home
 from panes.state.locations import Location
-from panes.state.manifest import FOR_READERS, ShardState
+from panes.state.manifest import FOR_READERS, ShardState, pinned
 from panes.state.opening import CATALOG, check_place, check_together
 from panes.state.segments import check_segment
 from panes.status import is_in_use
@@ -124,11 +124,11 @@ class _Check:
         damaged: dict[str, list[int]] = {}
         for record in records:
             is_last = record is records[-1]
-            for place, checksum in record.pins.items():
+            for place, pin in record.pins.items():
                 folder, _, shard = place.partition("/")
                 if folder not in names or (shard.startswith("stage-") and not is_last):
                     continue  # of a dropped query, no shard, or a state that only the next epoch needs
-                if not self._is_whole(homes[0], place, record.epoch, checksum, is_last=is_last):
+                if not self._is_whole(homes[0], place, pin, is_last=is_last):
                     for name in names[folder]:
                         damaged.setdefault(name, []).append(record.epoch)
         for name, epochs in damaged.items():
@@ -138,7 +138,7 @@ class _Check:
                 lost = ", ".join(map(str, dict.fromkeys(epochs)))
                 self._found.queries[name] = f"not its answers and changes of epochs {lost}"
 
-    def _is_whole(self, home: Location, place: str, epoch: int, checksum: str, *, is_last: bool) -> bool:
+    def _is_whole(self, home: Location, place: str, pin: str, *, is_last: bool) -> bool:
         """Whether the manifest of a shard and the segments that it names can be read.
 
         Of earlier epochs only what is for readers is kept.
@@ -147,11 +147,13 @@ class _Check:
         for part in place.split("/"):
             folder = folder / part
         with self._noting():
-            manifest = ShardState(folder).load(epoch, checksum)
+            epoch = int(pin.partition(":")[0])
+            manifest = ShardState(folder).load(epoch, pinned(pin, epoch))
             self._found.files += 1
             needed = [name for name in manifest.buffers if is_last or name in FOR_READERS]
             entries = [entry for name in needed for entry in manifest.buffers[name]]
-            return all([self._is_fine(folder / e.segment, partial(check_segment, folder, e)) for e in entries])
+            fine = [self._is_fine(folder / e.segment, partial(check_segment, folder, e)) for e in entries]
+            return all(fine)
         return False
 
     # The history of streams.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -58,16 +58,17 @@ class Engine:
     def start(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[int], Workload],
+        workload: Callable[[EpochRecord], Workload],
         after_commit: Callable[[EpochRecord], None],
         *,
+        suspend: Callable[[Mapping[int, str]], None],
         heartbeat_s: float | None,
         epoch_bytes: int = 128_000_000,
     ) -> None:
         """Starts the streaming query over the base streams.
 
         With a heartbeat it runs until it is stopped; without one until the sources have nothing more to bring.
-        An epoch takes in at most `epoch_bytes` of each source.
+        An epoch takes in at most `epoch_bytes` of each source. `suspend` is told which queries failed, and why.
         """
         if self._session is None:
             self._session = epoch_session(self._callers_session or local_session())
@@ -79,7 +80,15 @@ class Engine:
             for stream in streams
         ]
         runner = self._runner = EpochRunner(
-            self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, after_commit
+            self._folder,
+            streams,
+            by_tasks,
+            workload,
+            self._log,
+            self.history,
+            self._clock,
+            after_commit,
+            suspend,
         )
         self._failure = None
         self._is_stopping = False
@@ -103,7 +112,7 @@ class Engine:
         if heartbeat_s is None:
             writer = writer.trigger(availableNow=True)
         self._query = writer.start()
-        if heartbeat_s is not None and any(stream.timestamp is None for stream in streams):
+        if heartbeat_s is not None:
             self._heartbeat_us = int(heartbeat_s * 1_000_000)
             self._heartbeat = Heartbeat(heartbeat_s, self.beat)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,17 +41,28 @@ class StreamProgress:
     bad: int = 0
     last_us: int = 0
     """Wall time at which it last brought rows."""
+    clock: int = BEGINNING
+    """Event time up to which it is complete: it only moves forward."""
+    is_awaited: bool = True
+    """Whether queries wait for it: not when it has been silent for long, or has nothing more to bring."""
 
 
 @dataclass(frozen=True)
 class QueryProgress:
-    """What one epoch did to a registered query."""
+    """What the last epoch that ran a query did to it."""
 
     shards: int
     changes: int
     """Rows of the delta of its answer."""
     bytes: int
     segments: int
+    epoch: int = -1
+    """The epoch that ran it: the manifests of that epoch hold its state and its answer."""
+    before: int = -1
+    """The epoch that ran it before that; -1 if this was its first."""
+    since: int = BEGINNING
+    clock: int = BEGINNING
+    """The query moved through the span of time from `since`, excluded, to `clock`, included."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +70,10 @@ class EpochRecord:
     epoch: int
     batch: int
     """The last micro-batch of Spark that is in; -1 before the first. An epoch without rows adds none."""
-    clock: int
     rows: int
     seconds: float
     finished_us: int
     """Wall time of the commit."""
-    since: int = BEGINNING
-    """The clock of the epoch before."""
     phases: dict[str, float] = field(default_factory=dict)
     """How many seconds each part of the work took."""
     streams: dict[int, StreamProgress] = field(default_factory=dict)
@@ -89,11 +97,30 @@ class EpochRecord:
         return cls(**content, streams=streams, queries=queries)
 
     @property
+    def clock(self) -> int:
+        """The clock of the stream that has come furthest."""
+        return max((stream.clock for stream in self.streams.values()), default=BEGINNING)
+
+    def clock_of(self, streams: Iterable[int]) -> int:
+        """The clock of a query that reads these streams and begins after this epoch."""
+        return query_clock(self.streams, streams)
+
+    @property
     def state_bytes(self) -> int:
         return sum(query.bytes for query in self.queries.values())
 
 
-NOTHING = EpochRecord(epoch=-1, batch=-1, clock=BEGINNING, rows=0, seconds=0.0, finished_us=0)
+def query_clock(progress: Mapping[int, StreamProgress], streams: Iterable[int]) -> int:
+    """How far a query over some streams can go: the slowest stream that is awaited decides.
+
+    When none is awaited any more, nothing more is expected up to the clock of the furthest one.
+    """
+    found = [progress.get(stream, StreamProgress()) for stream in streams]
+    awaited = [stream.clock for stream in found if stream.is_awaited]
+    return min(awaited) if awaited else max((stream.clock for stream in found), default=BEGINNING)
+
+
+NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
 """The record before the first epoch."""
 
 

@@ -34,12 +34,15 @@ def database(tmp_path: Path) -> Path:
             EpochRecord(
                 epoch=epoch,
                 batch=epoch,
-                clock=NOON_US,
                 rows=500,
                 seconds=0.75,
                 finished_us=NOON_US + epoch * 500_000,
                 phases={"tasks": 0.5, "commit": 0.25},
-                streams={1: StreamProgress(rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch)},
+                streams={
+                    1: StreamProgress(
+                        rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch, clock=NOON_US
+                    )
+                },
                 queries={query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6)},
             )
         )

@@ -180,11 +180,11 @@ def damages(small: Small, random: Random, regions: Callable[[Path], int]) -> Ite
             place = random.randrange(begin, end)
             flipped = bytes([content[place] ^ (1 << random.randrange(8))])
             yield Damage(name, f"a bit at {place}", {path: content[:place] + flipped + content[place + 1 :]})
-        yield Damage(name, f"gone", {path: None})
-        yield Damage(name, f"empty", {path: b""})
-        yield Damage(name, f"half of it", {path: content[: len(content) // 2]})
-        yield Damage(name, f"without its last byte", {path: content[:-1]})
-        yield Damage(name, f"with another byte", {path: content + b"7"})
+        yield Damage(name, "gone", {path: None})
+        yield Damage(name, "empty", {path: b""})
+        yield Damage(name, "half of it", {path: content[: len(content) // 2]})
+        yield Damage(name, "without its last byte", {path: content[:-1]})
+        yield Damage(name, "with another byte", {path: content + b"7"})
         alike = [other for other in contents if is_alike(path, other) and contents[other] != content]
         if alike:
             other = random.choice(alike)
@@ -195,7 +195,7 @@ def damages(small: Small, random: Random, regions: Callable[[Path], int]) -> Ite
             )
             yield Damage(name, f"a copy of {other.name}", {path: contents[other]})
         if path in older and older[path] != content:
-            yield Damage(name, f"older", {path: older[path]})
+            yield Damage(name, "older", {path: older[path]})
     folders = sorted({parent for path in contents for parent in path.parents if small.database in parent.parents})
     for folder in folders:
         inside = {path: content for path, content in contents.items() if folder in path.parents}

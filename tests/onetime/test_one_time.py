@@ -16,7 +16,7 @@ from panes.catalog import Catalog
 from panes.errors import CatalogError, EpochGone, EvaluationError, SqlError, StateError
 from panes.history.store import History, write_part
 from panes.language import parse
-from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.epochs import EpochLog, EpochRecord, StreamProgress
 from tests.onetime.kept import numbered
 
 SECOND = 1_000_000
@@ -67,11 +67,10 @@ class Made:
             EpochRecord(
                 epoch=self._epoch,
                 batch=-1,
-                since=since,
-                clock=clock * SECOND,
                 rows=0,
                 seconds=0.0,
                 finished_us=0,
+                streams={s.number: StreamProgress(clock=clock * SECOND) for s in self.streams.values()},
                 pins=dict(self._pins),
             )
         )
@@ -255,7 +254,7 @@ def test_begin_and_end_at_an_earlier_instant(db: panes.Database) -> None:
     query = db.register("SELECT ts FROM s BEGIN (NOW - INTERVAL 1 SECOND) END (NOW)")
     at = query.invoke(as_of=datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC))
     assert (at.to_pylist(), at.as_of) == ([{"ts": 5}], datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC))
-    with pytest.raises(EpochGone, match="not known yet: the clock has come to 1970-01-01T00:00:06"):
+    with pytest.raises(EpochGone, match="not known yet: its clock has come to 1970-01-01T00:00:06"):
         query.invoke(as_of="1970-01-01 00:00:07")
 
 

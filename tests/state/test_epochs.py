@@ -9,12 +9,11 @@ def record(epoch: int) -> EpochRecord:
     return EpochRecord(
         epoch=epoch,
         batch=epoch // 2,
-        clock=epoch * 10,
         rows=3,
         seconds=0.5,
         finished_us=1_000_000 * epoch,
-        streams={1: StreamProgress(rows=3, max_ts=epoch * 10, late=1, bad=0)},
-        queries={7: QueryProgress(shards=2, changes=4, bytes=100, segments=3)},
+        streams={4: StreamProgress(rows=3, max_ts=epoch * 10, late=1, bad=0, clock=epoch * 10 - 1)},
+        queries={7: QueryProgress(2, 4, 100, 3, epoch=epoch, before=epoch - 1, since=epoch - 1, clock=epoch)},
     )
 
 
