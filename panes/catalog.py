@@ -1,7 +1,8 @@
 """What the database knows of: streams, tables, registered queries and settings, in one SQLite file.
 
 Objects are kept as the text of the statement that made them; every change is one transaction. The catalog also has
-the id of the database, and how far its epochs have come: a catalog and epochs of different times are not taken together.
+the id of the database, and how far its epochs have come: a catalog and epochs of different times are not taken
+together.
 """
 
 from __future__ import annotations

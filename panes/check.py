@@ -133,7 +133,9 @@ class _Check:
                         damaged.setdefault(name, []).append(record.epoch)
         for name, epochs in damaged.items():
             if records[-1].epoch in epochs:
-                self._found.queries[name] = "nothing: its last answer, or the state it goes on from, is damaged"
+                self._found.queries[name] = (
+                    "nothing: its last answer, or the state it goes on from, is damaged"
+                )
             else:
                 lost = ", ".join(map(str, dict.fromkeys(epochs)))
                 self._found.queries[name] = f"not its answers and changes of epochs {lost}"

@@ -17,7 +17,9 @@ def forget_readers(database: Path) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise DatabaseInUse(f"{database} is in use by another connection; close that one first") from error
+            raise DatabaseInUse(
+                f"{database} is in use by another connection; close that one first"
+            ) from error
         with closing(Catalog(database / "catalog.sqlite")) as catalog:
             catalog.note_readers(are_there=False)
         for name in ("readers.sqlite", "readers.sqlite-wal", "readers.sqlite-shm"):

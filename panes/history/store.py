@@ -33,8 +33,8 @@ _EPOCHS_PER_BASE = 8
 class History:
     """What all streams keep, under one folder.
 
-    One thread writes, the one that runs epochs; any number may read. The records of epochs in the log say where the
-    history of each stream ends; without a log the last manifest that is there is taken for its end.
+    One thread writes, the one that runs epochs; any number may read. The records of epochs in the log say where
+    the history of each stream ends; without a log the last manifest that is there is taken for its end.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class History:
         max_ts: int,
         since: int = BEGINNING,
     ) -> dict[str, str]:
-        """Keeps the files that a source had for an epoch, as they are; gives what the record of the epoch must pin.
+        """Keeps the files that a source had for an epoch, as they are; gives what to pin in the epoch's record.
 
         They are Parquet with the columns of the stream, whose event time is one of them. `since` is the clock
         before the epoch, as in its record. An epoch that is done again replaces what it had.

@@ -51,12 +51,15 @@ def read_aside(folder: Path, stream: Stream, kind: str, counted: int = 0) -> pa.
     schema = pa.schema(columns)
     found = stream_folder(folder, stream.number) / kind
     table = pa.concat_tables(
-        [schema.empty_table(), *(_read(path).cast(schema) for path in sorted(found.glob("epoch=*/*.parquet")))]
+        [
+            schema.empty_table(),
+            *(_read(path).cast(schema) for path in sorted(found.glob("epoch=*/*.parquet"))),
+        ]
     )
     if table.num_rows < counted:
         raise StateError(
-            f"{found} is damaged: {counted} {kind} rows of stream {stream.name!r} were put there, {table.num_rows} are "
-            "there; restore it from a copy"
+            f"{found} is damaged: {counted} {kind} rows of stream {stream.name!r} were put there, "
+            f"{table.num_rows} are there; restore it from a copy"
         )
     return table
 

@@ -149,7 +149,9 @@ class EpochRunner:
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
         pins = self._pins(workload, before, messages) | pins
-        self._commit(workload, rule, moved, batch_id, started, _queries(messages, moved, before, failed), pins)
+        self._commit(
+            workload, rule, moved, batch_id, started, _queries(messages, moved, before, failed), pins
+        )
 
     def _files(self, batch_id: int) -> dict[int, list[HistoryFile]]:
         """The files of the streams that tasks read themselves."""
@@ -238,9 +240,7 @@ class EpochRunner:
                 pins |= self._history.note(stream, rule.epoch, written, **size, since=since)
         return pins
 
-    def _pins(
-        self, workload: Workload, before: EpochRecord, messages: Sequence[Message]
-    ) -> dict[str, str]:
+    def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
         """What the epoch stands on: the manifests that its tasks wrote, and of all else what was there before."""
         streams = {pin_of(stream.number) for stream in self._streams}
         folders = {query.folder.name for query in workload.queries}

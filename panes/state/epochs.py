@@ -3,8 +3,8 @@
 Readers take the latest file and see the manifests of that epoch alone. The file is written before Spark's own
 commit: a micro-batch that Spark brings again after a crash, though it is in the log, is passed over.
 
-The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories that
-its epoch stands on. So the last record pins all that is kept.
+The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories
+that its epoch stands on. So the last record pins all that is kept.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class EpochRecord:
     """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
     pins: dict[str, str] = field(default_factory=dict)
-    """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the histories of
-    streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
+    """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the
+    histories of streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -71,7 +71,7 @@ class ShardState:
 
     @property
     def place(self) -> str:
-        """The folder below that of all states, such as `000002/shard-0000`: the same in every copy of the database."""
+        """The folder below that of all states, such as `000002/shard-0000`."""
         parts = str(self.folder).partition("?")[0].split("/")
         is_stage = len(parts) > 1 and parts[-2].startswith("stage-")
         return "/".join(parts[-3 if is_stage else -2 :])
@@ -166,7 +166,7 @@ class ShardState:
 
 
 def pinned(pin: str | None, epoch: int) -> str | None:
-    """The checksum that a pin has for the manifest of an epoch; None when it is of another epoch, or there is none."""
+    """The checksum that a pin has for the manifest of an epoch; None when it is of another epoch."""
     written, _, checksum = (pin or "").partition(":")
     return checksum if written == str(epoch) else None
 

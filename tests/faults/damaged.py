@@ -1,4 +1,4 @@
-"""A small database with a file of every kind, what people can ask of it, and all the damage that can be done to it."""
+"""A small database with a file of every kind, what can be asked of it, and the damage that can be done to it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from tests.faults.standing import add_file, multiset
 
 QUERIES = {
     "grouped": "SELECT k, count(*) AS n, sum(x) AS total FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
-    "twice": "SELECT n, count(*) AS m FROM (SELECT k, count(*) AS n FROM s [RANGE 9 SECONDS] GROUP BY k) GROUP BY n",
+    "twice": "SELECT n, count(*) AS m FROM "
+    "(SELECT k, count(*) AS n FROM s [RANGE 9 SECONDS] GROUP BY k) GROUP BY n",
     "above_1": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x > 1",
     "above_4": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x > 4",
     "above_7": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x > 7",
-    "between": "SELECT count(*) AS n, sum(y) AS total FROM c BEGIN ('1970-01-01 00:00:03') END ('1970-01-01 00:00:30')",
+    "between": "SELECT count(*) AS n, sum(y) AS total "
+    "FROM c BEGIN ('1970-01-01 00:00:03') END ('1970-01-01 00:00:30')",
 }
 """Alone, in two stages, selections that share their stream, and one over the history."""
 
@@ -98,7 +100,8 @@ def _invoke(name: str) -> Question:
 
 def _changes(name: str) -> Question:
     return lambda db: [
-        (change.epoch, str(change.as_of), multiset(change.table)) for change in db.query(name).changes(reader="r")
+        (change.epoch, str(change.as_of), multiset(change.table))
+        for change in db.query(name).changes(reader="r")
     ]
 
 
@@ -171,7 +174,9 @@ class Damage:
 def damages(small: Small, random: Random, regions: Callable[[Path], int]) -> Iterator[Damage]:
     """Every kind of damage to every file: bits in as many regions as `regions` says, ends, swaps, older copies."""
     contents = contents_of(small.database)
-    older = {small.database / path.relative_to(small.older): c for path, c in contents_of(small.older).items()}
+    older = {
+        small.database / path.relative_to(small.older): c for path, c in contents_of(small.older).items()
+    }
     for path, content in contents.items():
         name = str(path.relative_to(small.database))
         count = min(regions(path), len(content))
@@ -196,7 +201,9 @@ def damages(small: Small, random: Random, regions: Callable[[Path], int]) -> Ite
             yield Damage(name, f"a copy of {other.name}", {path: contents[other]})
         if path in older and older[path] != content:
             yield Damage(name, "older", {path: older[path]})
-    folders = sorted({parent for path in contents for parent in path.parents if small.database in parent.parents})
+    folders = sorted(
+        {parent for path in contents for parent in path.parents if small.database in parent.parents}
+    )
     for folder in folders:
         inside = {path: content for path, content in contents.items() if folder in path.parents}
         yield Damage(str(folder.relative_to(small.database)), "gone", dict.fromkeys(inside))
@@ -205,7 +212,8 @@ def damages(small: Small, random: Random, regions: Callable[[Path], int]) -> Ite
 
 
 def contents_of(database: Path) -> dict[Path, bytes]:
-    """The files of a database in order, without those that hold nothing, and the indexes, which epochs make anew."""
+    """The files of a database in order, without those that hold nothing, and the indexes, which epochs make
+    anew."""
     left_out = (database / "lock", database / "indexes")
     return {
         path: path.read_bytes()
