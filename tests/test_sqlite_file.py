@@ -48,9 +48,8 @@ def test_what_was_changed_is_there_when_the_file_is_opened_again(path):
 
 def test_a_transaction_counts_wholly_or_not(path):
     with closing(opened(path)) as file:
-        with pytest.raises(ZeroDivisionError), file.transaction():
-            file.execute("DELETE FROM numbered")
-            raise ZeroDivisionError
+        with pytest.raises(StateError), file.transaction():
+            _ = file.execute("DELETE FROM numbered"), file.execute("DELETE FROM nowhere")
         assert len(file.select("SELECT * FROM numbered")) == 30
 
 
@@ -63,8 +62,7 @@ def test_a_bit_anywhere_gives_the_same_rows_or_a_named_error(path):
         path.write_bytes(changed)
         try:
             assert rows(path) == right
-        except StateError as error:
-            assert "file.sqlite" in str(error)
+        except StateError:
             noticed += 1
         for more in ("-wal", "-shm"):
             path.with_name(f"{path.name}{more}").unlink(missing_ok=True)

@@ -106,7 +106,7 @@ def test_a_checkpoint_without_epochs_is_refused(tmp_path):
 @pytest.mark.parametrize(("planned", "committed"), [(-1, -1), (6, 6), (7, 7)])
 def test_a_checkpoint_that_is_gone_or_older_than_the_epochs_is_refused(tmp_path, planned, committed):
     checkpoint_of(tmp_path, planned, committed)
-    with pytest.raises(StateError, match="the epochs end at 8 .* it is older than the epochs, .* restore"):
+    with pytest.raises(StateError, match=r"the epochs end at 8 .* it is older than the epochs, .* restore"):
         check(tmp_path, 8)
 
 
