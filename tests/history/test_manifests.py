@@ -46,10 +46,8 @@ def kept(tmp_path) -> Kept:
 
 
 def test_a_base_and_the_epochs_after_it_are_the_history(kept):
-    assert sorted(path.name for path in kept.folder.glob("base-*")) == [
-        "base-0000000002.json",
-        "base-0000000005.json",
-    ]
+    bases = sorted(path.name for path in kept.folder.glob("base-*"))
+    assert bases == ["base-0000000002.json", "base-0000000005.json"]
     assert kept.times(4) == [0, 1, 2, 3, 4]
 
 
