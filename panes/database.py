@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime
@@ -17,6 +19,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
+from panes.answers.current_answers import CurrentAnswers
 from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
@@ -90,9 +93,10 @@ class Database:
             self._readers = self._open_readers(opened)
             opened.pop_all()  # all is well: they stay open
         self._clock = clock or WallClock()
+        self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
-        self._registered = Registered(self._catalog, self._states, self.path / "indexes")
+        self._registered = Registered(self._catalog, self._states)
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
 
@@ -159,21 +163,59 @@ class Database:
     ) -> None:
         """Takes in everything that the sources hold now, and returns.
 
-        `on_epoch` is called after every epoch, when its answers can be invoked. `progress` says whether a progress
-        bar is shown on standard error, or where else; by default it is if that is a terminal.
+        It ends with an epoch that moves the clock to the last tuple's time, whatever SLACK says. Rows of that time
+        or an earlier one that come after it are late (`late_rows`).
+
+        `on_epoch` is called with the `Epoch` after every commit, when its answers can be invoked, on a thread that
+        is not the caller's; the next epoch waits for it. When it raises, the run ends and raises the same: the
+        epoch stays committed, and the next run goes on after it. After a crash it may be called again for the last
+        epoch.
+
+        `progress` says whether a progress bar is shown on standard error, or where else; by default it is if that
+        is a terminal.
         """
         self._check_stopped()
         with progress_bar(progress, self._files_left, self._clock) as show:
-            self._start(_each(show, on_epoch), in_background=False)
             try:
+                self._start(_each(show, on_epoch), in_background=False)
                 self._engine.wait()
                 self._engine.catch_up()
             except BaseException:
-                self._engine.stop()
+                self._engine.stop(cut=True)
                 raise
+            finally:
+                self._answers.keep_pace(False)
+
+    async def run_async(
+        self,
+        on_epoch: Callable[[Epoch], None] | None = None,
+        *,
+        progress: Console | bool | None = None,
+    ) -> None:
+        """The same as `run` for asyncio, in a thread. Cancelled, it ends after the epoch that is under way."""
+        is_cancelled = threading.Event()
+
+        def tell(epoch: Epoch) -> None:
+            if on_epoch is not None:
+                on_epoch(epoch)
+            if is_cancelled.is_set():
+                raise _Cancelled
+
+        running = asyncio.ensure_future(asyncio.to_thread(self.run, tell, progress=progress))
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            is_cancelled.set()
+            with suppress(_Cancelled):
+                await asyncio.shield(running)
+            raise
 
     def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
-        """Takes in what the sources bring, in the background, until `stop`."""
+        """Takes in what the sources bring, in the background, until `stop`.
+
+        `on_epoch` is called as by `run`. When it raises, the background run ends after that epoch, and `status`
+        and `stop` raise the same.
+        """
         self._check_stopped()
         self._start(on_epoch, in_background=True)
 
@@ -202,7 +244,10 @@ class Database:
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
         self._check_open()
-        self._engine.stop()
+        try:
+            self._engine.stop()
+        finally:
+            self._answers.keep_pace(False)
 
     def status(self) -> Status:
         """How things are: rows, rate, lag, clock, state, by stream and by query.
@@ -225,7 +270,7 @@ class Database:
         if self._is_closed:
             return
         try:
-            self._engine.stop()
+            self._engine.close()
         finally:
             self._is_closed = True
             self._readers.close()
@@ -266,6 +311,7 @@ class Database:
                 self._create_query(statement)
             case st.AlterQuery():
                 self._registered.resume(statement.name)
+                self._answers.forget()
             case st.Invoke():
                 return self._invoke(statement.name)
             case st.Explain():
@@ -308,6 +354,11 @@ class Database:
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
         self._check_open()
+        if as_of is not None:
+            return self._answers.computed(lambda: self._computed(name, as_of))
+        return self._answers.get(name, lambda: self._computed(name, None))
+
+    def _computed(self, name: str, as_of: datetime | str | None) -> Answer:
         record, latest = self._running_query(name), self._log.latest()
         plan = self._registered.plan_of(record)
         if is_begin_end(plan) and record.group is None:
@@ -377,7 +428,9 @@ class Database:
     def _drop(self, statement: st.Drop) -> None:
         try:
             if statement.kind == "QUERY":
-                self._readers.forget_query(self._registered.drop(statement.name))
+                dropped_query = self._registered.drop(statement.name)
+                self._answers.forget()
+                self._readers.forget_query(dropped_query)
                 return
             self._check_unused(statement.name)
             dropped = self._catalog.stream(statement.name)
@@ -447,6 +500,7 @@ class Database:
             heartbeat_s=heartbeat,
             epoch_bytes=epoch_bytes,
         )
+        self._answers.keep_pace(True)
 
     def _files_left(self) -> int | None:
         return files_left(self.path, self._catalog.base_streams())
@@ -463,6 +517,10 @@ class Database:
         self._check_open()
         if self._engine.is_running:
             raise CatalogError("the database is running in the background; stop() it first")
+
+
+class _Cancelled(Exception):
+    """Ends a run after an epoch, because the task that waits for it was cancelled."""
 
 
 def _check_runnable(plan: Node, query: st.SelectQuery) -> None:

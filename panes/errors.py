@@ -24,6 +24,9 @@ from __future__ import annotations
 class PanesError(Exception):
     """The base of all errors of Panes: catch this one to catch them all."""
 
+    details: str = ""
+    """The whole text of an error of Spark, with Java's stack; empty for all other errors."""
+
 
 class SqlError(PanesError):
     """A statement that cannot be understood, or that is refused for a reason.
@@ -104,4 +107,4 @@ class QueryFailed(PanesError):
 
 
 class PipelineError(PanesError):
-    """An epoch failed in Spark; the cause is attached."""
+    """An epoch failed in Spark; `details` has what Spark said."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from datetime import datetime
 from typing import Protocol
 
 from panes.answers.answer import Answer
 from panes.answers.changes import Change
+from panes.answers.following import changes_as_they_come, changes_within, seconds_of
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
 from panes.language import statements as st
@@ -35,19 +37,48 @@ class Query:
     def invoke(self, as_of: datetime | str | None = None) -> Answer:
         """The answer as of the last committed epoch, without a Spark job.
 
+        Before the first epoch it has no rows and its `as_of` is None: `run` or `start` takes in rows.
+
         With `as_of`, a datetime or ISO text, the answer at that instant; in UTC unless it says otherwise. It goes
         back as far as epochs are kept (`retain_epochs`), and to the first epoch of the query.
         """
         return self._database._invoke(self.name, as_of)
 
-    def changes(self, reader: str = "default", *, restart: bool = False) -> Iterator[Change]:
-        """What has changed in the answer, epoch by epoch, from where this reader left off to the last epoch.
+    async def invoke_async(self, as_of: datetime | str | None = None) -> Answer:
+        """The same for asyncio: the answer is read in a thread."""
+        return await asyncio.to_thread(self.invoke, as_of)
+
+    def changes(
+        self, reader: str = "default", *, restart: bool = False, timeout: float | None = 0
+    ) -> Iterator[Change]:
+        """What has changed in the answer, epoch by epoch, from where this reader left off.
 
         A change counts as read when the next one is asked for, or the end is reached. How far a reader has come is
         kept with the database: it goes on there after a restart, and after a crash with the change that it was
         working on. `restart=True` begins anew, with the whole answer as of the last epoch.
+
+        By default it ends at the last epoch. With `timeout` it then waits up to so many seconds for the next
+        change, every time anew; None waits without end. `stop` does not end the waiting, because `start` or `run`
+        may follow. `close` ends it. Raises CatalogError when the query is dropped meanwhile, and QueryFailed when
+        it fails.
         """
-        return self._database._readers.changes(self._standing(), reader, restart=restart)
+        self._standing()
+        return changes_within(
+            self._database._readers, self._standing, reader, restart=restart, timeout=seconds_of(timeout)
+        )
+
+    def changes_async(
+        self, reader: str = "default", *, restart: bool = False, timeout: float | None = None
+    ) -> AsyncGenerator[Change, None]:
+        """The same for asyncio: `async for change in q.changes_async(): …`. It waits without end by default.
+
+        No thread is taken while it waits. Cancelling the task that waits ends it; a change that was not handed
+        out then comes again.
+        """
+        self._standing()
+        return changes_as_they_come(
+            self._database._readers, self._standing, reader, restart=restart, timeout=seconds_of(timeout)
+        )
 
     def readers(self) -> Mapping[str, int]:
         """The readers of its changes, and the last epoch that each has read."""

@@ -153,7 +153,9 @@ def test_a_query_that_has_seen_nothing_has_an_empty_answer(db):
     answer = db.register("SELECT src AS host FROM packets [RANGE 1 MINUTE]").invoke()
     assert (len(answer), answer.as_of) == (0, None)
     assert answer.table.schema == pa.schema([("host", pa.int64())])
-    assert repr(answer) == "<Answer as of nothing yet: 0 rows of host>"
+    assert repr(answer) == (
+        "<Answer of host: no epoch has taken in a row yet: db.run() or db.start() takes in rows>"
+    )
 
 
 def test_what_is_read_cannot_be_dropped(db):

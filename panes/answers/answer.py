@@ -12,13 +12,16 @@ import pyarrow as pa
 if TYPE_CHECKING:
     import pandas as pd
 
+NOT_BEGUN = "no epoch has taken in a row yet"
+"""Why an answer has no instant and no rows."""
+
 
 @dataclass(frozen=True)
 class Answer:
     """The rows of an answer and the instant they belong to.
 
-    `as_of` is the clock of the epoch, or the last slide before it when the query slides; None when nothing
-    has arrived yet.
+    `as_of` is the clock of the epoch, or the last slide before it when the query slides. It is None, and there are
+    no rows, before an epoch has taken in the first tuple.
     """
 
     as_of: datetime | None
@@ -40,5 +43,7 @@ class Answer:
         return frame
 
     def __repr__(self) -> str:
-        as_of = self.as_of.isoformat() if self.as_of else "nothing yet"
-        return f"<Answer as of {as_of}: {len(self)} rows of {', '.join(self.table.column_names)}>"
+        columns = ", ".join(self.table.column_names)
+        if self.as_of is None:
+            return f"<Answer of {columns}: {NOT_BEGUN}: db.run() or db.start() takes in rows>"
+        return f"<Answer as of {self.as_of.isoformat()}: {len(self)} rows of {columns}>"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 
 from panes.answers.answer import Answer
@@ -16,15 +16,10 @@ from panes.answers.open_segments import OpenSegments
 from panes.answers.selection_rows import OpenStores
 from panes.answers.standing import Standing
 from panes.delta.delta import BEGINNING
-from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
+from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, QueryFailed, StateError
+from panes.state.bell import Bell
 from panes.state.epochs import EpochLog, QueryProgress
 from panes.state.holds import Hold
-from panes.state.recently_used import RecentlyUsed
-
-_BYTES_IN_MEMORY = 64 * 1024 * 1024
-"""So much may the answers take that are kept ready for those who ask next."""
-_LEAST_BYTES = 64 * 1024
-"""So much an answer counts at least: small ones are not to be kept by the ten thousand."""
 
 
 class Readers:
@@ -37,16 +32,21 @@ class Readers:
         self._log = log
         self._cursors = cursors
         self._is_registered = is_registered
-        self._answers: RecentlyUsed[tuple[int, int], Answer] = RecentlyUsed(
-            _BYTES_IN_MEMORY, lambda answer: max(_LEAST_BYTES, int(answer.table.nbytes))
-        )
         self._is_closed = False
+        self._dropped: set[int] = set()
+        """The queries that were dropped since the database was opened."""
         self.segments = OpenSegments(log)
         self.stores = OpenStores(self.segments)
+
+    @property
+    def bell(self) -> Bell:
+        """Rings when an epoch is committed, a query is dropped, or the database is closed."""
+        return self._log.bell
 
     def close(self) -> None:
         self._is_closed = True
         self._cursors.close()
+        self.bell.ring()
 
     def invoke(self, standing: Standing, as_of: datetime | str | None = None) -> Answer:
         """The answer as of the last committed epoch, or at an instant that is still kept."""
@@ -54,7 +54,7 @@ class Readers:
             if as_of is not None:
                 return self._invoke_at(standing, instant_of(as_of))
             with self._held(standing, lambda kept: kept[-1]) as hold:
-                return invoke(standing, None) if hold is None else self._answer(standing, hold.epoch)
+                return invoke(standing, None if hold is None else self._ran(standing, hold.epoch))
 
     def _invoke_at(self, standing: Standing, instant: int) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
@@ -64,20 +64,33 @@ class Readers:
             runs = {ran.epoch: ran for ran in kept if ran is not None}
             return invoke_at(standing, instant, list(runs.values()))
 
-    def _answer(self, standing: Standing, epoch: int) -> Answer:
-        ran = self._ran(standing, epoch)
-        if ran is None:
-            return invoke(standing, None)
-        return self._answers.get((standing.id, ran.epoch), lambda: invoke(standing, ran))
-
     def _ran(self, standing: Standing, epoch: int) -> QueryProgress | None:
-        return standing.ran_by(self._log.record(epoch))
+        record = self._log.record(epoch)
+        if standing.is_in(epoch) and standing.running not in record.queries:
+            # An epoch that came while somebody reads, and no longer has the query.
+            if not self._is_registered(standing.id):
+                raise CatalogError(_dropped_while_read(standing))
+            raise QueryFailed(f"query {standing.name!r} failed in epoch {epoch} and is suspended")
+        return standing.ran_by(record)
 
     def changes(self, standing: Standing, reader: str, *, restart: bool = False) -> Iterator[Change]:
-        """The changes of the epochs that a reader has not dealt with yet.
+        """The changes of the epochs that a reader has not dealt with yet, up to the last epoch."""
+        with closing(self.follow(standing, reader, restart=restart)) as found:
+            for change in found:
+                if change is None:
+                    return
+                yield change
+
+    def follow(
+        self, standing: Standing, reader: str, *, restart: bool = False
+    ) -> Generator[Change | None, None, None]:
+        """The changes of the epochs that a reader has not dealt with yet, and None when the next epoch is to come.
 
         A reader that comes for the first time, or that restarts, begins with a change that is the whole answer.
+        Ends at once when no epoch has the query yet. After None the iterator goes on with the next epoch; until
+        then it holds the last one, so that it misses nothing however long it is left alone.
         """
+        self._check_open()
         passed = None if restart else self._cursors.get(standing.id, reader)
 
         def oldest_needed(kept: list[int]) -> int:
@@ -91,7 +104,7 @@ class Readers:
             if hold is None:
                 return
             epoch = hold.epoch if passed is None else hold.epoch + 1
-            while epoch in self._log.epochs:
+            while (yield from self._committed(epoch)):
                 ran = self._ran(standing, epoch)
                 # Before the clock has begun to move there is no instant at which anything could change.
                 if ran is not None and ran.clock > BEGINNING:
@@ -103,10 +116,28 @@ class Readers:
                 hold.move_to(epoch)
                 passed, epoch = epoch, epoch + 1
 
+    def _committed(self, epoch: int) -> Generator[None, None, bool]:
+        """Returns True when an epoch is committed, and gives None until then."""
+        while epoch not in self._log.epochs:
+            yield None
+        return True
+
+    def is_over(self, standing: Standing) -> bool:
+        """Whether no further change can come, because the database was closed.
+
+        Raises CatalogError when the query was dropped.
+        """
+        if standing.id in self._dropped:
+            raise CatalogError(_dropped_while_read(standing))
+        return self._is_closed
+
     def _move(self, standing: Standing, reader: str, epoch: int) -> None:
+        self._check_open()
+        self._cursors.move(standing.id, reader, epoch)
+
+    def _check_open(self) -> None:
         if self._is_closed:
             raise DatabaseClosed("the database is closed; connect to it again")
-        self._cursors.move(standing.id, reader, epoch)
 
     def readers(self, standing: Standing) -> Mapping[str, int]:
         """The readers of a query, and the last epoch that each has dealt with."""
@@ -119,6 +150,8 @@ class Readers:
     def forget_query(self, query: int) -> None:
         """A query was dropped, and all that is known of its readers goes with it."""
         self._cursors.forget_query(query)
+        self._dropped.add(query)
+        self.bell.ring()
 
     def _held(
         self, standing: Standing, choose: Callable[[list[int]], int]
@@ -149,9 +182,14 @@ class Readers:
         try:
             yield
         except StateError as error:
+            self._check_open()
             if self._is_registered(standing.id):
                 raise
-            raise CatalogError(f"query {standing.name!r} was dropped while it was being read") from error
+            raise CatalogError(_dropped_while_read(standing)) from error
+
+
+def _dropped_while_read(standing: Standing) -> str:
+    return f"query {standing.name!r} was dropped while it was being read"
 
 
 def _what_was_missed(standing: Standing, reader: str, passed: int, oldest: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import threading
 from collections.abc import Mapping
@@ -76,5 +77,7 @@ def _run(sql: str, schema: Schema, scans: HistoryScans) -> pa.Table:
 def _connection() -> duckdb.DuckDBPyConnection:
     """One for the process: it holds nothing, and to open one takes longer than to answer a query."""
     connection = duckdb.connect()
+    # DuckDB complains on standard error of whatever is left of it when the process ends.
+    atexit.register(_connection.cache_clear)
     connection.execute("SET parquet_metadata_cache = true")
     return connection

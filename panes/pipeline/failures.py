@@ -1,4 +1,7 @@
-"""What went wrong in Spark, in one sentence of ours, out of a page of Java's."""
+"""What went wrong in Spark, in one sentence of ours, out of a page of Java's.
+
+The page itself is in the `details` of the error: a traceback does not show it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from panes import errors
-from panes.errors import PanesError, PipelineError
+from panes.errors import PanesError, PipelineError, StateError
 
 _OURS = re.compile(r"^panes\.errors\.(\w+): (.+)$", re.MULTILINE)
 """An error of Panes that was raised in a worker, at the end of the worker's traceback."""
@@ -22,11 +25,27 @@ _CODED = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
 """A sentence of Spark's with its error code; the innermost is the most telling, and it comes last."""
 
 
+SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError, EOFError)
+"""What calls into Spark raise; the last two when Java ends in the middle of one."""
+
+
 def explained(error: BaseException, where: str) -> BaseException:
-    """The error to raise for one that ended an epoch; those that are not Spark's are passed on as they are."""
-    if not isinstance(error, (PySparkException, Py4JError)):
-        return error
-    text = str(error)
+    """The error to raise for one that ended an epoch; those that are neither Spark's nor the file system's are
+    passed on as they are."""
+    if isinstance(error, SPARK_ERRORS):
+        found = _of_spark(str(error), where)
+        found.details = str(error)
+        return found
+    if isinstance(error, OSError) and not isinstance(error, PanesError):
+        place = error.filename or "a file of the database"
+        return StateError(
+            f"an epoch failed ({where}): {place}: {error.strerror or error}; see that there is space and that the "
+            "folder can be written to, then run again: nothing is lost"
+        )
+    return error
+
+
+def _of_spark(text: str, where: str) -> PanesError:
     ours = _OURS.search(text)
     if ours:
         kind = getattr(errors, ours[1], PipelineError)
@@ -37,5 +56,5 @@ def explained(error: BaseException, where: str) -> BaseException:
     coded = [
         line for line in _CODED.findall(text) if not line.startswith(("[FOREACH_BATCH", "[STREAM_FAILED"))
     ]
-    reason = coded[-1] if coded else text.strip().splitlines()[0]
+    reason = coded[-1] if coded else (text.strip() or "no reason is given").splitlines()[0]
     return PipelineError(f"an epoch failed in Spark ({where}): {reason}")

@@ -9,6 +9,7 @@ that its epoch stands on. So the last record pins all that is kept.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from typing import Any
 
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
+from panes.state.bell import Bell
 from panes.state.files import make_folder
 from panes.state.holds import Hold, Holds
 from panes.state.recently_used import RecentlyUsed
@@ -132,21 +134,27 @@ class EpochLog:
         self._folder = folder
         self._database = database
         self._lock = threading.Lock()
-        names = folder.iterdir() if folder.is_dir() else ()
-        epochs = [int(found[1]) for path in names if (found := _RECORD.fullmatch(path.name))]
-        self._kept = range(min(epochs), max(epochs) + 1) if epochs else range(0)
+        self._kept = epochs_in(folder)
         self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
         self._before: dict[int, str] = {}
         """For the records that were followed back from the last one: the checksum of the one before each."""
         self._committed = -1, FIRST
         """The epoch that was committed last here, and the checksum of its record."""
         self.holds = Holds()
+        self.bell = Bell()
+        """Rings when an epoch is committed."""
 
     @property
     def epochs(self) -> range:
         """The numbers of the epochs that are kept. Where a record in the midst is lost, reading it says so."""
         with self._lock:
             return self._kept
+
+    @property
+    def last(self) -> int:
+        """The number of the last committed epoch; -1 before the first. Cheap enough to be asked all the time."""
+        kept = self._kept
+        return kept.stop - 1 if kept else -1
 
     def commit(self, record: EpochRecord) -> None:
         epoch = record.epoch
@@ -158,6 +166,7 @@ class EpochLog:
             self._kept = range(min(epoch, self._kept.start) if self._kept else epoch, epoch + 1)
             self._before[epoch] = before
         self._used.put(epoch, record)
+        self.bell.ring()
 
     def latest(self) -> EpochRecord | None:
         """The last committed epoch."""
@@ -208,8 +217,9 @@ class EpochLog:
 
     def _pinned(self, epoch: int) -> str | None:
         """The checksum that the record of an epoch must have; None for the last one, which nothing pins."""
+        last = self.last
         with self._lock:
-            known, last = self._before.get(epoch + 1), self._kept.stop - 1
+            known = self._before.get(epoch + 1)
         if known is not None or epoch >= last:
             return known
         for later in range(last, epoch, -1):
@@ -248,3 +258,13 @@ class EpochLog:
                 yield hold
             return
         yield None
+
+
+def epochs_in(folder: Path) -> range:
+    """The epochs from the first to the last of which there are records."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return range(0)
+    epochs = [int(found[1]) for name in names if (found := _RECORD.fullmatch(name))]
+    return range(min(epochs), max(epochs) + 1) if epochs else range(0)

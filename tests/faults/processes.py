@@ -1,0 +1,40 @@
+"""The processes that a process has started, found through /proc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below one, at any depth; those that have ended are left out, though nobody has asked for
+    their end yet."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                state, parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if state not in "ZX":
+                children.setdefault(int(parent), []).append(int(entry.name))
+    found, rest = [], [pid]
+    while rest:
+        mine = children.get(rest.pop(), [])
+        found += mine
+        rest += mine
+    return found
+
+
+def of_group(group: int) -> list[str]:
+    """The commands of the processes of a session that are still there."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if fields[0] not in "ZX" and int(fields[3]) == group:
+                found.append(f"{entry.name} {command[:200]}")
+    return found
