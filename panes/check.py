@@ -65,6 +65,9 @@ def check_database(path: Path) -> Found:
         # Whoever runs it may have removed a file between our reading its name and our reading it.
         again = _Check(path).run()
         again.problems = [problem for problem in again.problems if problem in found.problems]
+        again.refusals = [refusal for refusal in again.refusals if refusal in again.problems]
+        if not again.problems:
+            again.queries, again.streams = dict.fromkeys(again.queries), {}
         found = again
     return found
 
