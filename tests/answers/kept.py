@@ -62,6 +62,7 @@ class Kept:
         """
         last_epoch, since = self.position
         epoch = last_epoch + 1
+        pins = {}
         for shard in range(self.shards):
             state = ShardState(shard_folder(self.folder / "query", shard))
             last = None if epoch == self.first_epoch else state.load(epoch - 1)
@@ -78,8 +79,9 @@ class Kept:
             delta = dataflow.process(mine, BEGINNING if history else since, clock)
             answer.apply(delta)
             chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
-            state.save(epoch, {**chunks, ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}, last)
-        self.log.commit(self._record(epoch, since, clock))
+            chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
+            pins[state.place] = state.save(epoch, chunks, last).pin
+        self.log.commit(replace(self._record(epoch, since, clock), pins=pins))
         return epoch
 
     @property

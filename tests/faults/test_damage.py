@@ -125,7 +125,7 @@ def test_changes_do_not_end_at_a_record_that_is_lost(spark, copy):
     record.unlink()
     with panes.connect(copy, spark=spark) as db:
         with pytest.raises(errors.StateError, match=re.escape(f"{record} is missing")):
-            list(db.query("grouped").changes())
+            list(db.query("grouped").changes(reader="another"))
         assert db.query("grouped").invoke().table.num_rows > 0
 
 
