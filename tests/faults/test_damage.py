@@ -189,7 +189,7 @@ def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
     bench.undo(Damage("", "", {}))
     assert [answer for answer in expected.values() if isinstance(answer, errors.PanesError)] == []
     done, noticed = 0, 0
-    for damage in damages(small, Random(11), lambda path: 30 if path.suffix == ".sqlite" else 2):
+    for damage in damages(small, Random(11), regions):
         done += 1
         bench.do(damage)
         try:
@@ -199,6 +199,9 @@ def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
             noticed += is_noticed
             for question, answer in seen.items():
                 is_right = isinstance(answer, errors.PanesError) or answer == expected[question]
+                if damage.place == "readers.sqlite" and question.startswith("changes"):
+                    # An older copy is taken: readers see some changes again.
+                    is_right = is_right or answer[-len(expected[question]) :] == expected[question]
                 assert is_right, f"{damage}: {question}: {answer}, and not {expected[question]}"
             if done % 20 == 0:
                 assert_check_finds_it(small.database, damage, is_noticed=is_noticed)
@@ -211,6 +214,13 @@ def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
     with capsys.disabled():
         print(f" {done} damages, {noticed} noticed ", end="")
     assert done >= 2000
+
+
+def regions(path: Path) -> int:
+    """In how many places to flip a bit: there are many segments and manifests, and few of the others."""
+    if path.suffix == ".sqlite":
+        return 40
+    return 1 if path.suffix == ".arrow" or path.name.startswith("manifest") else 3
 
 
 def assert_check_finds_it(database: Path, damage: Damage, *, is_noticed: bool) -> None:
