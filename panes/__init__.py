@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from panes.answers.answer import Answer
     from panes.answers.changes import Change
     from panes.database import Database
+    from panes.pipeline.given_rows import Rows
     from panes.pipeline.session import SparkSession
     from panes.query import Query
     from panes.status import Epoch, Status
 
-__all__ = ["Answer", "Change", "Database", "Epoch", "Query", "Status", "connect", "errors"]
+__all__ = ["Answer", "Change", "Database", "Epoch", "Query", "Rows", "Status", "connect", "errors"]
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ _HOMES = {
     "Database": "panes.database",
     "Epoch": "panes.status",
     "Query": "panes.query",
+    "Rows": "panes.pipeline.given_rows",
     "Status": "panes.status",
 }
 

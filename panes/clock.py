@@ -8,6 +8,9 @@ from typing import Protocol
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+FIRST_US, LAST_US = (_FIRST - EPOCH) // _MICROSECOND, (_LAST - EPOCH) // _MICROSECOND
+"""The bounds of event time: the years 1 to 9999, which is what a datetime holds."""
 
 
 class Clock(Protocol):
@@ -43,11 +46,17 @@ class HandClock:
 
 
 def to_datetime(instant_us: int) -> datetime:
-    """
+    """The instant as a datetime in UTC; one outside the years 1 to 9999 becomes the nearest instant in them.
+
+    Event times lie within those years, but a clock may lie before them: it is a time minus SLACK, or the slide
+    before that.
+
     >>> to_datetime(1_500_000).isoformat()
     '1970-01-01T00:00:01.500000+00:00'
+    >>> to_datetime(-(2**63)).isoformat()
+    '0001-01-01T00:00:00+00:00'
     """
-    return EPOCH + timedelta(microseconds=instant_us)
+    return EPOCH + timedelta(microseconds=min(max(instant_us, FIRST_US), LAST_US))
 
 
 def to_microseconds(moment: datetime) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import json
+import os
 import tempfile
 import threading
 from collections.abc import Callable
@@ -37,6 +38,7 @@ from panes.errors import (
 )
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
+from panes.language.names import why_no_name
 from panes.language.names_read import names_read
 from panes.language.positions import offset_of, refuse
 from panes.onetime.one_time import OneTime
@@ -45,6 +47,7 @@ from panes.optimizer.optimizer import optimize
 from panes.pipeline.aside import read_aside
 from panes.pipeline.backlog import files_left
 from panes.pipeline.engine import Engine
+from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
 from panes.plan.begin_end import is_begin_end
@@ -135,7 +138,9 @@ class Database:
         self._check_open()
         match parse(query):
             case [st.SelectQuery() as select]:
-                statement = st.CreateQuery(name or self._free_name(), select)
+                if name is not None:
+                    _check_name(name)
+                statement = st.CreateQuery(self._free_name() if name is None else name, select)
             case [st.CreateQuery() as statement]:
                 pass
             case _:
@@ -220,10 +225,15 @@ class Database:
         self._start(on_epoch, in_background=True)
 
     def push(self, stream: str, rows: Rows) -> int:
-        """Gives rows to a stream that was created without FROM; they are safe when this returns.
+        """Gives rows to a stream that was created without FROM; returns how many.
 
-        `rows` is an Arrow table, a dictionary or a list of dictionaries with the columns of the stream. The
-        next epoch takes them in.
+        They are safe when this returns, and the next epoch takes them in. `rows` is a table or record batches of
+        Arrow, a frame of pandas or Polars, a row as a dictionary, columns as a dictionary of lists or arrays, or
+        any number of rows: dictionaries, tuples in the order of the columns, named tuples or dataclasses. Missing
+        values of pandas (NaN, NaT, NA) are NULL; an instant without a time zone is UTC.
+
+        Raises SourceError, with the row (counted from 0) and the column, for a value that the declared type does
+        not hold exactly, such as 2.7 in an integer or a text in a number; then nothing is stored.
         """
         return push(self.path / "pushed", self._base_stream(stream), rows)
 
@@ -243,7 +253,7 @@ class Database:
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
-        self._check_open()
+        self._check_not_closed()
         try:
             self._engine.stop()
         finally:
@@ -494,13 +504,18 @@ class Database:
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
         self._engine.start(
             streams,
-            self._registered.workload,
+            self._workload,
             after_commit,
             suspend=self._registered.suspend,
             heartbeat_s=heartbeat,
             epoch_bytes=epoch_bytes,
         )
         self._answers.keep_pace(True)
+
+    def _workload(self, before: EpochRecord) -> Workload:
+        """What to do in the epoch that follows."""
+        self._check_open()
+        return self._registered.workload(before)
 
     def _files_left(self) -> int | None:
         return files_left(self.path, self._catalog.base_streams())
@@ -510,6 +525,19 @@ class Database:
         return next(name for number in numbers if not self._catalog.is_query(name := f"query_{number}"))
 
     def _check_open(self) -> None:
+        """Nothing is read or written when the directory was removed, or replaced by another one."""
+        self._check_not_closed()
+        try:
+            is_there = os.path.samestat(os.stat(self.path / "lock"), os.fstat(self._lock.fileno()))
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise StateError(
+                f"the directory {self.path} is gone: it was removed or replaced while this connection was open; "
+                "close it, and connect again to begin anew, or restore the directory from a copy first"
+            )
+
+    def _check_not_closed(self) -> None:
         if self._is_closed:
             raise DatabaseClosed(f"{self.path} is closed; connect to it again")
 
@@ -533,6 +561,12 @@ def _check_runnable(plan: Node, query: st.SelectQuery) -> None:
                 offset_of(query.tree),
                 hint="EXPLAIN shows how the query would run",
             )
+
+
+def _check_name(name: object) -> None:
+    problem = why_no_name(name) if isinstance(name, str) else f"it is of type {type(name).__name__}"
+    if problem is not None:
+        raise CatalogError(f"{name!r:.80} cannot be the name of a query: {problem}")
 
 
 def _each(*listeners: Callable[[Epoch], None] | None) -> Callable[[Epoch], None]:

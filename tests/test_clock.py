@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from panes.clock import HandClock, WallClock, to_datetime, to_microseconds
+from panes.clock import FIRST_US, LAST_US, HandClock, WallClock, to_datetime, to_microseconds
 
 
 def test_a_hand_clock_moves_when_told():
@@ -15,6 +15,11 @@ def test_a_hand_clock_moves_when_told():
 def test_instants_and_moments_convert_both_ways():
     moment = datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=UTC)
     assert to_datetime(to_microseconds(moment)) == moment
+
+
+def test_every_instant_of_64_bits_is_a_moment_within_the_years_that_a_datetime_holds():
+    assert to_datetime(-(2**63)) == to_datetime(FIRST_US) == datetime.min.replace(tzinfo=UTC)
+    assert to_datetime(2**63 - 1) == to_datetime(LAST_US) == datetime.max.replace(tzinfo=UTC)
 
 
 def test_a_moment_of_another_zone_is_the_same_instant():

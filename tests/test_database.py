@@ -1,5 +1,7 @@
 """The façade, as far as it goes without Spark: definitions, refusals, and that a refusal changes nothing."""
 
+import shutil
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -117,6 +119,42 @@ def test_a_closed_database_says_so(db):
     db.close()
     with pytest.raises(errors.DatabaseClosed, match="connect to it again"):
         db.sql("SHOW STREAMS")
+
+
+def test_a_removed_directory_is_an_error_and_is_not_made_again(db):
+    query = db.register("SELECT src FROM packets [RANGE 1 MINUTE]", name="sources")
+    db.sql("CREATE STREAM pushed (k BIGINT)")
+    shutil.rmtree(db.path)
+    for use in (
+        lambda: db.push("pushed", {"k": 1}),
+        db.run,
+        db.start,
+        db.status,
+        db.queries,
+        query.invoke,
+        query.explain,
+        query.changes,
+        query.drop,
+        lambda: db.sql("SHOW STREAMS"),
+        lambda: db.sql("CREATE STREAM more (k BIGINT)"),
+        lambda: db.register("SELECT src FROM packets [NOW]"),
+        lambda: db.bad_rows("pushed"),
+    ):
+        with pytest.raises(errors.StateError, match=f"the directory {db.path} is gone.*connect again"):
+            use()
+    assert not db.path.exists()
+    db.stop()
+    db.close()
+
+
+def test_a_directory_that_was_replaced_is_not_the_one_that_was_opened(db):
+    shutil.rmtree(db.path)
+    with panes.connect(db.path) as other:
+        other.sql("CREATE STREAM pushed (k BIGINT)")
+        with pytest.raises(errors.StateError, match="removed or replaced while this connection was open"):
+            db.push("pushed", {"k": 1})
+        db.close()
+        assert other.sql("SHOW STREAMS").num_rows == 1
 
 
 def test_a_temporary_database_is_removed_when_it_is_closed():

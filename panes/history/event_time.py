@@ -1,4 +1,4 @@
-"""Event times of rows as the source had them: what the pipeline computes in Spark, on Arrow columns."""
+"""Event times of rows, computed on Arrow columns: the one place that decides which times are accepted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panes.clock import FIRST_US, LAST_US
 from panes.plan.stream import Stream, TimestampBy
 
 TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
-_LEAST, _GREATEST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
+_OF_TIMESTAMPS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def timestamp_of(stream: Stream) -> TimestampBy:
@@ -19,16 +20,41 @@ def timestamp_of(stream: Stream) -> TimestampBy:
     return stream.timestamp
 
 
-def event_time(by: TimestampBy, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Microseconds since 1970; NULL where there is no time, or one beyond 64 bits."""
-    if by.unit == "TIMESTAMP":
-        return column.cast(pa.timestamp("us", tz="UTC"), safe=False).cast(pa.int64())
-    least, greatest = bounds_of(by, _LEAST, _GREATEST)
-    whole = column.cast(pa.int64())
-    in_range = pc.and_(pc.greater_equal(whole, least), pc.less_equal(whole, greatest))
-    return pc.multiply_checked(
-        pc.if_else(in_range, whole, pa.scalar(None, pa.int64())), TO_MICROSECONDS[by.unit]
+def latest_time(stream: Stream, now_us: int) -> int:
+    """The last event time that a stream accepts at a wall time."""
+    return min(now_us + stream.ahead_us, LAST_US)
+
+
+def event_time(by: TimestampBy, column: pa.ChunkedArray, latest: int = LAST_US) -> pa.ChunkedArray:
+    """Microseconds since 1970; NULL where the row is rejected.
+
+    A row is rejected when it has no time, or one before the year 1 or after `latest`.
+    """
+    numbers, step = as_numbers(by, column)
+    accepted = between(numbers, -(-FIRST_US // step), latest // step)
+    return pc.multiply_checked(accepted.cast(pa.int64()), pa.scalar(step, pa.int64()))
+
+
+def as_numbers(by: TimestampBy, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, int]:
+    """The column as integers since 1970, and how many microseconds one of them is."""
+    if by.unit != "TIMESTAMP":
+        return column, TO_MICROSECONDS[by.unit]
+    if not pa.types.is_timestamp(column.type) or column.type.unit == "ns":
+        column = column.cast(pa.timestamp("us", tz="UTC"), safe=False)
+    return column.cast(pa.int64()), _OF_TIMESTAMPS[column.type.unit]
+
+
+def between(numbers: pa.ChunkedArray, least: int, greatest: int) -> pa.ChunkedArray:
+    """The integers of a column, of any width, that lie between two bounds; NULL in place of the others."""
+    limits = np.iinfo(numbers.type.to_pandas_dtype())
+    least, greatest = max(least, int(limits.min)), min(greatest, int(limits.max))
+    if least > greatest:
+        return pa.chunked_array([pa.nulls(len(numbers), numbers.type)])
+    within = pc.and_(
+        pc.greater_equal(numbers, pa.scalar(least, numbers.type)),
+        pc.less_equal(numbers, pa.scalar(greatest, numbers.type)),
     )
+    return pc.if_else(within, numbers, pa.scalar(None, numbers.type))
 
 
 def bounds_of(by: TimestampBy, least_ts: int, greatest_ts: int) -> tuple[int, int]:

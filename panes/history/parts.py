@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from panes.clock import LAST_US
 from panes.delta.delta import TS
 from panes.errors import StateError
 from panes.history.check import check
@@ -56,35 +57,36 @@ def opened(path: Path) -> pq.ParquetFile:
         raise _damaged(path, error) from error
 
 
-def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.Table:
-    """The rows of a file: the given columns, `_ts`, `_came` and `_epoch`, without those that have no time.
+def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str], latest: int = LAST_US) -> pa.Table:
+    """The rows of a file: the given columns, `_ts`, `_came` and `_epoch`. A file of the history is verified first.
 
-    A file of the history is verified first.
+    Of a raw file without those that are rejected: they have no time, or one beyond the bounds or `latest`.
     """
     check(file)
     if not file.is_raw:
         hidden = [TS, CAME, EPOCH] if file.kind == "merged" else [TS]
-        table = _read(file.path, [*columns, *hidden])
+        table = read_stored(file.path, [*columns, *hidden])
         if file.kind == "written":
             table = table.append_column(CAME, pa.array(np.full(table.num_rows, file.came)))
             table = table.append_column(EPOCH, pa.array(np.full(table.num_rows, file.epoch)))
         return _conforming(table, stream, columns)
     by = timestamp_of(stream)
     wanted = list(dict.fromkeys([*columns, by.column]))
-    table = _read(file.path, [file.stored[name] for name in wanted if name in file.stored])
+    table = read_stored(file.path, [file.stored[name] for name in wanted if name in file.stored])
     arrays = {
         name: table.column(file.stored[name])
         if name in file.stored
         else pa.chunked_array([pa.nulls(table.num_rows, stream.columns[name].type.arrow)])
         for name in wanted
     }
-    arrays[TS] = event_time(by, arrays[by.column])
+    arrays[TS] = event_time(by, arrays[by.column], latest)
     arrays[CAME] = pa.chunked_array([pa.array(np.full(table.num_rows, file.came))])
     arrays[EPOCH] = pa.chunked_array([pa.array(np.full(table.num_rows, file.epoch))])
     return _conforming(pa.table(arrays).filter(pc.is_valid(arrays[TS])), stream, columns)
 
 
-def _read(path: Path, columns: Sequence[str]) -> pa.Table:
+def read_stored(path: Path, columns: Sequence[str]) -> pa.Table:
+    """Columns of a file under the names and in the types that it has them."""
     with opened(path) as file:
         try:
             return file.read(columns=list(columns))

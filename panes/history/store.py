@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
+from panes.clock import LAST_US
 from panes.delta.delta import BEGINNING, FOREVER, TS
 from panes.history.adopt import adopt_file
 from panes.history.check import sealed
 from panes.history.file import CAME, EPOCH, FileKind, HistoryFile
 from panes.history.manifests import NO_HEAD, Head, Manifest, Manifests
-from panes.history.measure import measured_part, measured_raw
+from panes.history.measure import has_times_beyond, measured_part, measured_raw
 from panes.history.merge import merge
 from panes.history.parts import read_rows, stream_folder, write_part
 from panes.plan.stream import Stream
@@ -57,11 +59,14 @@ class History:
         min_ts: int,
         max_ts: int,
         since: int = BEGINNING,
+        latest: int = LAST_US,
     ) -> dict[str, str]:
         """Keeps the files that a source had for an epoch, as they are; gives what to pin in the epoch's record.
 
         They are Parquet with the columns of the stream, whose event time is one of them. `since` is the clock
-        before the epoch, as in its record. An epoch that is done again replaces what it had.
+        before the epoch, as in its record. An epoch that is done again replaces what it had. `latest` is the last
+        event time that the epoch accepted: a file with times beyond it is kept as a file of our own with the other
+        rows, so that no reader meets what was rejected.
         """
         folder = self._stream_folder(stream.number)
         kept = []
@@ -69,8 +74,12 @@ class History:
             target = folder / f"raw-{epoch:010d}-{number:05d}.parquet"
             adopt_file(source, target)
             file = _file(target, "raw", epoch, since, rows=rows, min_ts=min_ts, max_ts=max_ts)
-            found = measured_raw(file, stream)
-            if found is not None:
+            found = measured_raw(file, stream, latest)
+            if found.rows and has_times_beyond(found, stream):
+                accepted = read_rows(found, stream, stream.columns.names, latest).drop_columns([CAME, EPOCH])
+                name = write_part(self.folder, stream.number, epoch, number, accepted)
+                found = replace(found, path=folder / name, kind="written", stored={}, layout="")
+            if found.rows:
                 kept.append(found)
         return self._put(stream.number, epoch, Manifest(tuple(sealed(kept))))
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from panes.errors import SqlError
 from panes.language.bind_expressions import ExpressionBinder, cast_to
-from panes.language.names import same
+from panes.language.names import same, unused
 from panes.language.positions import offset_of
 from panes.language.scope import Scope
 from panes.language.syntax import SelectBlock
@@ -129,12 +129,13 @@ class GroupedBinder(ExpressionBinder):
             self.refuse(f"{name} {wrong}", node)
         cast = None if arg is None else cast_to(arg, signature.args[0])
         aggregate = Aggregate("", name, cast, signature.result, distinct, parameters)
-        shown = str(aggregate)
-        while replace(self.aggregates.get(shown, aggregate), name="") != aggregate:
-            shown += "'"  # another one that looks the same: max(1) of an INT and of a BIGINT
-        self.aggregates[shown] = replace(aggregate, name=shown)
-        self.places.setdefault(shown, offset_of(node))
-        return Column(aggregate.type, shown)
+        known = next((a for a in self.aggregates.values() if replace(a, name="") == aggregate), None)
+        if known is None:
+            # Another one may look the same: max(1) of an INT and of a BIGINT, or max('a') and max('A') to DuckDB.
+            shown = unused(str(aggregate), [*self.keys.values(), *self.aggregates])
+            known = self.aggregates[shown] = replace(aggregate, name=shown)
+            self.places[shown] = offset_of(node)
+        return Column(aggregate.type, known.name)
 
 
 def bind_keys(block: SelectBlock, scope: Scope) -> dict[Expression, str]:
@@ -153,10 +154,10 @@ def bind_keys(block: SelectBlock, scope: Scope) -> dict[Expression, str]:
             binder.refuse("GROUP BY cannot take a column of the query around it", node)
         if key.type.item is not None:
             binder.refuse(f"GROUP BY cannot take a {key.type}", node)
-        name = str(key)
-        while not isinstance(key, Column) and (scope.is_own(name) or name in keys.values()):
-            name += "'"  # a column with a strange name: c."a + 1" is not c.a + 1
-        keys.setdefault(key, name)
+        if key not in keys:
+            # There may be a column with a strange name: c."a + 1" is not c.a + 1.
+            taken = [*scope.own_names(), *keys.values()]
+            keys[key] = key.name if isinstance(key, Column) else unused(str(key), taken)
     return keys
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from panes.language.names import unused
 from panes.language.positions import refuse
 from panes.language.rules import check_bounded, check_table_lookup, is_table_only
 from panes.language.scope import Relation, Scope
@@ -112,21 +113,23 @@ def with_keys(
     left: Node, right: Node, pairs: Sequence[tuple[Expression, Expression]]
 ) -> tuple[Node, Node, tuple[str, ...], tuple[str, ...]]:
     """Both sides with a column for every key, and the names of those columns."""
-    left, left_keys = _computed(left, [one for one, _ in pairs])
-    right, right_keys = _computed(right, [other for _, other in pairs])
+    left, left_keys = _computed(left, [one for one, _ in pairs], right.schema.names)
+    right, right_keys = _computed(right, [other for _, other in pairs], left.schema.names)
     return left, right, left_keys, right_keys
 
 
-def _computed(node: Node, keys: list[Expression]) -> tuple[Node, tuple[str, ...]]:
-    """The node with a column for every key, computed where it is more than a column."""
+def _computed(node: Node, keys: list[Expression], others: tuple[str, ...]) -> tuple[Node, tuple[str, ...]]:
+    """The node with a column for every key, computed where it is more than a column.
+
+    `others` are the columns of the other side.
+    """
     names: dict[Expression, str] = {}
     new: dict[str, Expression] = {}
-    for key in keys:
+    for key in dict.fromkeys(keys):
         known = key.name if isinstance(key, Column) else _already_computed(node, key)
         if known is None:
-            known = str(key)
-            while known in node.schema:
-                known += "'"  # a column with a strange name: c."a + 1" is not c.a + 1
+            # There may be a column with a strange name: c."a + 1" is not c.a + 1.
+            known = unused(str(key), [*node.schema.names, *others, *new])
             new[known] = key
         names[key] = known
     if new:

@@ -181,6 +181,11 @@ class QueryBinder:
             if expression.type == NULL:
                 expression = cast_to(expression, BIGINT)
             wanted = name = _name_of(node, place)
+            if name.startswith("_"):
+                self.refuse(
+                    "column names do not begin with an underscore", node,
+                    f"such names are used inside; call it {name.lstrip('_') or 'value'!r}",
+                )  # fmt: skip
             number = 0
             while name.casefold() in taken:
                 number += 1

@@ -1,4 +1,4 @@
-"""Names: which words are taken, when a name needs quotes, and how names are compared.
+"""Names: what can be one, which words are taken, when a name needs quotes, and how names are compared.
 
 Names keep the case they were written in and are compared without it, quoted or not.
 """
@@ -6,6 +6,8 @@ Names keep the case they were written in and are compared without it, quoted or 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Collection
 
 _RESERVED = """
     ALL AND ANTI AS BEGIN BETWEEN BY CASE CAST CREATE CROSS DELETE DISTINCT DROP DSTREAM ELSE END EXCEPT
@@ -29,6 +31,50 @@ def quoted(name: str) -> str:
     if _PLAIN.match(name) and name.upper() not in RESERVED:
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+LONGEST = 1000
+"""Characters in a name."""
+
+
+def why_no_name(name: str) -> str | None:
+    """Why a text cannot be the name of a stream, table or query, or an alias; None when it can.
+
+    >>> why_no_name("team.daily"), why_no_name("")
+    (None, 'it is empty')
+    """
+    if not name:
+        return "it is empty"
+    if len(name) > LONGEST:
+        return f"it has {len(name)} characters, and {LONGEST} are the most"
+    for character in name:
+        kind = unicodedata.category(character)
+        if kind == "Cs" or (kind == "Cc" and character not in "\n\t"):
+            return "it has a control character" if kind == "Cc" else "it has a character that is no text"
+    return None
+
+
+def why_no_column(name: str) -> str | None:
+    """Why a text cannot be the name of a column; None when it can.
+
+    Inside a plan a column is called `alias.column`, and what operators add to rows begins with an underscore:
+    nothing that users name can be taken for either.
+    """
+    if "." in name:
+        return "column names have no dots"
+    return why_no_name(name)
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """The name, with marks behind it if another column has it. DuckDB compares names without their case.
+
+    >>> unused("c.a + 1", ["c.A + 1"])
+    "c.a + 1'"
+    """
+    known = {other.casefold() for other in taken}
+    while name.casefold() in known:
+        name += "'"
+    return name
 
 
 def same(left: str, right: str) -> bool:

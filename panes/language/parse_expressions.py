@@ -13,7 +13,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.parser import Parser
 
 from panes.language.durations import MICROSECONDS, microseconds
-from panes.language.names import RESERVED
+from panes.language.names import RESERVED, why_no_column, why_no_name
 from panes.language.positions import refuse
 from panes.language.syntax import OUTPUTS
 
@@ -82,13 +82,22 @@ class ExpressionParser(Parser):
         return self._curr.token_type == TokenType.VAR and self._curr.text.upper() not in RESERVED
 
     def _name(self, what: str) -> exp.Identifier:
+        """The name of a column, a function, an option."""
+        return self._identifier(what, why_no_column)
+
+    def _relation_name(self, what: str) -> exp.Identifier:
+        """The name of a stream, a table or a query, or an alias of one: it may have dots."""
+        return self._identifier(what, why_no_name)
+
+    def _identifier(self, what: str, why_not: Callable[[str], str | None]) -> exp.Identifier:
         if not self._at_name():
             reserved = self._curr and self._curr.text.upper() in RESERVED
             hint = f'"{self._curr.text}" in double quotes is a name' if reserved else None
             self._unexpected(what, hint)
         token = self._curr
-        if not token.text or not token.text.isprintable() or "." in token.text:
-            self._fail("a name is made of at least one character, without dots and line breaks")
+        problem = why_not(token.text)
+        if problem is not None:
+            self._fail(f"this cannot be a name: {problem}")
         self._advance()
         return self._placed(exp.Identifier(this=token.text, quoted=False), token)
 
@@ -220,8 +229,13 @@ class ExpressionParser(Parser):
 
     def _column(self) -> exp.Expression:
         token = self._curr
-        first = self._name("a column")
+        first = self._relation_name("a column")
         if not self._match(TokenType.DOT):
+            problem = why_no_column(first.name)
+            if problem is not None:
+                self._fail(
+                    f"this cannot be a name: {problem}", token, "write alias.column, each in its own quotes"
+                )
             return self._placed(exp.Column(this=first), token)
         star = self._curr
         if self._match(TokenType.STAR):

@@ -227,7 +227,7 @@ class QueryParser(WindowParser):
         elif self._at_output():
             this = self._output_around_query()
         else:
-            this = self._name("a stream, a table or a query in parentheses")
+            this = self._relation_name("a stream, a table or a query in parentheses")
             if self._curr.token_type == TokenType.DOT:
                 self._fail("names of streams and tables have one part", token)
         window = self._optional_window()
@@ -244,5 +244,5 @@ class QueryParser(WindowParser):
 
     def _alias(self) -> exp.Identifier | None:
         if self._word("AS") or self._at_name():
-            return self._name("an alias")
+            return self._relation_name("an alias")
         return None

@@ -17,7 +17,7 @@ from panes.language.parse_queries import QueryParser
 from panes.language.positions import did_you_mean, with_article
 from panes.language.syntax import StatementNode
 from panes.plan.schema import Schema
-from panes.plan.stream import OptionValue, Source, SourceKind, Stream, TimestampBy
+from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, SourceKind, Stream, TimestampBy
 from panes.plan.types import BIGINT, BOOLEAN, COLUMN_TYPES, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
@@ -70,7 +70,7 @@ class StatementParser(QueryParser):
         if self._word("TABLE"):
             return self._create_table()
         if self._word("QUERY"):
-            name = self._name("a name for the query").name
+            name = self._relation_name("a name for the query").name
             self._expect("AS")
             return st.CreateQuery(name, self._select_query())
         if self._at("VIEW") or self._at("MATERIALIZED"):
@@ -78,13 +78,14 @@ class StatementParser(QueryParser):
         return self._unexpected("STREAM, TABLE or QUERY")
 
     def _create_stream(self) -> st.Statement:
-        name = self._name("a name for the stream").name
+        name = self._relation_name("a name for the stream").name
         if self._word("AS"):
             return st.CreateDerivedStream(name, self._select_query())
         columns = self._in_parentheses(lambda: self._list(self._column_definition))
         schema = self._schema(columns)
         timestamp: TimestampBy | None = None
         slack: int | None = None
+        ahead: int | None = None
         retain: int | None = None
         source: Source | None = None
         while self._curr:
@@ -95,6 +96,9 @@ class StatementParser(QueryParser):
             elif self._word("SLACK"):
                 self._once(slack, token)
                 slack = self._interval_us()
+            elif self._word("AHEAD"):
+                self._once(ahead, token)
+                ahead = self._interval_us()
             elif self._word("RETAIN"):
                 self._once(retain, token)
                 retain = self._interval_us()
@@ -102,8 +106,11 @@ class StatementParser(QueryParser):
                 self._once(source, token)
                 source = self._source()
             else:
-                self._unexpected("TIMESTAMP BY, SLACK, RETAIN, FROM or the end of the statement")
-        return st.CreateStream(Stream(name, schema, timestamp, slack or 0, retain, source or Source()))
+                self._unexpected("TIMESTAMP BY, SLACK, AHEAD, RETAIN, FROM or the end of the statement")
+        ahead = DEFAULT_AHEAD_US if ahead is None else ahead
+        return st.CreateStream(
+            Stream(name, schema, timestamp, slack or 0, retain, source or Source(), ahead_us=ahead)
+        )
 
     def _once(self, already: object, token: Token) -> None:
         if already is not None:
@@ -224,7 +231,7 @@ class StatementParser(QueryParser):
         return number
 
     def _create_table(self) -> st.Statement:
-        name = self._name("a name for the table").name
+        name = self._relation_name("a name for the table").name
         keys: list[tuple[Token, str]] = []
         columns: list[tuple[Token, str, Type]] = []
 
@@ -270,7 +277,7 @@ class StatementParser(QueryParser):
 
     def _insert(self) -> st.Statement:
         self._expect("INTO")
-        table = self._name("a table")
+        table = self._relation_name("a table")
         columns = None
         if self._curr.token_type == TokenType.L_PAREN:
             columns = self._in_parentheses(lambda: self._list(lambda: self._name("a column")))
@@ -288,7 +295,7 @@ class StatementParser(QueryParser):
         return self._list(self._condition)
 
     def _update(self) -> st.Statement:
-        table = self._name("a table")
+        table = self._relation_name("a table")
         self._expect("SET")
         assignments = self._list(self._assignment)
         where = exp.Where(this=self._condition()) if self._word("WHERE") else None
@@ -304,7 +311,7 @@ class StatementParser(QueryParser):
 
     def _delete(self) -> st.Statement:
         self._expect("FROM")
-        table = self._name("a table")
+        table = self._relation_name("a table")
         where = exp.Where(this=self._condition()) if self._word("WHERE") else None
         tree = exp.Delete(this=table, where=where)
         return st.DeleteFrom(table.name, self._canonical(tree), tree, self.sql)
@@ -312,7 +319,7 @@ class StatementParser(QueryParser):
     # The rest
 
     def _invoke(self) -> st.Statement:
-        return st.Invoke(self._name("the name of a query").name)
+        return st.Invoke(self._relation_name("the name of a query").name)
 
     def _explain(self) -> st.Statement:
         form = "TEXT"
@@ -325,7 +332,7 @@ class StatementParser(QueryParser):
             self._advance()
             if not self._match(TokenType.R_PAREN):
                 self._unexpected(")")
-        target = self._name("a query").name if self._at_name() else self._select_query()
+        target = self._relation_name("a query").name if self._at_name() else self._select_query()
         return st.Explain(target, form)  # type: ignore[arg-type]  # one of the two
 
     def _show(self) -> st.Statement:
@@ -338,7 +345,7 @@ class StatementParser(QueryParser):
         for kind in ("QUERY", "STREAM", "TABLE"):
             if self._word(kind):
                 if_exists = self._word("IF", "EXISTS")
-                return st.Drop(kind, self._name("a name").name, if_exists)
+                return st.Drop(kind, self._relation_name("a name").name, if_exists)
         return self._unexpected("QUERY, STREAM or TABLE")
 
     def _alter(self) -> st.Statement:

@@ -85,6 +85,10 @@ class Scope:
         """Whether a bare name is a column here or around."""
         return any(r.column(name) is not None for scope in self._chain() for r in scope.relations)
 
+    def own_names(self) -> list[str]:
+        """The edge names of the columns of this scope."""
+        return [name for relation in self.relations for name in relation.node.schema.names]
+
     def is_own(self, column: str) -> bool:
         """Whether an edge name belongs to this scope, not to one around it."""
         return any(column in relation.node.schema for relation in self.relations)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from panes.language.names import quoted
 from panes.plan.durations import duration_text
 from panes.plan.schema import Schema
-from panes.plan.stream import OptionValue, Source, Stream
+from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class CreateStream(Statement):
             parts.append(f"TIMESTAMP BY {quoted(stream.timestamp.column)}{unit}")
         if stream.slack_us:
             parts.append(f"SLACK INTERVAL {duration_text(stream.slack_us)}")
+        if stream.ahead_us != DEFAULT_AHEAD_US:
+            parts.append(f"AHEAD INTERVAL {duration_text(stream.ahead_us)}")
         if stream.retain_us is not None:
             parts.append(f"RETAIN INTERVAL {duration_text(stream.retain_us)}")
         if stream.source != Source():

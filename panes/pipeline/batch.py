@@ -1,7 +1,7 @@
 """A micro-batch: the rows that all base streams brought to one epoch, in one DataFrame.
 
-`_stream` says which stream a row is of, `_ts` its event time, `_bad` why it cannot be used (mostly NULL), and
-`_0`, `_1`, … hold the columns of each stream.
+`_stream` says which stream a row is of, `_ts` its time of arrival where that is the event time, `_bad` why it
+cannot be used (mostly NULL), and `_0`, `_1`, … hold the columns of each stream.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from panes.delta.delta import TS
+from panes.pipeline.types import column
 
 STREAM = "_stream"
 BAD = "_bad"
@@ -25,7 +26,7 @@ def union_streams(frames: Sequence[DataFrame]) -> DataFrame:
     types = {number: frame.drop(TS, BAD).schema for number, frame in enumerate(frames)}
     tagged = []
     for number, frame in enumerate(frames):
-        row = F.struct(*(F.col(f"`{column}`") for column in types[number].names))
+        row = F.struct(*map(column, types[number].names))
         parts = [
             (row if place == number else F.lit(None).cast(type_)).alias(f"_{place}")
             for place, type_ in types.items()

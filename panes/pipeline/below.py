@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from panes.clock import LAST_US
 from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64
+from panes.history.event_time import latest_time
 from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.pipeline.aside import put_aside
@@ -26,7 +27,7 @@ from panes.pipeline.clock_rule import Measured
 from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import FAILED_INPUT, Exchange, Message, encoded
 from panes.pipeline.query_failure import QueryFailure, blamed_on_the_query
-from panes.pipeline.unusable import unusable_rows
+from panes.pipeline.unusable import rejected_rows, with_times
 from panes.plan.stream import Stream
 
 
@@ -54,6 +55,8 @@ class Below:
     exchange: Path
     aside: Path
     history: Path
+    now_us: int
+    """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +74,17 @@ class FilesTask:
             work = _Work(self.below, f"0-files-{number:06d}", number)
             for place, file in self.files[number]:
                 feed = self.feeds[place]
-                work.take(feed, self._rows(feed, file), unusable=unusable_rows(feed.stream, file))
+                unusable = None if feed.is_history else rejected_rows(feed.stream, file, self.below.now_us)
+                work.take(feed, self._rows(feed, file), unusable)
             yield encoded(list(work.messages()))
 
     def _rows(self, feed: Feed, file: HistoryFile) -> pa.Table:
+        latest = LAST_US if feed.is_history else latest_time(feed.stream, self.below.now_us)
         if not feed.is_history and file.min_ts <= feed.since:
             needed = list(feed.stream.columns.names)  # late rows are put aside whole
         else:
             needed = columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
-        return read_rows(file, feed.stream, needed).drop_columns([CAME, EPOCH])
+        return read_rows(file, feed.stream, needed, latest).drop_columns([CAME, EPOCH])
 
 
 @dataclass(frozen=True)
@@ -109,17 +114,12 @@ class BatchTask:
         columns = batch.column(f"_{place}").flatten()
         schema = feed.stream.columns.arrow
         rows = pa.table([c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-        bad = batch.column(BAD)
-        unusable = None
-        ts = batch.column(TS)
-        if bad.null_count < len(bad):
-            usable = pc.is_null(bad)
-            unusable = rows.append_column(BAD, bad).filter(pc.invert(usable))
-            rows, ts = rows.filter(usable), ts.filter(usable)
+        bad, ts = batch.column(BAD), None
         if feed.stream.timestamp is None:
             # A row cannot have arrived before the epoch before this one.
-            ts = pa.array(np.maximum(ts.to_numpy(), feed.since + 1))
-        work.take(feed, rows.append_column(TS, ts), unusable)
+            ts = pa.array(np.maximum(batch.column(TS).to_numpy(), feed.since + 1))
+        usable, unusable = with_times(feed.stream, rows, bad, self.below.now_us, ts)
+        work.take(feed, usable, unusable)
 
 
 class _Work:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,6 +26,7 @@ from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
 from panes.errors import SourceError, StateError
+from panes.history.event_time import latest_time
 from panes.history.file import HistoryFile
 from panes.history.measure import measured_raw
 from panes.history.retention import Retained
@@ -56,6 +58,13 @@ class Workload:
     """After so long without rows a stream no longer holds back the clock."""
     retained: Mapping[int, Retained] = field(default_factory=dict)
     """What is kept of each stream, by number."""
+
+
+class _Began(NamedTuple):
+    """When an epoch began: to measure it, and as wall time."""
+
+    elapsed: float
+    now_us: int
 
 
 class EpochRunner:
@@ -99,11 +108,11 @@ class EpochRunner:
             self._after_commit(before)
             return
         self._forget_failed()
-        started = self._clock.elapsed()
+        began = self._began()
         with self._phase("arrivals"):
-            files = self._files(batch_id)
+            files = self._files(batch_id, began.now_us)
         arrivals = Arrivals(self._streams, files, batch if len(files) < len(self._streams) else None)
-        self._epoch(session, before, arrivals, batch_id, started, "rows")
+        self._epoch(session, before, arrivals, batch_id, began, "rows")
 
     def catch_up(self, session: SparkSession) -> None:
         """Moves every clock to the last tuple's time, when the sources have nothing more to bring.
@@ -118,7 +127,7 @@ class EpochRunner:
 
     def _without_rows(self, session: SparkSession, occasion: Occasion) -> None:
         before = self._log.latest() or NOTHING
-        self._epoch(session, before, Arrivals(self._streams), before.batch, self._clock.elapsed(), occasion)
+        self._epoch(session, before, Arrivals(self._streams), before.batch, self._began(), occasion)
 
     def _epoch(
         self,
@@ -126,11 +135,11 @@ class EpochRunner:
         before: EpochRecord,
         arrivals: Arrivals,
         batch_id: int,
-        started: float,
+        began: _Began,
         occasion: Occasion,
     ) -> None:
         workload = self._workload(before)
-        rule = self._rule(before, workload, occasion)
+        rule = self._rule(before, workload, began.now_us, occasion)
         if occasion != "rows" and rule.moved(()) is None:
             return
         messages = self._tasks(session, workload, arrivals, rule, before)
@@ -149,27 +158,28 @@ class EpochRunner:
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
         pins = self._pins(workload, before, messages) | pins
-        self._commit(
-            workload, rule, moved, batch_id, started, _queries(messages, moved, before, failed), pins
-        )
+        self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed), pins)
 
-    def _files(self, batch_id: int) -> dict[int, list[HistoryFile]]:
+    def _began(self) -> _Began:
+        return _Began(self._clock.elapsed(), self._clock.now_us())
+
+    def _files(self, batch_id: int, now_us: int) -> dict[int, list[HistoryFile]]:
         """The files of the streams that tasks read themselves."""
         files = {}
         for stream in self._streams:
             if stream.number in self._by_tasks:
                 paths = files_of_batch(self._folder / "checkpoint", stream, batch_id)
-                files[stream.number] = [_measured(stream, path) for path in paths]
+                files[stream.number] = [_measured(stream, path, now_us) for path in paths]
         return files
 
-    def _rule(self, before: EpochRecord, workload: Workload, occasion: Occasion) -> ClockRule:
+    def _rule(self, before: EpochRecord, workload: Workload, now_us: int, occasion: Occasion) -> ClockRule:
         epoch = before.epoch + 1
         return ClockRule(
             epoch,
             self._streams,
             before.streams,
             {query.id: self._position(query, before) for query in workload.queries},
-            now_us=self._clock.now_us(),
+            now_us=now_us,
             started_us=self._started_us,
             idle_after_us=workload.idle_after_us,
             occasion=occasion,
@@ -230,7 +240,8 @@ class EpochRunner:
             size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds)}
             if stream.number in files and not retained.is_nothing:
                 paths = [file.path for file in files[stream.number]]
-                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since)
+                latest = latest_time(stream, rule.now_us)
+                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since, latest=latest)
             else:
                 written = sorted(
                     m.content["file"]
@@ -258,7 +269,7 @@ class EpochRunner:
         rule: ClockRule,
         moved: Moved,
         batch_id: int,
-        started: float,
+        began: _Began,
         queries: dict[int, QueryProgress],
         pins: dict[str, str],
     ) -> None:
@@ -266,7 +277,7 @@ class EpochRunner:
             epoch=rule.epoch,
             batch=batch_id,
             rows=moved.rows,
-            seconds=self._clock.elapsed() - started,
+            seconds=self._clock.elapsed() - began.elapsed,
             finished_us=self._clock.now_us(),
             phases=self._phases,
             streams=moved.streams,
@@ -318,11 +329,11 @@ class EpochRunner:
         self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
 
 
-def _measured(stream: Stream, path: Path) -> HistoryFile:
+def _measured(stream: Stream, path: Path, now_us: int) -> HistoryFile:
     """A file that a source has brought."""
     file = HistoryFile(path, "raw", 0, BEGINNING, BEGINNING, 0)
     try:
-        file = measured_raw(file, stream) or file
+        file = measured_raw(file, stream, latest_time(stream, now_us))
     except StateError as error:
         raise SourceError(
             f"stream {stream.name!r}: {path} cannot be read as Parquet ({error.__cause__}); put a file there that "

@@ -1,7 +1,7 @@
 """Sources: where the tuples of a base stream come from, as streaming DataFrames.
 
-Every source gives the declared columns, `_ts`, the event time in microseconds, and `_bad`: why the row cannot be
-used, NULL when it can.
+Every source gives the declared columns, `_ts`, the time of arrival in microseconds where that is the event time,
+and `_bad`: the text of a row that does not parse, mostly NULL.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from panes.history.parts import stream_folder
 from panes.pipeline.batch import BAD
 from panes.pipeline.batch_files import source_name
 from panes.pipeline.traffic import TRAFFIC
-from panes.pipeline.types import spark_schema, spark_type
+from panes.pipeline.types import column, spark_schema, spark_type
 from panes.plan.stream import OptionValue, Stream
 from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type
 
 _FORMATS = ("parquet", "csv", "json")
-_TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
 _BYTES_PER_RECORD = 200
 """Of a topic, where only records can be counted."""
 _UNREADABLE = "_unreadable"
@@ -55,17 +54,15 @@ def read_source(
     backlog, up to `epoch_bytes` of each source.
     """
     rows = _SOURCES[stream.source.kind].read(session, stream, pushed, epoch_bytes)
-    columns = [F.col(f"`{field.name}`") for field in stream.columns]
-    ts = _event_time(stream)
+    columns = [column(field.name) for field in stream.columns]
+    ts = _arrival_time(stream)
+    reason = F.lit(None).cast("string")
     if by_tasks:
         # Spark only says which files: if it has to read them, as little as possible.
-        return rows.select(ts.alias(TS), F.lit(None).cast("string").alias(BAD))
-    reason = F.when(ts.isNull(), F.lit("there is no event time, or one beyond all bounds"))
+        return rows.select(ts.alias(TS), reason.alias(BAD))
     if _UNREADABLE in rows.columns:
         unreadable = F.col(_UNREADABLE)
-        reason = F.when(unreadable.isNotNull(), F.concat(F.lit("does not parse: "), unreadable)).otherwise(
-            reason
-        )
+        reason = F.when(unreadable.isNotNull(), F.concat(F.lit("does not parse: "), unreadable))
     return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
 
 
@@ -90,16 +87,12 @@ def _has_columns_in_folders(location: str) -> bool:
     return any(next(Path(folder).glob("*=*/"), None) is not None for folder in glob.glob(location))
 
 
-def _event_time(stream: Stream) -> Column:
+def _arrival_time(stream: Stream) -> Column:
+    """NULL where the event time is a column: tasks compute and check it, for all kinds of sources alike."""
     if stream.timestamp is None:
         # The time at which Spark planned the epoch is in the checkpoint: an epoch done again has it again.
         return F.unix_micros(F.current_timestamp())
-    column = F.col(f"`{stream.timestamp.column}`")
-    if stream.timestamp.unit == "TIMESTAMP":
-        return F.unix_micros(column.cast("timestamp"))
-    return F.try_multiply(
-        column.cast("bigint"), F.lit(_TO_MICROSECONDS[stream.timestamp.unit]).cast("bigint")
-    )
+    return F.lit(None).cast("bigint")
 
 
 class _Files:

@@ -72,6 +72,7 @@ def frame(
         folders.exchange,
         folders.aside,
         folders.history,
+        rule.now_us,
     )
     frames = []
     files = _files_task(below, plan, arrivals, rule, session.sparkContext.defaultParallelism)

@@ -1,7 +1,9 @@
-"""Panes types as Spark types."""
+"""Types and columns of Panes as those of Spark."""
 
 from __future__ import annotations
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from panes.plan.schema import Schema
@@ -25,3 +27,9 @@ def spark_type(type_: Type) -> spark.DataType:
 
 def spark_schema(schema: Schema) -> spark.StructType:
     return spark.StructType([spark.StructField(field.name, spark_type(field.type)) for field in schema])
+
+
+def column(name: str) -> Column:
+    """A column by its name, whatever characters that has."""
+    escaped = name.replace("`", "``")
+    return F.col(f"`{escaped}`")

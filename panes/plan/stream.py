@@ -12,6 +12,9 @@ OptionValue = bool | int | float | str
 TimeUnit = Literal["SECONDS", "MILLISECONDS", "MICROSECONDS", "TIMESTAMP"]
 SourceKind = Literal["FILES", "RATE", "KAFKA", "PUSH"]
 
+DEFAULT_AHEAD_US = 86_400_000_000
+"""A day."""
+
 
 @dataclass(frozen=True)
 class TimestampBy:
@@ -40,6 +43,8 @@ class Stream:
     slack_us: int = 0
     retain_us: int | None = None
     source: Source = field(default_factory=Source)
+    ahead_us: int = DEFAULT_AHEAD_US
+    """How far event times may lie ahead of the wall clock; rows beyond that are rejected."""
     number: int = 0
     """Given by the catalog and never used again. Files and records of a stream go by it: a name can hold anything,
     and a stream that is dropped and created again is another one. 0: not in a catalog."""

@@ -166,7 +166,11 @@ def test_adopting_again_gives_the_same_even_when_the_source_is_gone(tmp_path: Pa
         ("ts BIGINT|ts MICROSECONDS", pa.array([7, None, -3], pa.int64()), [7, -3]),
         ("ts BIGINT|ts MILLISECONDS", pa.array([7, 2**62, -(2**62)], pa.int64()), [7_000]),
         ("ts INT|ts SECONDS", pa.array([7, None], pa.int32()), [7_000_000]),
-        ("ts BIGINT|ts SECONDS", pa.array([9_223_372_036_854, 9_223_372_036_855]), [9_223_372_036_854_000_000]),
+        ("ts BIGINT|ts SECONDS", pa.array([253_402_300_799, 253_402_300_800]), [253_402_300_799_000_000]),
+        ("ts BIGINT|ts SECONDS", pa.array([-62_135_596_800, -62_135_596_801]), [-62_135_596_800_000_000]),
+        ("ts BIGINT|ts SECONDS", pa.array([7, 2**63], pa.uint64()), [7_000_000]),
+        ("ts TIMESTAMP|ts", pa.array([7, 2**62, -(2**62), None], pa.timestamp("ms")), [7_000]),
+        ("ts TIMESTAMP|ts", pa.array([7, 2**63 - 1, -(2**63)], pa.timestamp("us", tz="UTC")), [7]),
         ("ts TIMESTAMP|ts", pa.array([datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC), None]), [2_000_000]),
         ("ts TIMESTAMP|ts", pa.array([1_500], pa.timestamp("ms")), [1_500_000]),
         ("ts BIGINT|ts SECONDS", pa.array([None, None], pa.int64()), []),
@@ -188,6 +192,16 @@ def test_event_time_is_that_of_the_pipeline(
     assert rows.schema.field("ts").type == own.columns["ts"].type.arrow
     bounds = [(file.rows, file.min_ts, file.max_ts) for file in history.files(1, 0)]
     assert bounds == ([(len(expected), min(expected), max(expected))] if expected else [])
+
+
+def test_a_file_with_times_beyond_the_limit_is_kept_without_those_rows(tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    file = source(tmp_path / "in", "a.parquet", pa.table({"ts": [10, 99, None], "k": [1, 2, 3]}))
+    history.adopt(S, 0, [file], rows=1, min_ts=10, max_ts=10, latest=50)
+    (kept,) = history.files(1, 0)
+    assert (kept.kind, kept.rows, kept.min_ts, kept.max_ts) == ("written", 1, 10, 10)
+    assert rows_of(history, S, 0).to_pylist() == [{"ts": 10, "k": 1, "_ts": 10}]
+    assert pq.read_table(kept.path).to_pylist() == [{"ts": 10, "k": 1, "_ts": 10}]
 
 
 def test_a_column_that_a_file_has_not_is_null_as_in_spark(tmp_path: Path) -> None:

@@ -1,0 +1,218 @@
+"""Values in the declared type of a column, exactly: what would lose value is refused with its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
+
+_LIMITS = {INT: 2**31, BIGINT: 2**63}
+_EXACT_IN_DOUBLE = 2**53
+_PLAIN: dict[Type, type] = {
+    BOOLEAN: bool, INT: int, BIGINT: int, DOUBLE: float, STRING: str, DATE: date, TIMESTAMP: datetime,
+}  # fmt: skip
+_MISSING = ("NaTType", "NAType")
+"""The types of the missing values of pandas, which is not imported for them."""
+
+_FAILURES = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
+
+
+class Inexact(Exception):
+    """A value that the declared type does not take."""
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(problem)
+        self.row = row
+        """Counted from 0."""
+        self.problem = problem
+
+
+def exact(values: Sequence[Any] | pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
+    """A column in a declared type. Raises Inexact for the first value that the type does not take.
+
+    Integers take numbers without a fraction, DOUBLE takes numbers that it holds exactly, and decimals. TIMESTAMP
+    takes instants in whole microseconds (UTC where there is no zone) and dates, DATE takes dates and instants at
+    midnight UTC.
+    """
+    if isinstance(values, pa.ChunkedArray):
+        return _of_column(values, type_)
+    return pa.chunked_array([_of_values(values, type_)])
+
+
+# Columns of Arrow.
+
+
+def _of_column(column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        column = pa.chunked_array(map(_decoded, column.chunks), _plain_text(column.type.value_type))
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), type_.arrow)])
+    if not _is_taken(column.type, type_):
+        row = pc.index(pc.is_valid(column), True).as_py()
+        raise Inexact(row, f"{_shown(column[row])} is of type {column.type}, and the column is {type_}")
+    cast = _cast(type_)
+    try:
+        return cast(column)
+    except _FAILURES:
+        row = _first_failure(cast, column)
+        raise Inexact(row, f"{_shown(column[row])} does not fit {type_} without loss") from None
+
+
+def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
+    values = chunk.dictionary.cast(_plain_text(chunk.dictionary.type))
+    return pa.DictionaryArray.from_arrays(chunk.indices, values).dictionary_decode()
+
+
+def _plain_text(type_: pa.DataType) -> pa.DataType:
+    """Texts have several types in Arrow, of which not all can be taken from a dictionary."""
+    return pa.string() if pa.types.is_string_view(type_) or pa.types.is_large_string(type_) else type_
+
+
+def _is_taken(given: pa.DataType, type_: Type) -> bool:
+    is_number = pa.types.is_integer(given) or pa.types.is_floating(given) or pa.types.is_decimal(given)
+    is_time = pa.types.is_timestamp(given) or pa.types.is_date(given)
+    if type_ in (INT, BIGINT, DOUBLE):
+        return bool(is_number)
+    if type_ in (DATE, TIMESTAMP):
+        return bool(is_time)
+    if type_ == BOOLEAN:
+        return bool(pa.types.is_boolean(given))
+    return bool(_plain_text(given) == pa.string())
+
+
+def _cast(type_: Type) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
+    def cast(column: pa.ChunkedArray) -> pa.ChunkedArray:
+        result = column.cast(type_.arrow)
+        if type_ == STRING:
+            result.validate(full=True)
+        elif type_ == DATE and pc.all(pc.equal(result.cast(column.type), column)).as_py() is False:
+            raise ValueError("not at midnight")
+        return result
+
+    return cast
+
+
+def _first_failure(cast: Callable[[pa.ChunkedArray], object], column: pa.ChunkedArray) -> int:
+    """The first row that a cast refuses, by halving."""
+    first, end = 0, len(column)
+    while end - first > 1:
+        middle = (first + end) // 2
+        try:
+            cast(column.slice(first, middle - first))
+        except _FAILURES:
+            end = middle
+        else:
+            first = middle
+    return first
+
+
+# Values of Python.
+
+
+def _of_values(values: Sequence[Any], type_: Type) -> pa.Array:
+    if {type(value) for value in values} <= {_PLAIN[type_], type(None)}:
+        try:
+            return pa.array(values, type_.arrow)
+        except _FAILURES:
+            pass  # found below, with its row
+    given = []
+    for row, value in enumerate(values):
+        try:
+            given.append(_value(value, type_))
+        except _FAILURES:
+            problem = f"{_shown(value)} does not fit {type_} without loss"
+            plain = value.item() if isinstance(value, np.generic) else value
+            if not isinstance(value, np.datetime64) and not _is_taken_value(plain, type_):
+                problem = f"{_shown(value)} is of type {type(value).__name__}, and the column is {type_}"
+            raise Inexact(row, problem) from None
+    return pa.array(given, type_.arrow)
+
+
+_TAKEN: dict[Type, tuple[type, ...]] = {
+    BOOLEAN: (bool,),
+    INT: (int, float, Decimal),
+    BIGINT: (int, float, Decimal),
+    DOUBLE: (int, float, Decimal),
+    STRING: (str,),
+    DATE: (date,),
+    TIMESTAMP: (date,),
+}
+
+
+def _is_taken_value(value: Any, type_: Type) -> bool:
+    return isinstance(value, _TAKEN[type_]) and (type_ == BOOLEAN or not isinstance(value, bool))
+
+
+def _moment(value: np.datetime64) -> datetime:
+    moment = value.astype("datetime64[us]")
+    found = moment.item()
+    if moment.astype(value.dtype) != value or not isinstance(found, datetime):
+        raise ValueError
+    return found
+
+
+def _value(value: Any, type_: Type) -> Any:
+    """The value as Arrow takes it in the type; raises one of _FAILURES when it does not fit."""
+    if isinstance(value, np.datetime64):
+        value = None if np.isnat(value) else _moment(value)
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in _MISSING:
+        return None
+    if not _is_taken_value(value, type_):
+        raise TypeError
+    if type_ in _LIMITS:
+        return _whole(value, _LIMITS[type_])
+    if type_ == DOUBLE:
+        return _double(value)
+    if type_ == STRING:
+        value.encode()  # a lone surrogate is no text
+        return str(value)
+    if type_ in (DATE, TIMESTAMP):
+        return _time(value, type_)
+    return value
+
+
+def _whole(value: float | Decimal, limit: int) -> int:
+    whole = int(value)
+    if whole != value or not -limit <= whole < limit:
+        raise ValueError
+    return whole
+
+
+def _double(value: float | Decimal) -> float:
+    if isinstance(value, int) and abs(value) > _EXACT_IN_DOUBLE:
+        raise ValueError
+    return float(value)
+
+
+def _time(value: date, type_: Type) -> date:
+    if not isinstance(value, datetime):
+        return value if type_ == DATE else datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if getattr(value, "nanosecond", 0):  # of pandas
+        raise ValueError
+    moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    moment = datetime.combine(moment.date(), moment.time(), UTC)
+    if type_ == TIMESTAMP:
+        return moment
+    if moment.time() != datetime.min.time():
+        raise ValueError
+    return moment.date()
+
+
+def _shown(value: Any) -> str:
+    """A value as an error shows it."""
+    if isinstance(value, pa.Scalar):
+        try:
+            value = value.as_py()
+        except (OverflowError, ValueError):  # beyond what Python holds, or no text
+            return str(value.cast(pa.int64()) if pa.types.is_timestamp(value.type) else value.type)
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,0 +1,176 @@
+"""The forms in which rows are given to `push`: tables, frames, columns or rows, as columns by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from panes.errors import SourceError
+from panes.plan.stream import Stream
+
+
+class ArrowStream(Protocol):
+    """What gives its rows as Arrow: tables, readers, and the frames of Polars and pandas."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Rows: TypeAlias = ArrowStream | pa.RecordBatch | Mapping[str, Any] | Iterable[Any]
+"""A table of Arrow, Polars or pandas; a row or columns as a dictionary; or any number of rows: dictionaries,
+tuples in the order of the columns, named tuples or dataclasses."""
+
+Columns: TypeAlias = Mapping[str, "Sequence[Any] | pa.ChunkedArray"]
+
+_LISTS = (list, tuple, np.ndarray, pa.Array, pa.ChunkedArray)
+
+
+def columns_given(stream: Stream, rows: Rows) -> Columns:
+    """The columns of a stream from rows in any form; columns of Arrow stay columns."""
+    if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
+        return _of_pandas(stream, rows)
+    if isinstance(rows, pa.RecordBatch):
+        rows = pa.Table.from_batches([rows])
+    if isinstance(rows, pa.Table):
+        return _of_table(stream, rows)
+    if hasattr(rows, "__arrow_c_stream__"):
+        return _of_table(stream, _arrow(stream, rows, pa.table))
+    if isinstance(rows, Mapping):
+        is_column = [_is_column(value) for value in rows.values()]
+        if any(is_column):
+            return _of_columns(stream, rows, is_column)
+        return _of_rows(stream, [rows])
+    if is_dataclass(rows) and not isinstance(rows, type):
+        return _of_rows(stream, [rows])
+    if hasattr(rows, "_fields"):  # a named tuple
+        return _of_rows(stream, [rows])
+    if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
+        raise _refusal(
+            stream, f"what was pushed is of type {type(rows).__name__}, and not rows: give a table, a frame, "
+            "a dictionary, or a list of dictionaries or tuples",
+        )  # fmt: skip
+    return _of_rows(stream, list(rows))
+
+
+# Tables and frames.
+
+
+def _of_table(stream: Stream, table: pa.Table) -> Columns:
+    _check_names(stream, table.column_names)
+    return {name: table.column(name) for name in stream.columns.names}
+
+
+def _of_pandas(stream: Stream, frame: Any) -> Columns:
+    _check_names(stream, list(frame.columns))
+    return {name: _of_series(frame[name]) for name in stream.columns.names}
+
+
+def _of_series(series: Any) -> Sequence[Any] | pa.ChunkedArray:
+    """A column of pandas, in which NaN stands for a missing value."""
+    if series.dtype != object:
+        try:
+            return _chunked(pa.array(series, from_pandas=True))
+        except (pa.ArrowException, TypeError, ValueError):
+            pass  # such as complex numbers: refused by value
+    values: list[Any] = series.tolist()
+    return [None if isinstance(value, float) and value != value else value for value in values]
+
+
+# Columns by name.
+
+
+def _is_column(value: object) -> bool:
+    is_series = hasattr(value, "dtype") and hasattr(value, "to_list")
+    return isinstance(value, _LISTS) or is_series
+
+
+def _of_columns(stream: Stream, columns: Mapping[str, Any], is_column: Sequence[bool]) -> Columns:
+    _check_names(stream, list(columns))
+    if not all(is_column):
+        name = list(columns)[is_column.index(False)]
+        raise _refusal(stream, f"some values are lists and that of {name!r} is not: give a row, or columns")
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise _refusal(stream, f"the columns are of different lengths: {lengths}")
+    return {name: _column(stream, columns[name]) for name in stream.columns.names}
+
+
+def _column(stream: Stream, values: Any) -> Sequence[Any] | pa.ChunkedArray:
+    if isinstance(values, (list, tuple)):
+        return values
+    if isinstance(values, np.ndarray):
+        try:
+            return list(values) if values.dtype == object else _chunked(pa.array(values))
+        except pa.ArrowException:
+            return list(values)  # such as instants in hours: value by value
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return _chunked(values)
+    if type(values).__module__.partition(".")[0] == "pandas":
+        return _of_series(values)
+    return _chunked(_arrow(stream, values.to_arrow() if hasattr(values, "to_arrow") else values, pa.array))
+
+
+def _chunked(array: Any) -> pa.ChunkedArray:
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _arrow(stream: Stream, given: Any, to_arrow: Any) -> Any:
+    """What a library gives as Arrow; it may fail in its own way."""
+    try:
+        return to_arrow(given)
+    except Exception as error:
+        raise _refusal(
+            stream, f"the {type(given).__name__} that was pushed gives no Arrow ({error})"
+        ) from error
+
+
+# Rows.
+
+
+def _of_rows(stream: Stream, rows: Sequence[Any]) -> Columns:
+    names = stream.columns.names
+    rows = [_plain(row) for row in rows]
+    wanted = set(names)
+    for number, row in enumerate(rows):
+        if isinstance(row, Mapping):
+            if row.keys() != wanted:
+                _check_names(stream, list(row), number)
+        elif not isinstance(row, (tuple, list)):
+            raise _refusal(
+                stream, f"row {number} is of type {type(row).__name__}, and not a row: {row!r:.80}"
+            )
+        elif len(row) != len(names):
+            raise _refusal(stream, f"row {number} has {len(row)} values, and the stream {len(names)} columns")
+    return {
+        name: [row[name] if isinstance(row, Mapping) else row[place] for row in rows]
+        for place, name in enumerate(names)
+    }
+
+
+def _plain(row: Any) -> Any:
+    """Dataclasses and named tuples as dictionaries."""
+    if is_dataclass(row) and not isinstance(row, type):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    return dict(zip(row._fields, row, strict=True)) if hasattr(row, "_fields") else row
+
+
+def _check_names(stream: Stream, names: Sequence[Any], row: int | None = None) -> None:
+    wanted, given = list(stream.columns.names), [str(name) for name in names]
+    missing = [name for name in wanted if name not in given]
+    unknown = [name for name in given if name not in wanted]
+    twice = sorted({name for name in given if given.count(name) > 1})
+    parts = [
+        f"{', '.join(found)} {what}"
+        for what, found in (("missing", missing), ("unknown", unknown), ("given twice", twice))
+        if found
+    ]
+    if parts:
+        where = "in what was pushed" if row is None else f"in row {row}"
+        raise _refusal(stream, f"the columns are {', '.join(wanted)}; {where}: {'; '.join(parts)}")
+
+
+def _refusal(stream: Stream, problem: str) -> SourceError:
+    return SourceError(f"stream {stream.name!r}: {problem}; nothing was stored")
