@@ -9,18 +9,19 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
 from panes.answers.current_answers import CurrentAnswers
+from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
 from panes.catalog import Catalog, QueryRecord
@@ -64,6 +65,7 @@ from panes.state.choose import kind_of_buffer
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.home import state_home
 from panes.state.locations import remove_tree
+from panes.state.opening import CATALOG, check_place, check_together
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
 if TYPE_CHECKING:
@@ -83,24 +85,41 @@ class Database:
         spark: SparkSession | None = None,
         clock: Clock | None = None,
     ) -> None:
+        if path is not None:
+            check_place(path)
         self._is_temporary = path is None
         self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
-        self._lock = _lock_directory(self.path)
-        try:
+        with ExitStack() as opened:
+            self._lock = opened.enter_context(_lock_directory(self.path))
             self._states = state_home(self.path, state)
-        except BaseException:
-            self._lock.close()
-            raise
+            self._catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
+            self._log = EpochLog(self.path / "epochs", self._catalog.database)
+            self._readers = self._open_readers(opened)
+            opened.pop_all()  # all is well: they stay open
         self._clock = clock or WallClock()
-        self._catalog = Catalog(self.path / "catalog.sqlite")
-        self._log = EpochLog(self.path / "epochs")
-        self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
         self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._registered = Registered(self._catalog, self._states)
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
+
+    def _open_readers(self, opened: ExitStack) -> Readers:
+        """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
+        catalog, log = self._catalog, self._log
+        places = self.path / "readers.sqlite"
+        cursors = Cursors(places, catalog.database, must_exist=catalog.has_readers)
+        opened.enter_context(closing(cursors))
+        check_together(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        catalog.note_readers()
+        self._note_committed()
+        return Readers(log, cursors, catalog.has_query)
+
+    def _note_committed(self) -> None:
+        """Notes in the catalog which epoch must be there when the database is opened again."""
+        epochs = self._log.epochs
+        if epochs:
+            self._catalog.note_committed(epochs[-1])
 
     # Statements.
 
@@ -221,11 +240,17 @@ class Database:
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return read_aside(self.path / "aside", self._base_stream(stream), "late")
+        return self._aside(stream, "late")
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return read_aside(self.path / "aside", self._base_stream(stream), "bad")
+        return self._aside(stream, "bad")
+
+    def _aside(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
+        stream, latest = self._base_stream(name), self._log.latest()
+        progress = None if latest is None else latest.streams.get(stream.number)
+        counted = 0 if progress is None else progress.bad if kind == "bad" else progress.late
+        return read_aside(self.path / "aside", stream, kind, counted)
 
     def bad_files(self, stream: str) -> pa.Table:
         """The files that could not be read and were set aside: `path`, `reason` and `epoch`."""
@@ -266,6 +291,10 @@ class Database:
         finally:
             self._is_closed = True
             self._readers.close()
+            with suppress(
+                StateError
+            ):  # the folder may be gone; the mark only makes the next opening stricter
+                self._note_committed()
             self._catalog.close()
             self._lock.close()
             if self._is_temporary:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from panes.catalog import names_in_catalog
+from panes.catalog import Catalog, check_there
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import StateError
@@ -99,20 +100,22 @@ def status_of(
 
 def status_at(path: Path, now_us: int) -> Status:
     """The status of the database in a directory, also of one that another process is using."""
-    names = names_in_catalog(path / "catalog.sqlite")
+    check_there(path / "catalog.sqlite")
+    with closing(Catalog(path / "catalog.sqlite", read_only=True)) as catalog:
+        names, database = catalog.names_by_number(), catalog.database
     for attempt in range(_ATTEMPTS):
         try:
-            recent = EpochLog(path / "epochs").recent(RECENT)
+            recent = EpochLog(path / "epochs", database).recent(RECENT)
         except StateError:
             # Whoever runs it may have collected an epoch between our listing it and our reading it.
             if attempt == _ATTEMPTS - 1:
                 raise
         else:
             break
-    return status_of(recent, *names, now_us, is_running=_is_in_use(path))
+    return status_of(recent, *names, now_us, is_running=is_in_use(path))
 
 
-def _is_in_use(path: Path) -> bool:
+def is_in_use(path: Path) -> bool:
     """Whether a connection holds the directory."""
     with (path / "lock").open("a") as lock:
         try:

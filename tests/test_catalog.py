@@ -93,3 +93,17 @@ def test_settings_have_defaults_and_are_checked(catalog):
         catalog.set("shards", 0)
     with pytest.raises(SettingError, match="no setting named 'shard'"):
         catalog.setting("shard")
+
+
+def test_a_catalog_knows_its_database_and_how_far_the_epochs_have_come(tmp_path):
+    catalog = Catalog(tmp_path / "catalog.sqlite")
+    assert (catalog.last_begun, catalog.last_committed, catalog.has_readers) == (-1, -1, False)
+    catalog.begin_epoch(4)
+    catalog.note_readers()
+    again = Catalog(tmp_path / "catalog.sqlite", read_only=True)
+    assert (again.last_begun, again.last_committed, again.has_readers) == (4, 3, True)
+    assert again.database == catalog.database
+    catalog.note_committed(4)
+    assert (again.last_begun, again.last_committed) == (4, 4)
+    again.close()
+    catalog.close()

@@ -17,6 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer.split())
     for layer in (
         "errors clock config metrics java crash_points",
+        "sqlite_file",
         "delta plan",
         "language",
         "catalog",
@@ -30,6 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "pipeline",
         "schedule",
         "status",
+        "check",
         "progress_bar",
         "query registered",
         "database",

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
-from pathlib import Path
 
 from panes.answers.answer import Answer
 from panes.answers.changes import Change, change_in, whole_answer
@@ -29,14 +28,14 @@ class Readers:
     Whatever is read is held, so that it stays until it has been read, however far the epochs go on meanwhile.
     """
 
-    def __init__(self, log: EpochLog, cursors: Path, is_registered: Callable[[int], bool]) -> None:
+    def __init__(self, log: EpochLog, cursors: Cursors, is_registered: Callable[[int], bool]) -> None:
         self._log = log
-        self._cursors = Cursors(cursors)
+        self._cursors = cursors
         self._is_registered = is_registered
         self._is_closed = False
         self._dropped: set[int] = set()
         """The queries that were dropped since the database was opened."""
-        self.segments = OpenSegments()
+        self.segments = OpenSegments(log)
         self.stores = OpenStores(self.segments)
 
     @property

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from panes.errors import StateError
+from panes.history.check import sealed
 from panes.history.file import HistoryFile
 from panes.history.parts import read_rows, write_rows
 from panes.plan.stream import Stream
@@ -81,7 +82,7 @@ def _rows_to_merge(group: Group, stream: Stream) -> pa.Table | None:
 def _one_file(group: Group, rows: pa.Table, folder: Path, name: str) -> HistoryFile:
     path = folder / f"{name}.parquet"
     write_rows(path, rows)
-    return HistoryFile(
+    merged = HistoryFile(
         path,
         "merged",
         rows=_rows(group),
@@ -91,3 +92,4 @@ def _one_file(group: Group, rows: pa.Table, folder: Path, name: str) -> HistoryF
         came=group[0].came,
         last_came=group[-1].last_came,
     )
+    return sealed([merged])[0]

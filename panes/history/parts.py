@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from panes.clock import LAST_US
 from panes.delta.delta import TS
 from panes.errors import StateError
+from panes.history.check import check
 from panes.history.event_time import event_time, timestamp_of
 from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.plan.stream import Stream
@@ -57,10 +58,11 @@ def opened(path: Path) -> pq.ParquetFile:
 
 
 def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str], latest: int = LAST_US) -> pa.Table:
-    """The rows of a file: the given columns, `_ts`, `_came` and `_epoch`.
+    """The rows of a file: the given columns, `_ts`, `_came` and `_epoch`. A file of the history is verified first.
 
     Of a raw file without those that are rejected: they have no time, or one beyond the bounds or `latest`.
     """
+    check(file)
     if not file.is_raw:
         hidden = [TS, CAME, EPOCH] if file.kind == "merged" else [TS]
         table = read_stored(file.path, [*columns, *hidden])

@@ -6,6 +6,7 @@ import glob
 from collections.abc import Mapping, Sequence
 
 from panes.delta.delta import BEGINNING, TS
+from panes.history.check import check
 from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.store import History
@@ -54,6 +55,8 @@ class HistoryScans:
             young = {file.path for file in kept.youngest(reach.youngest, self._now)}
             left_out = kept.dropped + sum(file.rows for file in kept.files if file.path not in young)
             found = [file for file in found if file.path in young]
+        for file in found:
+            check(file)
         self.files += found
         return Scanned(_Reader(stream, scan, reach, self._clocks).sql(found), left_out)
 

@@ -72,7 +72,7 @@ class Engine:
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
         self._broadcasts = Broadcasts()
-        self.history = History(folder / "history")
+        self.history = History(folder / "history", log)
 
     @property
     def is_running(self) -> bool:

@@ -27,7 +27,7 @@ from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
 from panes.history.event_time import latest_time
 from panes.history.retention import Retained
-from panes.history.store import History
+from panes.history.store import History, pin_of
 from panes.pipeline.above import Report
 from panes.pipeline.aside import forget_epoch
 from panes.pipeline.bad_files import BAD_FILE, BadFile, note_bad_files
@@ -40,6 +40,7 @@ from panes.pipeline.sources import brings_files
 from panes.pipeline.stages import Arrivals, Folders, frame
 from panes.pipeline.standing import StandingQuery
 from panes.plan.stream import Stream
+from panes.state.checkpoint import Checkpoint
 from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
 from panes.state.manifest import ShardState, shard_folder
 
@@ -88,6 +89,7 @@ class EpochRunner:
         self._history = history
         self._clock = clock
         self._after_commit = after_commit
+        self._checkpoint = Checkpoint(folder / "checkpoint")
         self._suspend = suspend
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
@@ -149,6 +151,8 @@ class EpochRunner:
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
         if moved is None:
+            if occasion == "rows":
+                self._log.skip(batch_id)
             return
         failed = {m.content["query"]: str(m.content["error"]) for m in messages if m.kind == FAILED_QUERY}
         if failed:
@@ -157,8 +161,11 @@ class EpochRunner:
         with self._phase("history"):
             bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
             note_bad_files(self._folder / "aside", rule.epoch, bad)
-            self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
-        self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed))
+            pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
+        if occasion == "rows":
+            pins["checkpoint"] = self._checkpoint.pin(batch_id)
+        pins = self._pins(workload, before, messages) | pins
+        self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed), pins)
 
     def _began(self) -> _Began:
         return _Began(self._clock.elapsed(), self._clock.now_us())
@@ -219,7 +226,7 @@ class EpochRunner:
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
             folders = Folders(exchange, aside, self._history.folder)
-            tasks = frame(session, workload.queries, arrivals, rule, folders, kept)
+            tasks = frame(session, workload.queries, arrivals, rule, folders, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)
@@ -233,7 +240,9 @@ class EpochRunner:
         bad_files: Set[str],
         measured: Sequence[Measured],
         messages: Sequence[Message],
-    ) -> None:
+    ) -> dict[str, str]:
+        """Keeps the rows of the epoch as history; gives what its record must pin."""
+        pins: dict[str, str] = {}
         for stream in self._streams:
             mine = [found for found in measured if found.stream == stream.number and found.max_ts is not None]
             retained = workload.retained.get(stream.number, Retained())
@@ -247,14 +256,27 @@ class EpochRunner:
                 files = arrivals.files[stream.number]
                 paths = [file.path for file in files if str(file.path) not in bad_files]
                 latest = latest_time(stream, rule.now_us)
-                self._history.adopt(stream, rule.epoch, paths, **size, since=since, latest=latest)
+                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since, latest=latest)
             else:
                 written = sorted(
                     m.content["file"]
                     for m in messages
                     if m.kind == "kept" and m.content["stream"] == stream.number
                 )
-                self._history.note(stream, rule.epoch, written, **size, since=since)
+                pins |= self._history.note(stream, rule.epoch, written, **size, since=since)
+        return pins
+
+    def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
+        """What the epoch stands on: the manifests that its tasks wrote, and of all else what was there before."""
+        streams = {pin_of(stream.number) for stream in self._streams}
+        folders = {query.folder.name for query in workload.queries}
+        pins = {
+            place: pin
+            for place, pin in before.pins.items()
+            if place == "checkpoint" or place in streams or place.partition("/")[0] in folders
+        }
+        reports = [Report(**message.content) for message in messages if message.kind == "report"]
+        return pins | {report.place: report.pin for report in reports}
 
     def _commit(
         self,
@@ -264,6 +286,7 @@ class EpochRunner:
         batch_id: int,
         began: _Began,
         queries: dict[int, QueryProgress],
+        pins: dict[str, str],
     ) -> None:
         record = EpochRecord(
             epoch=rule.epoch,
@@ -274,6 +297,7 @@ class EpochRunner:
             phases=self._phases,
             streams=moved.streams,
             queries=queries,
+            pins=pins,
         )
         reach("before commit")
         self._log.commit(record)

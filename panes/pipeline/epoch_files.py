@@ -17,11 +17,12 @@ from panes.errors import SourceError, StateError
 from panes.pipeline.arrived_file import ArrivedFile, arrived
 from panes.pipeline.bad_files import BadFile, set_aside
 from panes.pipeline.batch import union_streams
-from panes.pipeline.batch_files import batch_time_us, files_of_batch, local_path
+from panes.pipeline.batch_files import files_of_batch, local_path
 from panes.pipeline.file_location import FileLocation
 from panes.pipeline.sources import brings_files, is_read_by_tasks
 from panes.pipeline.spark_files import SparkFile, checked, is_of_a_file, rows_of, why_unreadable
 from panes.plan.stream import Stream
+from panes.state.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def files_of_epoch(checkpoint: Path, streams: Sequence[Stream], batch: int, now_
             by_tasks[stream.number] = tuple(arrived_files)
         else:
             by_spark[stream.number] = tuple(spark_files)
-    return EpochFiles(batch_time_us(checkpoint, batch), by_tasks, by_spark, tuple(bad))
+    return EpochFiles(Checkpoint(checkpoint).planned_us(batch), by_tasks, by_spark, tuple(bad))
 
 
 def _belongs(stream: Stream, uri: str) -> bool:

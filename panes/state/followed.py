@@ -7,37 +7,29 @@ reader that finds the record of its epoch still there when it is done has read a
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import TracebackType
 
 from panes.errors import EpochGone, StateError
-from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.epochs import EpochLog, EpochRecord, epochs_in
 from panes.state.holds import Hold, Holds
-
-_PREFIX, _SUFFIX = "epoch-", ".json"
 
 
 class FollowedLog(EpochLog):
-    """The records of the epochs that are kept at this moment: the folder is listed anew whenever it is asked for."""
+    """The records of the epochs that are kept at this moment: the folder is listed whenever it is asked for."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, read_only=True)
+    def __init__(self, folder: Path, database: str = "") -> None:
+        super().__init__(folder, database)
         self.holds = _Watches(self)
 
     @property
-    def epochs(self) -> tuple[int, ...]:
-        try:
-            names = os.listdir(self._folder)
-        except FileNotFoundError:
-            return ()
-        return tuple(
-            sorted(
-                int(name.removeprefix(_PREFIX).removesuffix(_SUFFIX))
-                for name in names
-                if name.startswith(_PREFIX) and name.endswith(_SUFFIX)
-            )
-        )
+    def epochs(self) -> range:
+        return epochs_in(self._folder)
+
+    @property
+    def last(self) -> int:
+        epochs = self.epochs
+        return epochs[-1] if epochs else -1
 
     def record(self, epoch: int) -> EpochRecord:
         try:
@@ -58,7 +50,7 @@ class FollowedLog(EpochLog):
 
     def is_kept(self, epoch: int) -> bool:
         """Whether an epoch, and so all that belongs to it, is still there."""
-        return self._path(epoch).exists()
+        return self.path(epoch).exists()
 
 
 class _Watches(Holds):

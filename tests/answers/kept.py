@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
 from panes.answers.segment_rows import SegmentRows
 from panes.answers.standing import Standing
@@ -36,6 +37,7 @@ class Kept:
         since: int = BEGINNING,
         every_instant: bool = False,
     ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.plan = plan
         self.strategy = strategy
@@ -44,7 +46,7 @@ class Kept:
         self.first_epoch = first_epoch
         self.dropped = False
         self.log = EpochLog(folder / "epochs")
-        self.readers = Readers(self.log, folder / "readers.sqlite", lambda _: not self.dropped)
+        self.readers = Readers(self.log, Cursors(folder / "readers.sqlite"), lambda _: not self.dropped)
         if first_epoch:
             self.log.commit(self._record(first_epoch - 1, BEGINNING, since))
 
@@ -60,6 +62,7 @@ class Kept:
         """
         last_epoch, since = self.position
         epoch = last_epoch + 1
+        pins = {}
         for shard in range(self.shards):
             state = ShardState(shard_folder(self.folder / "query", shard))
             last = None if epoch == self.first_epoch else state.load(epoch - 1)
@@ -76,8 +79,9 @@ class Kept:
             delta = dataflow.process(mine, BEGINNING if history else since, clock)
             answer.apply(delta)
             chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
-            state.save(epoch, {**chunks, ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}, last)
-        self.log.commit(self._record(epoch, since, clock))
+            chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
+            pins[state.place] = state.save(epoch, chunks, last).pin
+        self.log.commit(replace(self._record(epoch, since, clock), pins=pins))
         return epoch
 
     @property

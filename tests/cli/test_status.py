@@ -27,10 +27,10 @@ def database(tmp_path: Path) -> Path:
     (stream,) = parse("CREATE STREAM s (x INT)")
     catalog.create(stream)
     query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
+    log = EpochLog(tmp_path / "epochs", catalog.database)
     broken = catalog.register("broken", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
     catalog.suspend(broken.id, "a sum is too large")
     catalog.close()
-    log = EpochLog(tmp_path / "epochs")
     for epoch in range(2):
         log.commit(
             EpochRecord(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import panes
+from panes.catalog import Catalog
 from panes.errors import CatalogError, EpochGone, EvaluationError, SqlError, StateError
 from panes.history.store import History, write_part
 from panes.language import parse
@@ -36,10 +38,12 @@ class Made:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.history = History(path / "history", epochs_per_base=1)
+        with closing(Catalog(path / "catalog.sqlite")) as catalog:
+            self._log = EpochLog(path / "epochs", catalog.database)
+        self.history = History(path / "history", self._log, epochs_per_base=1)
         self.streams = numbered(parse(DEFINED))
-        self._log = EpochLog(path / "epochs")
         self._epoch, self._clock = -1, -1
+        self._pins: dict[str, str] = {}
 
     def epoch(self, clock: int, *, is_raw: bool = False, **came: pa.Table) -> None:
         """What came on each stream until the clock, in seconds."""
@@ -52,19 +56,22 @@ class Made:
             if is_raw:
                 file = self.path / f"{name}-{self._epoch}.parquet"
                 pq.write_table(table, file)
-                self.history.adopt(stream, self._epoch, [file], **bounds)
+                self._pins |= self.history.adopt(stream, self._epoch, [file], **bounds)
             else:
                 table = table.append_column("_ts", pa.array(ts))
                 part = write_part(self.history.folder, stream.number, self._epoch, 0, table)
-                self.history.note(stream, self._epoch, [part], **bounds)
+                self._pins |= self.history.note(stream, self._epoch, [part], **bounds)
+        with closing(Catalog(self.path / "catalog.sqlite")) as catalog:
+            catalog.begin_epoch(self._epoch)
         self._log.commit(
             EpochRecord(
                 epoch=self._epoch,
-                batch=self._epoch,
+                batch=-1,
                 rows=0,
                 seconds=0.0,
                 finished_us=0,
                 streams={s.number: StreamProgress(clock=clock * SECOND) for s in self.streams.values()},
+                pins=dict(self._pins),
             )
         )
         self._clock = clock
