@@ -65,17 +65,6 @@ class GroupRecord:
     first_epoch: int
 
 
-def names_in_catalog(catalog: Path) -> tuple[dict[int, str], dict[int, str]]:
-    """The names of the queries and of the streams, by number; another process may have the catalog open."""
-    if not catalog.exists():
-        raise CatalogError(f"there is no database in {catalog.parent}; panes.connect makes one")
-    with closing(sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        queries = dict(connection.execute("SELECT id, name FROM queries").fetchall())
-        return queries, dict(
-            connection.execute("SELECT id, name FROM objects WHERE kind = 'STREAM'").fetchall()
-        )
-
-
 class Catalog:
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import tempfile
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 from rich.console import Console
@@ -22,7 +21,9 @@ from panes.catalog import Catalog
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
 from panes.delta.delta import BEGINNING
-from panes.errors import CatalogError, DatabaseClosed, DatabaseInUse, SourceError, SqlError
+from panes.directory import is_in_use, lock_directory
+from panes.errors import CatalogError, DatabaseClosed, EpochGone, ReadOnly, SourceError, SqlError, StateError
+from panes.followed_catalog import FollowedCatalog
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names_read import names_read
@@ -36,6 +37,7 @@ from panes.pipeline.engine import Engine
 from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
+from panes.pipeline.uninterrupted import let_ctrl_c_end_waits
 from panes.plan.begin_end import is_begin_end
 from panes.plan.explain import explain, explain_json
 from panes.plan.nodes import Node, TableScan
@@ -48,6 +50,7 @@ from panes.registered import Registered
 from panes.sharing.reading import reading_of
 from panes.state.choose import kind_of_buffer
 from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.followed import FollowedLog
 from panes.state.home import state_home
 from panes.state.locations import remove_tree
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
@@ -56,6 +59,13 @@ if TYPE_CHECKING:
     from panes.pipeline.session import SparkSession
 
 Result: TypeAlias = "Answer | pa.Table | str | None"
+T = TypeVar("T")
+
+_READING = (st.SelectQuery, st.Invoke, st.Explain, st.Show)
+"""The statements that change nothing."""
+
+_ATTEMPTS = 20
+"""So often a connection that only reads tries to read what another process keeps removing."""
 
 
 class Database:
@@ -68,19 +78,34 @@ class Database:
         state: str | Path | None = None,
         spark: SparkSession | None = None,
         clock: Clock | None = None,
+        read_only: bool = False,
     ) -> None:
+        let_ctrl_c_end_waits()
         self._is_temporary = path is None
-        self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
-        self._lock = _lock_directory(self.path)
-        try:
-            self._states = state_home(self.path, state)
-        except BaseException:
-            self._lock.close()
-            raise
+        self._is_read_only = read_only
         self._clock = clock or WallClock()
-        self._catalog = Catalog(self.path / "catalog.sqlite")
-        self._log = EpochLog(self.path / "epochs")
-        self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
+        if read_only:
+            if path is None or state is not None:
+                raise ReadOnly(
+                    "read_only=True needs the directory of a database that is there, and takes no state="
+                )
+            self.path = Path(path).absolute()
+            self._lock = None
+            self._catalog = cast(Catalog, FollowedCatalog(self.path / "catalog.sqlite"))
+            self._states = state_home(self.path, None)
+            self._log: EpochLog = FollowedLog(self.path / "epochs")
+            self._readers = Readers(self._log, None, lambda query: self._catalog.has_query(query))
+        else:
+            self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
+            self._lock = lock_directory(self.path)
+            try:
+                self._states = state_home(self.path, state)
+                self._catalog = Catalog(self.path / "catalog.sqlite")
+                self._log = EpochLog(self.path / "epochs")
+                self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
+            except BaseException:
+                self._lock.close()
+                raise
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._registered = Registered(self._catalog, self._states, self.path / "indexes")
@@ -102,7 +127,7 @@ class Database:
 
     def register(self, query: str, name: str | None = None) -> Query:
         """Registers a standing query; it sees the tuples of the epochs that begin from now on."""
-        self._check_open()
+        self._check_writable()
         match parse(query):
             case [st.SelectQuery() as select]:
                 statement = st.CreateQuery(name or self._free_name(), select)
@@ -157,34 +182,40 @@ class Database:
         `rows` is an Arrow table, a dictionary or a list of dictionaries with the columns of the stream. The
         next epoch takes them in.
         """
+        self._check_writable()
         return push(self.path / "pushed", self._base_stream(stream), rows)
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return read_aside(self.path / "aside", self._base_stream(stream), "late")
+        return self._read(lambda: read_aside(self.path / "aside", self._base_stream(stream), "late"))
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return read_aside(self.path / "aside", self._base_stream(stream), "bad")
+        return self._read(lambda: read_aside(self.path / "aside", self._base_stream(stream), "bad"))
 
     def stop(self) -> None:
-        """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
-        self._check_open()
+        """Ends what `start` began, after the epoch that is under way. Nothing is lost.
+
+        Ctrl-C does not wait for that epoch: the next run does it again.
+        """
+        self._check_writable()
         self._engine.stop()
 
     def status(self) -> Status:
         """How things are: rows, rate, lag, clock, state, by stream and by query.
 
-        Raises what ended the background run, if something did.
+        Raises what ended the background run, if something did, until `stop`, `run` or `start`. For a connection
+        that only reads, `is_running` says whether another one has the database open.
         """
         self._check_open()
         self._engine.check()
+        is_running = is_in_use(self.path) if self._is_read_only else self._engine.is_running
         return status_of(
             self._log.recent(RECENT),
             self._registered.names(),
             {stream.number: stream.name for stream in self._catalog.base_streams()},
             self._clock.now_us(),
-            is_running=self._engine.is_running,
+            is_running=is_running,
         )
 
     def close(self) -> None:
@@ -197,7 +228,8 @@ class Database:
             self._is_closed = True
             self._readers.close()
             self._catalog.close()
-            self._lock.close()
+            if self._lock is not None:
+                self._lock.close()
             if self._is_temporary:
                 remove_tree(self._states)
                 remove_tree(self.path)
@@ -216,6 +248,8 @@ class Database:
     # What statements do.
 
     def _execute(self, statement: st.Statement) -> Result:
+        if not isinstance(statement, _READING):
+            self._check_writable()
         match statement:
             case st.CreateStream():
                 check_source(statement.stream)
@@ -250,6 +284,9 @@ class Database:
 
     def _select(self, query: st.SelectQuery) -> Answer:
         """A query that is asked once."""
+        return self._read(lambda: self._select_now(query))
+
+    def _select_now(self, query: st.SelectQuery) -> Answer:
         plan = self._plan(query)
         _check_runnable(plan, query)
         why_not = self._one_time.why_not(plan)
@@ -269,6 +306,10 @@ class Database:
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
         self._check_open()
+        self._engine.check()
+        return self._read(lambda: self._invoke_now(name, as_of))
+
+    def _invoke_now(self, name: str, as_of: datetime | str | None) -> Answer:
         record, latest = self._catalog.query(name), self._log.latest()
         plan = self._registered.plan_of(record)
         if is_begin_end(plan) and record.group is None:
@@ -281,6 +322,7 @@ class Database:
     def _standing(self, name: str) -> Standing:
         """Where the answer of a query is to be read."""
         self._check_open()
+        self._engine.check()
         return self._registered.standing(self._catalog.query(name), self._readers)
 
     def _explain(self, statement: st.Explain) -> str:
@@ -399,8 +441,34 @@ class Database:
         if self._is_closed:
             raise DatabaseClosed(f"{self.path} is closed; connect to it again")
 
-    def _check_stopped(self) -> None:
+    def _check_writable(self) -> None:
         self._check_open()
+        if self._is_read_only:
+            raise ReadOnly(
+                f"{self.path} was opened with read_only=True; connect without it to change the database"
+            )
+
+    def _read(self, read: Callable[[], T]) -> T:
+        """Reads, and reads again when what was being read was removed by another process meanwhile."""
+        if not self._is_read_only:
+            return read()
+        for _ in range(_ATTEMPTS):
+            before = self._log.epochs[:1], self._catalog.base_streams()
+            try:
+                found = read()
+            except (EpochGone, StateError, FileNotFoundError):
+                if before == (self._log.epochs[:1], self._catalog.base_streams()):
+                    raise
+            else:
+                if before[1] == self._catalog.base_streams():
+                    return found
+        raise EpochGone(
+            f"the epochs of {self.path} are removed faster than they can be read; "
+            "SET retain_epochs to a larger number"
+        )
+
+    def _check_stopped(self) -> None:
+        self._check_writable()
         if self._engine.is_running:
             raise CatalogError("the database is running in the background; stop() it first")
 
@@ -432,17 +500,3 @@ def _parse_query(sql: str) -> st.SelectQuery:
     (statement,) = parse(sql)
     assert isinstance(statement, st.SelectQuery), sql
     return statement
-
-
-def _lock_directory(path: Path) -> TextIO:
-    """Holds the directory for this connection alone, for as long as the file stays open."""
-    path.mkdir(parents=True, exist_ok=True)
-    lock = (path / "lock").open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        raise DatabaseInUse(
-            f"{path} is in use by another connection; close that one, or connect to another directory"
-        ) from error
-    return lock

@@ -104,7 +104,10 @@ def test_an_error_of_a_statement_points_at_its_place(db):
 
 
 def test_a_directory_is_held_by_one_connection(db):
-    with pytest.raises(errors.DatabaseInUse, match="close that one, or connect to another directory"):
+    with pytest.raises(
+        errors.DatabaseInUse,
+        match="close that one, connect to another directory, or connect with read_only=True",
+    ):
         panes.connect(db.path)
     assert db.sql("SHOW STREAMS").num_rows == 1
     db.close()

@@ -13,6 +13,7 @@ from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
+from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.answers.selection_rows import OpenStores
 from panes.answers.standing import Standing
@@ -35,9 +36,10 @@ class Readers:
     Whatever is read is held, so that it stays until it has been read, however far the epochs go on meanwhile.
     """
 
-    def __init__(self, log: EpochLog, cursors: Path, is_registered: Callable[[int], bool]) -> None:
+    def __init__(self, log: EpochLog, cursors: Path | None, is_registered: Callable[[int], bool]) -> None:
+        """`cursors` is the file that says how far each reader has come; without one it is kept in memory."""
         self._log = log
-        self._cursors = Cursors(cursors)
+        self._cursors = MemoryCursors() if cursors is None else Cursors(cursors)
         self._is_registered = is_registered
         self._answers: RecentlyUsed[tuple[int, int], Answer] = RecentlyUsed(
             _BYTES_IN_MEMORY, lambda answer: max(_LEAST_BYTES, int(answer.table.nbytes))
@@ -119,7 +121,12 @@ class Readers:
 
     def _committed(self, epoch: int) -> Generator[None, None, bool]:
         """Returns True when an epoch is committed, and gives None until then."""
-        while epoch not in self._log.epochs:
+        while epoch not in (kept := self._log.epochs):
+            if kept and epoch < kept[0]:
+                # What a reader in another process needs cannot be held.
+                raise EpochGone(
+                    f"epoch {epoch} was removed before it was read; epoch {kept[0]} is the oldest kept"
+                )
             yield None
         return True
 

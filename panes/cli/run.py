@@ -12,7 +12,6 @@ from rich.console import Console
 import panes
 from panes.cli.interrupts import ctrl_c
 from panes.cli.results import print_result
-from panes.cli.spark_noise import without_spark_noise
 from panes.cli.statements import split
 from panes.cli.tables import console, text
 from panes.language import parse
@@ -35,7 +34,7 @@ def run(
 ) -> None:
     """Run a file of statements, take in what the sources hold, and print the answers of its queries."""
     out = console()
-    with without_spark_noise(), closing(panes.connect(database)) as db:
+    with closing(panes.connect(database)) as db:
         Script(db, out, seconds).run(file.read_text())
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+import panes
 from panes.cli.tables import console, rows_table, size, text
-from panes.clock import WallClock, to_datetime
+from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.status import Status, status_at
+from panes.status import Status
 
 _LIVE_SECONDS = 24 * 3600
 
@@ -20,7 +22,8 @@ def status(
     database: Annotated[Path, typer.Argument(help="The directory of the database.")],
 ) -> None:
     """Show rows, rate, lag, clock, time by phase, and state by query."""
-    print_status(console(), status_at(database, WallClock().now_us()))
+    with closing(panes.connect(database, read_only=True)) as db:
+        print_status(console(), db.status())
 
 
 def print_status(out: Console, found: Status) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence, Set
@@ -21,7 +23,7 @@ from panes.pipeline.failures import SPARK_ERRORS, explained
 from panes.pipeline.heartbeat import Heartbeat
 from panes.pipeline.session import epoch_session, is_spark_lost, local_session, why_spark_was_lost
 from panes.pipeline.sources import is_read_by_tasks, read_source
-from panes.pipeline.uninterrupted import uninterrupted
+from panes.pipeline.uninterrupted import uninterrupted, wait_for
 from panes.plan.stream import Stream
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.locations import remove_tree
@@ -39,8 +41,17 @@ class _TurnedAway(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "py4j.protocol.Py4JJavaError: An error occurred while calling foreachBatch: java.lang.InterruptedException"
+            "py4j.protocol.Py4JJavaError: An error occurred while calling foreachBatch: "
+            "java.lang.InterruptedException"
         )
+
+
+def _is_no_news(record: logging.LogRecord) -> bool:
+    """Whether a message of Py4J's log is one of those that tell of an epoch that was turned away."""
+    return record.exc_info is not None and isinstance(record.exc_info[1], _TurnedAway)
+
+
+logging.getLogger("py4j.clientserver").addFilter(lambda record: not _is_no_news(record))
 
 
 class Engine:
@@ -211,7 +222,7 @@ class Engine:
         """Returns when the streaming query has ended; raises what ended it."""
         if self._query is None:
             return
-        self._ended.wait()
+        wait_for(self._ended)
         self._query = None
         if self._failure is not None:
             raise self._explained(self._failure) from None
@@ -295,10 +306,11 @@ class Engine:
                 "connect again with a session that runs, or without one: nothing is lost"
             )
         session = self._session
-        if session is None or uninterrupted(lambda: is_spark_lost(session)):
-            base = given or local_session()
-            session = self._session = uninterrupted(lambda: epoch_session(base))
-        return session
+        if session is not None and not uninterrupted(functools.partial(is_spark_lost, session)):
+            return session
+        base = given or local_session()
+        self._session = uninterrupted(lambda: epoch_session(base))
+        return self._session
 
     def _in_spark(
         self, call: Callable[[], None], when_interrupted: Callable[[], None] = lambda: None

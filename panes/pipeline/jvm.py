@@ -11,6 +11,7 @@ import contextlib
 import os
 import shlex
 import signal
+import struct
 import subprocess
 import tempfile
 import threading
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import IO
 
 import pyspark
-from pyspark.serializers import UTF8Deserializer, read_int
 
 from panes.errors import EnvironmentMissing, SettingError
 
@@ -64,7 +64,9 @@ class JavaProcess:
         """Starts it, and gives the port and the secret of its gateway."""
         with tempfile.TemporaryDirectory(prefix="panes-java-") as folder:
             told = Path(folder) / "gateway"
-            self._launch(conf, {**environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)})
+            self._launch(
+                conf, {**environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)}
+            )
             deadline = time.monotonic() + _PATIENCE_S
             while not told.exists():
                 if not self.is_alive or time.monotonic() > deadline:
@@ -72,7 +74,9 @@ class JavaProcess:
                     raise EnvironmentMissing(f"Spark did not start: Java has ended{self.last_words()}")
                 time.sleep(_POLL_S)
             with told.open("rb") as file:
-                return read_int(file), UTF8Deserializer().loads(file)
+                (port,) = struct.unpack(">i", file.read(4))
+                (length,) = struct.unpack(">i", file.read(4))
+                return port, file.read(length).decode()
 
     def _launch(self, conf: Mapping[str, str], environ: Mapping[str, str]) -> None:
         home = Path(environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
@@ -129,6 +133,8 @@ class JavaProcess:
         if self._log is None:
             return ""
         size = os.fstat(self._log.fileno()).st_size
-        written = os.pread(self._log.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS)).decode(errors="replace")
+        written = os.pread(self._log.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS)).decode(
+            errors="replace"
+        )
         lines = [line for line in written.splitlines() if line.strip() and not line.startswith("\tat ")]
         return ":\n  " + "\n  ".join(lines[-5:]) if lines else ""

@@ -17,7 +17,7 @@ from typing import Any
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.state.bell import Bell
-from panes.state.files import read_json, write_json
+from panes.state.files import make_folder, read_json, write_json
 from panes.state.holds import Hold, Holds
 from panes.state.recently_used import RecentlyUsed
 
@@ -93,7 +93,6 @@ class EpochLog:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.json"))
         self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
@@ -108,6 +107,7 @@ class EpochLog:
             return tuple(self._epochs)
 
     def commit(self, record: EpochRecord) -> None:
+        make_folder(self._folder)
         write_json(self._path(record.epoch), record.as_json())
         with self._lock:
             if record.epoch not in self._epochs:

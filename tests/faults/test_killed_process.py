@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from panes.crash_points import STEPS, was_reached
+from tests.faults.processes import descendants
 
 PROGRAM = Path(__file__).with_name("killed.py")
 ROOT = PROGRAM.parent.parent.parent
@@ -53,30 +54,13 @@ def kill_at(process: subprocess.Popen, points: Path, step: str) -> None:
 
 def kill_all(process: subprocess.Popen) -> None:
     """The program, Java and the Python workers: all at once, as when the power fails."""
-    members = _descendants(process.pid)
+    members = descendants(process.pid)
     for pid in [process.pid, *members]:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
     process.communicate(timeout=PATIENCE_S)
-
-
-def _descendants(pid: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            children.setdefault(parent, []).append(int(entry.name))
-    found, rest = [], [pid]
-    while rest:
-        mine = children.get(rest.pop(), [])
-        found += mine
-        rest += mine
-    return found
 
 
 @pytest.fixture
