@@ -106,13 +106,20 @@ def test_an_error_of_a_statement_points_at_its_place(db):
 def test_a_directory_is_held_by_one_connection(db):
     with pytest.raises(
         errors.DatabaseInUse,
-        match="close that one, connect to another directory, or connect with read_only=True",
+        match="close that one, connect .*, or connect with read_only=True",
     ):
         panes.connect(db.path)
     assert db.sql("SHOW STREAMS").num_rows == 1
     db.close()
     with panes.connect(db.path) as again:
         assert again.sql("SHOW STREAMS").num_rows == 1
+
+
+def test_a_place_that_cannot_hold_a_database_is_refused():
+    with pytest.raises(
+        errors.StateError, match="/proc/self/nowhere cannot hold a database: .*; choose a folder"
+    ):
+        panes.connect("/proc/self/nowhere")
 
 
 def test_a_closed_database_says_so(db):

@@ -1,7 +1,7 @@
 """Where Py4J logs: under its own name, and not on the root logger.
 
-When Java ends in the midst of a call, Py4J logs a traceback by `logging.exception`, which sets up the root logger and
-prints on standard error. The same is said by the error that the call raises.
+When Java ends in the midst of a call, Py4J logs a traceback by `logging.exception`, which sets up the root logger
+and prints on standard error. The error that the call raises says the same.
 """
 
 from __future__ import annotations

@@ -43,11 +43,11 @@ def test_epochs_come_and_go_as_the_writer_says(written, followed):
 
 def test_what_was_read_of_an_epoch_that_went_meanwhile_does_not_count(written, followed):
     written.commit(record(0))
+    written.commit(record(1))
     with (
         pytest.raises(EpochGone, match="epoch 0 was removed while it was being read"),
         followed.holds.hold(0),
     ):
-        written.commit(record(1))
         written.collect(1)
 
 
