@@ -106,7 +106,7 @@ def test_an_error_of_a_statement_points_at_its_place(db):
 def test_a_directory_is_held_by_one_connection(db):
     with pytest.raises(
         errors.DatabaseInUse,
-        match="close that one, connect .*, or connect with read_only=True",
+        match=r"close that one, connect .*, or connect with read_only=True",
     ):
         panes.connect(db.path)
     assert db.sql("SHOW STREAMS").num_rows == 1
@@ -117,7 +117,7 @@ def test_a_directory_is_held_by_one_connection(db):
 
 def test_a_place_that_cannot_hold_a_database_is_refused():
     with pytest.raises(
-        errors.StateError, match="/proc/self/nowhere cannot hold a database: .*; choose a folder"
+        errors.StateError, match=r"/proc/self/nowhere cannot hold a database: .*; choose a folder"
     ):
         panes.connect("/proc/self/nowhere")
 

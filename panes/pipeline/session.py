@@ -113,7 +113,9 @@ def _new_session(java: JavaProcess) -> SparkSession:
     context = SparkContext(gateway=gateway, conf=SparkConf().setAll(list(conf.items())))
     # It prints a traceback when Java ends before it does.
     setattr(context._accumulatorServer, "handle_error", lambda *_: None)  # noqa: B010
-    return _builder().getOrCreate()
+    session = _builder().getOrCreate()
+    java.came_up()
+    return session
 
 
 def _builder() -> SparkSession.Builder:
