@@ -1,39 +1,41 @@
 """What the database knows of: streams, tables, registered queries and settings, in one SQLite file.
 
-Objects are kept as the text of the statement that made them; every change is one transaction.
+Objects are kept as the text of the statement that made them; every change is one transaction. The catalog also has
+the id of the database, and how far its epochs have come: a catalog and epochs of different times are not taken together.
 """
 
 from __future__ import annotations
 
 import functools
-import sqlite3
-import threading
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from uuid import uuid4
 
 from panes.config import SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language import parse
 from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable, Statement
 from panes.plan.stream import Stream
+from panes.sqlite_file import SqliteFile
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS objects (
+CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS queries (
+CREATE TABLE queries (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
   shards INTEGER NOT NULL, strategy TEXT NOT NULL, partitions INTEGER NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER);
-CREATE INDEX IF NOT EXISTS queries_by_template ON queries (template);
-CREATE TABLE IF NOT EXISTS groups (
+CREATE INDEX queries_by_template ON queries (template);
+CREATE TABLE groups (
   id INTEGER PRIMARY KEY AUTOINCREMENT, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
   partitions INTEGER NOT NULL, first_epoch INTEGER, UNIQUE (template, shards, strategy, partitions));
-CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value NOT NULL);
+CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
+CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
+_BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
+"""The names of marks."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,52 @@ class GroupRecord:
 
 
 class Catalog:
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.RLock()
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=FULL")
-        self._connection.executescript(_SCHEMA)
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self._file = SqliteFile(path, _SCHEMA, database=uuid4().hex, read_only=read_only)
+        self._select, self._execute = self._file.select, self._file.execute
 
     def close(self) -> None:
-        self._connection.close()
+        self._file.close()
+
+    @property
+    def database(self) -> str:
+        """The id of the database, which its other files carry too."""
+        return self._file.database
+
+    # How far the epochs have come.
+
+    @property
+    def last_begun(self) -> int:
+        """The last epoch that was begun; -1 before the first. There can be no later one."""
+        return self._mark(_BEGUN)
+
+    @property
+    def last_committed(self) -> int:
+        """The last epoch that is known to have been committed; -1 before the first. It must be there."""
+        return self._mark(_COMMITTED)
+
+    @property
+    def has_readers(self) -> bool:
+        """Whether the file with the places of readers has been made."""
+        return self._mark(_HAS_READERS) == 1
+
+    def note_committed(self, epoch: int) -> None:
+        """Notes that an epoch was committed; the next one that begins does so too."""
+        if epoch > self.last_committed:
+            self._set_mark(_COMMITTED, epoch)
+
+    def note_readers(self, *, are_there: bool = True) -> None:
+        if are_there != self.has_readers:
+            self._set_mark(_HAS_READERS, int(are_there))
+
+    def _mark(self, name: str) -> int:
+        rows = self._select("SELECT value FROM marks WHERE name = ?", name)
+        return int(rows[0][0]) if rows else -1
+
+    def _set_mark(self, name: str, value: int) -> None:
+        self._execute(
+            "INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", name, value
+        )
 
     # Streams and tables.
 
@@ -131,24 +170,18 @@ class Catalog:
         template: str | None = None,
     ) -> QueryRecord:
         """Adds a query. When there are some of its template already, it shares a plan with those that follow."""
-        with self._lock:
+        with self._file.transaction():
             if self._sql_of("queries", name) is not None:
                 raise CatalogError(
                     f"there is already a query named {name!r}; drop it first or choose another name"
                 )
-            self._execute("BEGIN")
-            try:
-                settings = (shards, strategy, partitions)
-                group = None if template is None else self._group_for(template, *settings)
-                self._execute(
-                    "INSERT INTO queries (name, sql, shards, strategy, partitions, template, group_id) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    *(name, sql, *settings, template, group),
-                )
-                self._execute("COMMIT")
-            except BaseException:
-                self._execute("ROLLBACK")
-                raise
+            settings = (shards, strategy, partitions)
+            group = None if template is None else self._group_for(template, *settings)
+            self._execute(
+                "INSERT INTO queries (name, sql, shards, strategy, partitions, template, group_id) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                *(name, sql, *settings, template, group),
+            )
             return self.query(name)
 
     def _group_for(self, template: str, shards: int, strategy: str, partitions: int) -> int | None:
@@ -202,13 +235,15 @@ class Catalog:
 
         `clock` is the one before the epoch.
         """
-        with self._lock:
+        with self._file.transaction():
             # An epoch that failed is done again under its number: what began in it begins in it again.
             begin = "first_epoch = ? WHERE first_epoch IS NULL"
             self._execute(f"UPDATE queries SET first_clock = ?, {begin}", clock, epoch)
             used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
             self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
             self._execute(f"UPDATE groups SET {begin}", epoch)
+            self._set_mark(_BEGUN, epoch)
+            self._set_mark(_COMMITTED, epoch - 1)
             return self.queries()
 
     def groups(self) -> list[GroupRecord]:
@@ -225,7 +260,10 @@ class Catalog:
         return rows[0][0] if rows else SETTINGS[name].default
 
     def set(self, name: str, value: Value) -> None:
-        self._execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, check_setting(name, value))
+        self._execute(
+            "INSERT INTO settings VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+            *(name, check_setting(name, value)),
+        )
 
     def _object(self, name: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
         rows = self._select("SELECT id, sql FROM objects WHERE name = ?", name)
@@ -256,14 +294,6 @@ class Catalog:
         known = [q.name for q in self.queries()] if kind == "QUERY" else self._names(kind)
         there = f"there are {', '.join(known)}" if known else "there are none yet"
         return CatalogError(f"there is no {kind.lower()} named {name!r}; {there}")
-
-    def _select(self, sql: str, *values: Value) -> list[Any]:
-        with self._lock, closing(self._connection.execute(sql, values)) as cursor:
-            return cursor.fetchall()
-
-    def _execute(self, sql: str, *values: Value | None) -> int:
-        with self._lock, closing(self._connection.execute(sql, values)) as cursor:
-            return cursor.rowcount
 
 
 @functools.lru_cache(maxsize=1024)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
+from panes.answers.cursors import Cursors
+from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
 from panes.catalog import Catalog
@@ -53,6 +56,7 @@ from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.followed import FollowedLog
 from panes.state.home import state_home
 from panes.state.locations import remove_tree
+from panes.state.opening import CATALOG, check_place, check_together
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
 if TYPE_CHECKING:
@@ -84,33 +88,57 @@ class Database:
         self._is_temporary = path is None
         self._is_read_only = read_only
         self._clock = clock or WallClock()
+        if path is not None:
+            check_place(path)
         if read_only:
-            if path is None or state is not None:
-                raise ReadOnly(
-                    "read_only=True needs the directory of a database that is there, and takes no state="
-                )
-            self.path = Path(path).absolute()
-            self._lock = None
-            self._catalog = cast(Catalog, FollowedCatalog(self.path / "catalog.sqlite"))
-            self._states = state_home(self.path, None)
-            self._log: EpochLog = FollowedLog(self.path / "epochs")
-            self._readers = Readers(self._log, None, lambda query: self._catalog.has_query(query))
+            self._open_to_read(path, state)
         else:
-            self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
-            self._lock = lock_directory(self.path)
-            try:
-                self._states = state_home(self.path, state)
-                self._catalog = Catalog(self.path / "catalog.sqlite")
-                self._log = EpochLog(self.path / "epochs")
-                self._readers = Readers(self._log, self.path / "readers.sqlite", self._catalog.has_query)
-            except BaseException:
-                self._lock.close()
-                raise
+            self._open(path, state)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._registered = Registered(self._catalog, self._states, self.path / "indexes")
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
+
+    def _open(self, path: str | Path | None, state: str | Path | None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
+        with ExitStack() as opened:
+            self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
+            self._states = state_home(self.path, state)
+            self._catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
+            self._log = EpochLog(self.path / "epochs", self._catalog.database)
+            self._readers = self._open_readers(opened)
+            opened.pop_all()  # all is well: they stay open
+
+    def _open_to_read(self, path: str | Path | None, state: str | Path | None) -> None:
+        """Opens what is there, and nothing that would write; another process may be changing it."""
+        if path is None or state is not None:
+            raise ReadOnly(
+                "read_only=True needs the directory of a database that is there, and takes no state="
+            )
+        self.path = Path(path).absolute()
+        self._lock = None
+        self._catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
+        self._states = state_home(self.path, None)
+        self._log = FollowedLog(self.path / "epochs", self._catalog.database)
+        self._readers = Readers(self._log, MemoryCursors(), lambda query: self._catalog.has_query(query))
+
+    def _open_readers(self, opened: ExitStack) -> Readers:
+        """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
+        catalog, log = self._catalog, self._log
+        places = self.path / "readers.sqlite"
+        cursors = Cursors(places, catalog.database, must_exist=catalog.has_readers)
+        opened.enter_context(closing(cursors))
+        check_together(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        catalog.note_readers()
+        self._note_committed()
+        return Readers(log, cursors, catalog.has_query)
+
+    def _note_committed(self) -> None:
+        """Notes in the catalog which epoch must be there when the database is opened again."""
+        epochs = self._log.epochs
+        if epochs:
+            self._catalog.note_committed(epochs[-1])
 
     # Statements.
 
@@ -227,6 +255,10 @@ class Database:
         finally:
             self._is_closed = True
             self._readers.close()
+            if not self._is_read_only:
+                # The folder may be gone; the mark only makes the next opening stricter.
+                with suppress(StateError):
+                    self._note_committed()
             self._catalog.close()
             if self._lock is not None:
                 self._lock.close()

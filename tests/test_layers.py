@@ -17,6 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer.split())
     for layer in (
         "errors clock config metrics java crash_points directory",
+        "sqlite_file",
         "delta plan",
         "language",
         "catalog",

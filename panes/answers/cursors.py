@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-from contextlib import closing
 from pathlib import Path
 
+from panes.errors import StateError
+from panes.sqlite_file import SqliteFile
+
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS readers (
+CREATE TABLE readers (
   query INTEGER NOT NULL, reader TEXT NOT NULL, epoch INTEGER NOT NULL, PRIMARY KEY (query, reader)) WITHOUT ROWID;
 """
 
@@ -20,30 +20,42 @@ class Cursors:
     changes come again.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.executescript(_SCHEMA)
+    def __init__(
+        self, path: Path, database: str = "", *, must_exist: bool = False, read_only: bool = False
+    ) -> None:
+        """`database` is the id of the database; `must_exist` says that it had readers' places before."""
+        if must_exist and not path.exists():
+            raise StateError(
+                f"{path} is missing: it said how far each reader of changes had come; restore it from a copy, or let "
+                f"all readers begin anew with: panes check --forget-readers {path.parent}"
+            )
+        self._file = SqliteFile(path, _SCHEMA, database=database, read_only=read_only, is_durable=False)
+        if self._file.database != database:
+            self._file.close()
+            raise StateError(
+                f"{path} belongs to another database; restore it from a copy, or let all readers begin anew with: "
+                f"panes check --forget-readers {path.parent}"
+            )
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        self._file.close()
+
+    def furthest(self) -> int:
+        """The last epoch that any reader has dealt with; -1 when there is none."""
+        ((epoch,),) = self._file.select("SELECT max(epoch) FROM readers")
+        return -1 if epoch is None else int(epoch)
 
     def get(self, query: int, reader: str) -> int | None:
         return self.of_query(query).get(reader)
 
     def of_query(self, query: int) -> dict[str, int]:
         """All readers of a query, by name."""
-        with self._lock:
-            sql = "SELECT reader, epoch FROM readers WHERE query = ? ORDER BY reader"
-            with closing(self._connection.execute(sql, (query,))) as rows:
-                return {str(reader): int(epoch) for reader, epoch in rows}
+        rows = self._file.select("SELECT reader, epoch FROM readers WHERE query = ? ORDER BY reader", query)
+        return {str(reader): int(epoch) for reader, epoch in rows}
 
     def move(self, query: int, reader: str, epoch: int) -> None:
         """Moves a reader on; never back, should two threads read under one name."""
-        self._execute(
+        self._file.execute(
             "INSERT INTO readers VALUES (?, ?, ?) "
             "ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)",
             query,
@@ -52,11 +64,7 @@ class Cursors:
         )
 
     def forget(self, query: int, reader: str) -> None:
-        self._execute("DELETE FROM readers WHERE query = ? AND reader = ?", query, reader)
+        self._file.execute("DELETE FROM readers WHERE query = ? AND reader = ?", query, reader)
 
     def forget_query(self, query: int) -> None:
-        self._execute("DELETE FROM readers WHERE query = ?", query)
-
-    def _execute(self, sql: str, *values: int | str) -> None:
-        with self._lock:
-            self._connection.execute(sql, values).close()
+        self._file.execute("DELETE FROM readers WHERE query = ?", query)

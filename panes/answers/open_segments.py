@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from panes.state.chunk import Chunk
 from panes.state.locations import Location
@@ -16,7 +16,9 @@ _SEGMENTS_IN_MEMORY = 2_048
 class OpenSegments:
     """The chunks of shards by epoch. What was used last stays open: manifests and segments never change."""
 
-    def __init__(self) -> None:
+    def __init__(self, pins: Callable[[int], Mapping[str, str]]) -> None:
+        """`pins` gives the checksums of the manifests of an epoch, by place."""
+        self._pins = pins
         self._epochs: RecentlyUsed[tuple[Location, int], Mapping[str, Sequence[Chunk]]] = RecentlyUsed(
             _EPOCHS_IN_MEMORY
         )
@@ -28,7 +30,7 @@ class OpenSegments:
 
     def _open(self, folder: Location, epoch: int) -> Mapping[str, Sequence[Chunk]]:
         state = ShardState(folder)
-        manifest = state.load(epoch)
+        manifest = state.load(epoch, self._pins(epoch).get(state.place))
         return {
             buffer: [self._once(folder, chunk) for chunk in state.chunks(manifest, buffer)]
             for buffer in FOR_READERS

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
-from pathlib import Path
 
 from panes.answers.answer import Answer
 from panes.answers.changes import Change, change_in, whole_answer
@@ -36,10 +35,11 @@ class Readers:
     Whatever is read is held, so that it stays until it has been read, however far the epochs go on meanwhile.
     """
 
-    def __init__(self, log: EpochLog, cursors: Path | None, is_registered: Callable[[int], bool]) -> None:
-        """`cursors` is the file that says how far each reader has come; without one it is kept in memory."""
+    def __init__(
+        self, log: EpochLog, cursors: Cursors | MemoryCursors, is_registered: Callable[[int], bool]
+    ) -> None:
         self._log = log
-        self._cursors = MemoryCursors() if cursors is None else Cursors(cursors)
+        self._cursors = cursors
         self._is_registered = is_registered
         self._answers: RecentlyUsed[tuple[int, int], Answer] = RecentlyUsed(
             _BYTES_IN_MEMORY, lambda answer: max(_LEAST_BYTES, int(answer.table.nbytes))
@@ -47,7 +47,7 @@ class Readers:
         self._is_closed = False
         self._dropped: set[int] = set()
         """The queries that were dropped since the database was opened."""
-        self.segments = OpenSegments()
+        self.segments = OpenSegments(lambda epoch: log.record(epoch).pins)
         self.stores = OpenStores(self.segments)
 
     @property

@@ -36,6 +36,10 @@ class HistoryFile:
     layout: str = ""
     """Of a raw file: the types of these columns. Files of different types cannot be read as one."""
 
+    bytes: int = 0
+    crc32: int | None = None
+    """Of the whole file; None of one that a source has brought and that is not kept yet."""
+
     @property
     def is_raw(self) -> bool:
         """Whether its rows are as the source had them: `_ts` is to be computed, some may have no time."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from panes.history.check import sealed
 from panes.history.file import HistoryFile
 from panes.history.parts import read_rows, write_rows
 from panes.plan.stream import Stream
@@ -63,7 +64,7 @@ def _rows(group: Group) -> int:
 def _one_file(group: Group, stream: Stream, folder: Path, name: str) -> HistoryFile:
     path = folder / f"{name}.parquet"
     write_rows(path, pa.concat_tables([read_rows(file, stream, stream.columns.names) for file in group]))
-    return HistoryFile(
+    merged = HistoryFile(
         path,
         "merged",
         rows=_rows(group),
@@ -73,3 +74,4 @@ def _one_file(group: Group, stream: Stream, folder: Path, name: str) -> HistoryF
         came=group[0].came,
         last_came=group[-1].last_came,
     )
+    return sealed([merged])[0]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from panes.delta.delta import TS
 from panes.errors import StateError
+from panes.history.check import check
 from panes.history.event_time import event_time, timestamp_of
 from panes.history.file import CAME, HistoryFile
 from panes.plan.stream import Stream
@@ -56,7 +57,11 @@ def opened(path: Path) -> pq.ParquetFile:
 
 
 def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.Table:
-    """The rows of a file: the given columns, `_ts` and `_came`, without those that have no time."""
+    """The rows of a file: the given columns, `_ts` and `_came`, without those that have no time.
+
+    A file of the history is verified first.
+    """
+    check(file)
     if not file.is_raw:
         hidden = [TS, CAME] if file.kind == "merged" else [TS]
         table = _read(file.path, [*columns, *hidden])

@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, FOREVER, TS
 from panes.history.adopt import adopt_file
+from panes.history.check import sealed
 from panes.history.file import CAME, FileKind, HistoryFile
-from panes.history.manifests import Manifest, Manifests
+from panes.history.manifests import NO_HEAD, Head, Manifest, Manifests
 from panes.history.measure import measured_part, measured_raw
 from panes.history.merge import merge
 from panes.history.parts import read_rows, stream_folder, write_part
 from panes.plan.stream import Stream
+from panes.state.epochs import EpochLog
 
 __all__ = ["History", "HistoryFile", "write_part"]
 
@@ -31,11 +33,15 @@ _EPOCHS_PER_BASE = 8
 class History:
     """What all streams keep, under one folder.
 
-    One thread writes, the one that runs epochs; any number may read.
+    One thread writes, the one that runs epochs; any number may read. The records of epochs in the log say where the
+    history of each stream ends; without a log the last manifest that is there is taken for its end.
     """
 
-    def __init__(self, folder: Path, *, epochs_per_base: int = _EPOCHS_PER_BASE) -> None:
+    def __init__(
+        self, folder: Path, log: EpochLog | None = None, *, epochs_per_base: int = _EPOCHS_PER_BASE
+    ) -> None:
         self.folder = folder
+        self._log = log
         self._epochs_per_base = epochs_per_base
         self._streams: dict[int, Manifests] = {}
 
@@ -51,8 +57,8 @@ class History:
         min_ts: int,
         max_ts: int,
         since: int = BEGINNING,
-    ) -> None:
-        """Keeps the files that a source had for an epoch, as they are.
+    ) -> dict[str, str]:
+        """Keeps the files that a source had for an epoch, as they are; gives what the record of the epoch must pin.
 
         They are Parquet with the columns of the stream, whose event time is one of them. `since` is the clock
         before the epoch, as in its record. An epoch that is done again replaces what it had.
@@ -66,7 +72,7 @@ class History:
             found = measured_raw(file, stream)
             if found is not None:
                 kept.append(found)
-        self._manifests(stream.number).put(epoch, Manifest(tuple(kept)))
+        return self._put(stream.number, epoch, Manifest(tuple(sealed(kept))))
 
     def note(
         self,
@@ -78,8 +84,8 @@ class History:
         min_ts: int,
         max_ts: int,
         since: int = BEGINNING,
-    ) -> None:
-        """Keeps the files that tasks wrote by `write_part` in an epoch, in that order.
+    ) -> dict[str, str]:
+        """Keeps the files that tasks wrote by `write_part` in an epoch, in that order; gives what to pin.
 
         Rows without files are rows that came and are not kept.
         """
@@ -89,10 +95,10 @@ class History:
             file = _file(folder / name, "written", epoch, since, rows=rows, min_ts=min_ts, max_ts=max_ts)
             written.append(file if len(files) == 1 else measured_part(file))
         if files or not rows:
-            manifest = Manifest(tuple(file for file in written if file.rows))
+            manifest = Manifest(tuple(sealed(file for file in written if file.rows)))
         else:
             manifest = Manifest((), dropped=rows, dropped_to=max_ts)
-        self._manifests(stream.number).put(epoch, manifest)
+        return self._put(stream.number, epoch, manifest)
 
     def collect(
         self,
@@ -110,8 +116,9 @@ class History:
         epochs find everything as it was.
         """
         manifests = self._manifests(stream.number)
-        if manifests.since_base(epoch) >= self._epochs_per_base:
-            view = manifests.at(epoch)
+        head = self._head(stream.number, epoch)
+        if manifests.since_base(epoch, head) >= self._epochs_per_base:
+            view = manifests.at(epoch, head)
             young = {file.path for file in view.youngest(keep_rows, clock)}
             stays = [file for file in view.files if file.max_ts >= oldest_ts or file.path in young]
             gone = [file for file in view.files if file.max_ts < oldest_ts and file.path not in young]
@@ -122,6 +129,7 @@ class History:
                     dropped=view.dropped + sum(file.rows for file in gone),
                     dropped_to=max((view.dropped_to, *(file.max_ts for file in gone))),
                 ),
+                head,
             )
         manifests.collect(epoch, retain_epochs)
 
@@ -134,7 +142,7 @@ class History:
 
     def at(self, stream: int, epoch: int) -> Manifest:
         """What is kept of the epochs up to one: the files in order of arrival, and what is known of the rest."""
-        return self._manifests(stream).at(epoch)
+        return self._manifests(stream).at(epoch, self._head(stream, epoch))
 
     def files(self, stream: int, epoch: int, *, since: int = BEGINNING) -> list[HistoryFile]:
         """The files with rows of epochs up to one, that have times from `since` on, in order of arrival."""
@@ -157,6 +165,17 @@ class History:
         table = pa.concat_tables([nothing, *tables])
         return table if since == BEGINNING else table.filter(pa.array(table.column(TS).to_numpy() >= since))
 
+    def _put(self, stream: int, epoch: int, manifest: Manifest) -> dict[str, str]:
+        head = self._manifests(stream).put(epoch, manifest, self._head(stream, epoch - 1))
+        return {} if head == NO_HEAD else {pin_of(stream): str(head)}
+
+    def _head(self, stream: int, epoch: int) -> Head:
+        """Where the history of a stream ends at an epoch."""
+        if self._log is None:
+            return self._manifests(stream).last(epoch)
+        pinned = self._log.record(epoch).pins.get(pin_of(stream)) if epoch >= 0 else None
+        return NO_HEAD if pinned is None else Head.of(pinned)
+
     def _stream_folder(self, stream: int) -> Path:
         folder = stream_folder(self.folder, stream)
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,6 +185,11 @@ class History:
         if stream not in self._streams:
             self._streams[stream] = Manifests(stream_folder(self.folder, stream))
         return self._streams[stream]
+
+
+def pin_of(stream: int) -> str:
+    """Under which name the record of an epoch holds where the history of a stream ends."""
+    return f"history/{stream:06d}"
 
 
 def _file(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from panes.delta.delta import BEGINNING, TS
+from panes.history.check import check
 from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file import CAME, HistoryFile
 from panes.history.store import History
@@ -40,6 +41,8 @@ class HistoryScans:
             young = {file.path for file in kept.youngest(reach.youngest, self._clock)}
             left_out = kept.dropped + sum(file.rows for file in kept.files if file.path not in young)
             found = [file for file in found if file.path in young]
+        for file in found:
+            check(file)
         self.files += found
         return Scanned(_Reader(stream, scan, reach).sql(found), left_out)
 

@@ -23,7 +23,7 @@ from panes.pipeline.standing import StandingQuery
 from panes.plan.nodes import Matched
 from panes.sharing.selection_store import SelectionStore
 from panes.state.files import flushed_together
-from panes.state.manifest import ANSWER, CHANGES, MATCHES, TUPLES, ShardState, shard_folder
+from panes.state.manifest import ANSWER, CHANGES, MATCHES, TUPLES, Manifest, ShardState, shard_folder
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class Report:
     changes: int
     bytes: int
     segments: int
+    place: str
+    """Where its manifest is, below the folder of all states."""
+    checksum: str
+    """Of its manifest."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class AboveTask:
     """On which level each input is read."""
     rule: SpanRule
     exchange: Path
+    pins: Mapping[str, str]
+    """The checksums of the manifests of the epoch before, by place."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -97,9 +103,9 @@ class AboveTask:
             if shard is None:
                 continue
             if isinstance(stage.query.stages[stage.stage].plan, Matched):
-                report = _advance_selections(stage, shard, arrivals, span)
+                report = _advance_selections(stage, shard, arrivals, span, self.pins)
             else:
-                report, delta = _advance(stage, shard, arrivals, span)
+                report, delta = _advance(stage, shard, arrivals, span, self.pins)
                 self._hand_on(stage, delta, exchange)
             yield Message(0, "report", asdict(report))
         yield from exchange.send()
@@ -116,7 +122,7 @@ class AboveTask:
 
 
 def _advance(
-    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span
+    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
 ) -> tuple[Report, Delta]:
     """Takes one stage on one shard through the span, and stores what it then knows."""
     query, stage = task.query, task.query.stages[task.stage]
@@ -125,7 +131,7 @@ def _advance(
     since = BEGINNING if is_first else span.since
     dataflow = query.lowered(task.stage)
     state = ShardState(shard_folder(query.folder_of(task.stage), shard))
-    before = None if is_first else state.load(span.epoch - 1)
+    before = None if is_first else state.load(span.epoch - 1, pins.get(state.place))
     if before is not None:
         state.restore(before, dataflow.buffers)
     mine = {
@@ -140,16 +146,18 @@ def _advance(
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
     after = state.save(span.epoch, chunks, before)
-    return Report(query.id, task.stage, shard, delta.rows, after.bytes, len(after.entries)), delta
+    return _report(task, shard, delta.rows, state, after), delta
 
 
-def _advance_selections(task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span) -> Report:
+def _advance_selections(
+    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
+) -> Report:
     """Takes the selections on a stream through the span: tuples that came, and queries that came."""
     query = task.query
     assert query.members is not None
     is_first = span.epoch == query.first_epoch
     state = ShardState(shard_folder(query.folder, shard))
-    before = None if is_first else state.load(span.epoch - 1)
+    before = None if is_first else state.load(span.epoch - 1, pins.get(state.place))
     kept = {name: state.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
     store = SelectionStore(kept)
     if before is not None and query.members.fresh is not None:
@@ -161,7 +169,20 @@ def _advance_selections(task: StageTask, shard: int, arrivals: Mapping[int, pa.T
         store.expire(span.since, query.members.retained_us)
     after = state.save(span.epoch, store.chunks, before)
     changes = 0 if came is None else came.num_rows
-    return Report(query.id, task.stage, shard, changes, after.bytes, len(after.entries))
+    return _report(task, shard, changes, state, after)
+
+
+def _report(task: StageTask, shard: int, changes: int, state: ShardState, after: Manifest) -> Report:
+    return Report(
+        task.query.id,
+        task.stage,
+        shard,
+        changes,
+        after.bytes,
+        len(after.entries),
+        state.place,
+        after.checksum,
+    )
 
 
 def _in_time(source: StageInput, rows: pa.Table, since: int) -> pa.Table:

@@ -7,13 +7,11 @@ whoever reads them best, and an epoch that is done again has the same ones again
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from panes.errors import PipelineError
 from panes.plan.stream import Stream
+from panes.state.checkpoint import Checkpoint
 
 
 def source_name(stream: Stream) -> str:
@@ -24,43 +22,8 @@ def source_name(stream: Stream) -> str:
 def files_of_batch(checkpoint: Path, stream: Stream, batch: int) -> list[Path]:
     """The local files of a stream's source in a micro-batch, in the order in which Spark found them."""
     source = source_name(stream)
-    last = _log_offset(checkpoint, source, batch)
-    first = _log_offset(checkpoint, source, batch - 1) if batch > 0 else -1
-    entries = _entries(checkpoint / "sources" / source, first, last)
+    log = Checkpoint(checkpoint)
+    last = log.log_offset(source, batch)
+    first = log.log_offset(source, batch - 1) if batch > 0 else -1
+    entries = log.entries(source, first, last)
     return [Path(unquote(urlparse(entry["path"]).path)) for entry in entries]
-
-
-def _log_offset(checkpoint: Path, source: str, batch: int) -> int:
-    """The last entry of the source's log that is in by the end of a micro-batch; -1 when there is none."""
-    path = checkpoint / "offsets" / str(batch)
-    try:
-        lines = path.read_text().splitlines()
-    except FileNotFoundError as error:
-        raise PipelineError(
-            f"{path} is missing: the checkpoint is damaged; restore it from a copy"
-        ) from error
-    for line in lines:
-        name, _, offset = line.partition(":")
-        if name == source and offset.startswith("{"):
-            return int(json.loads(offset)["logOffset"])
-    return -1
-
-
-def _entries(log: Path, first: int, last: int) -> Iterator[dict[str, str]]:
-    """The entries after the first up to the last; Spark now and then compacts all so far into one file."""
-    for number in range(first + 1, last + 1):
-        path = log / str(number)
-        if not path.exists():
-            path = log / f"{number}.compact"
-        try:
-            version, *lines = path.read_text().splitlines()
-        except FileNotFoundError as error:
-            raise PipelineError(
-                f"{path} is missing: the checkpoint is damaged; restore it from a copy"
-            ) from error
-        if version != "v1":
-            raise PipelineError(f"{path}: this version of Spark's log ({version}) is not known")
-        for line in lines:
-            entry = json.loads(line)
-            if entry["batchId"] == number:
-                yield entry

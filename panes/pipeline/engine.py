@@ -80,7 +80,7 @@ class Engine:
         """Whether the epoch under way is not waited for: whatever becomes of it is no failure."""
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
-        self.history = History(folder / "history")
+        self.history = History(folder / "history", log)
 
     @property
     def is_running(self) -> bool:

@@ -28,7 +28,7 @@ from panes.errors import SourceError, StateError
 from panes.history.file import HistoryFile
 from panes.history.measure import measured_raw
 from panes.history.retention import Retained
-from panes.history.store import History
+from panes.history.store import History, pin_of
 from panes.pipeline.above import Report
 from panes.pipeline.aside import forget_epoch
 from panes.pipeline.batch_files import files_of_batch
@@ -39,6 +39,7 @@ from panes.pipeline.span import Span, SpanRule
 from panes.pipeline.stages import Arrivals, Folders, frame
 from panes.pipeline.standing import StandingQuery
 from panes.plan.stream import Stream
+from panes.state.checkpoint import Checkpoint
 from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
 from panes.state.manifest import ShardState, shard_folder
 
@@ -81,6 +82,7 @@ class EpochRunner:
         self._history = history
         self._clock = clock
         self._after_commit = after_commit
+        self._checkpoint = Checkpoint(folder / "checkpoint")
         self._phases: dict[str, float] = {}
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
@@ -104,12 +106,14 @@ class EpochRunner:
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         span = rule.span(measured)
         if span is None:
+            self._log.skip(batch_id)
             return
         with self._phase("history"):
-            self._keep(workload, span, files, measured, messages)
+            kept = self._keep(workload, span, files, measured, messages)
         progress = rule.progress(measured)
         rows = rows_since(progress, before.streams)
-        self._commit(workload, span, batch_id, rows, started, progress, _queries(messages))
+        pins = self._pins(before, messages) | kept | {"checkpoint": self._checkpoint.pin(batch_id)}
+        self._commit(workload, span, batch_id, rows, started, progress, _queries(messages), pins)
 
     def catch_up(self, session: SparkSession) -> None:
         """Moves the clock to the last tuple's time, when the sources have nothing more to bring.
@@ -141,7 +145,8 @@ class EpochRunner:
         rule = replace(self._rule(before, workload), clock=clock)
         messages = self._tasks(session, workload, Arrivals(self._streams), rule, before)
         span = Span(rule.epoch, rule.since, clock)
-        self._commit(workload, span, before.batch, 0, started, progress, _queries(messages))
+        pins = self._pins(before, messages)
+        self._commit(workload, span, before.batch, 0, started, progress, _queries(messages), pins)
 
     def _files(self, batch_id: int) -> dict[int, list[HistoryFile]]:
         """The files of the streams that tasks read themselves."""
@@ -182,7 +187,7 @@ class EpochRunner:
                 stream for stream, retained in workload.retained.items() if not retained.is_nothing
             )
             folders = Folders(exchange, aside, self._history.folder)
-            tasks = frame(session, workload.queries, arrivals, rule, folders, kept)
+            tasks = frame(session, workload.queries, arrivals, rule, folders, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)
@@ -195,7 +200,9 @@ class EpochRunner:
         files: Mapping[int, Sequence[HistoryFile]],
         measured: Sequence[Measured],
         messages: Sequence[Message],
-    ) -> None:
+    ) -> dict[str, str]:
+        """Keeps the rows of the epoch as history; gives what its record must pin."""
+        pins: dict[str, str] = {}
         for stream in self._streams:
             mine = [found for found in measured if found.stream == stream.number and found.max_ts is not None]
             retained = workload.retained.get(stream.number, Retained())
@@ -206,14 +213,22 @@ class EpochRunner:
             size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds), "since": span.since}
             if stream.number in files and not retained.is_nothing:
                 paths = [file.path for file in files[stream.number]]
-                self._history.adopt(stream, span.epoch, paths, **size)
+                pins |= self._history.adopt(stream, span.epoch, paths, **size)
             else:
                 written = sorted(
                     m.content["file"]
                     for m in messages
                     if m.kind == "kept" and m.content["stream"] == stream.number
                 )
-                self._history.note(stream, span.epoch, written, **size)
+                pins |= self._history.note(stream, span.epoch, written, **size)
+        return pins
+
+    def _pins(self, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
+        """What the epoch stands on: the manifests that its tasks wrote, and the rest as before."""
+        stays = ["checkpoint", *(pin_of(stream.number) for stream in self._streams)]
+        pins = {place: before.pins[place] for place in stays if place in before.pins}
+        reports = [Report(**message.content) for message in messages if message.kind == "report"]
+        return pins | {report.place: report.checksum for report in reports}
 
     def _commit(
         self,
@@ -224,6 +239,7 @@ class EpochRunner:
         started: float,
         streams: Progress,
         queries: dict[int, QueryProgress],
+        pins: dict[str, str],
     ) -> None:
         record = EpochRecord(
             epoch=span.epoch,
@@ -236,6 +252,7 @@ class EpochRunner:
             phases=self._phases,
             streams=streams,
             queries=queries,
+            pins=pins,
         )
         reach("before commit")
         self._log.commit(record)

@@ -58,8 +58,12 @@ def frame(
     rule: SpanRule,
     folders: Folders,
     writes_history: frozenset[int] = frozenset(),
+    pins: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The DataFrame that advances the queries on every shard, also on those that get no rows."""
+    """The DataFrame that advances the queries on every shard, also on those that get no rows.
+
+    `pins` are those of the record of the epoch before.
+    """
     plan = _Plan(queries, rule.epoch)
     below = Below(
         rule.epoch,
@@ -91,6 +95,7 @@ def frame(
             tuple(plan.input_levels),
             rule,
             folders.exchange,
+            dict(pins or {}),
         )
         if messages is None:
             by_task = session.range(0, plan.tasks, 1, plan.tasks).select(

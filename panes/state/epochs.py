@@ -2,12 +2,15 @@
 
 Readers take the latest file and see the manifests of that epoch alone. The file is written before Spark's own
 commit: a micro-batch that Spark brings again after a crash, though it is in the log, is passed over.
+
+The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories that
+its epoch stands on. So the last record pins all that is kept.
 """
 
 from __future__ import annotations
 
+import re
 import threading
-from bisect import insort
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -17,12 +20,16 @@ from typing import Any
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.state.bell import Bell
-from panes.state.files import make_folder, read_json, write_json
+from panes.state.files import make_folder
 from panes.state.holds import Hold, Holds
 from panes.state.recently_used import RecentlyUsed
+from panes.state.records import FIRST, damaged, missing, read_links, read_record, write_record
 
 _RECORDS_IN_MEMORY = 16
 """With thousands of queries a record is not small."""
+
+_RECORD = re.compile(r"epoch-(\d{10})\.json")
+_SKIPPED = "skipped.json"
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,9 @@ class EpochRecord:
     streams: dict[int, StreamProgress] = field(default_factory=dict)
     """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
+    pins: dict[str, str] = field(default_factory=dict)
+    """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the histories of
+    streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -91,28 +101,39 @@ NOTHING = EpochRecord(epoch=-1, batch=-1, clock=BEGINNING, rows=0, seconds=0.0, 
 class EpochLog:
     """The records of the epochs that are kept. Only one process at a time has the folder: it is listed once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, database: str = "") -> None:
+        """`database` is the id of the database: records of another are refused."""
         self._folder = folder
+        self._database = database
         self._lock = threading.Lock()
-        self._epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.json"))
+        names = folder.iterdir() if folder.is_dir() else ()
+        epochs = [int(found[1]) for path in names if (found := _RECORD.fullmatch(path.name))]
+        self._kept = range(min(epochs), max(epochs) + 1) if epochs else range(0)
         self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
+        self._before: dict[int, str] = {}
+        """For the records that were followed back from the last one: the checksum of the one before each."""
+        self._committed = -1, FIRST
+        """The epoch that was committed last here, and the checksum of its record."""
         self.holds = Holds()
         self.bell = Bell()
         """Rings when an epoch is committed."""
 
     @property
-    def epochs(self) -> tuple[int, ...]:
-        """The numbers of the epochs that are kept, in order."""
+    def epochs(self) -> range:
+        """The numbers of the epochs that are kept. Where a record in the midst is lost, reading it says so."""
         with self._lock:
-            return tuple(self._epochs)
+            return self._kept
 
     def commit(self, record: EpochRecord) -> None:
+        epoch = record.epoch
         make_folder(self._folder)
-        write_json(self._path(record.epoch), record.as_json())
+        before = self._checksum(epoch - 1) if epoch - 1 in self.epochs else FIRST
+        checksum = write_record(self.path(epoch), self._name(epoch), record.as_json(), before)
         with self._lock:
-            if record.epoch not in self._epochs:
-                insort(self._epochs, record.epoch)
-        self._used.put(record.epoch, record)
+            self._committed = epoch, checksum
+            self._kept = range(min(epoch, self._kept.start) if self._kept else epoch, epoch + 1)
+            self._before[epoch] = before
+        self._used.put(epoch, record)
         self.bell.ring()
 
     def latest(self) -> EpochRecord | None:
@@ -122,7 +143,7 @@ class EpochLog:
 
     def record(self, epoch: int) -> EpochRecord:
         """The record of an epoch that is kept."""
-        return self._used.get(epoch, lambda: EpochRecord.from_json(read_json(self._path(epoch))))
+        return self._used.get(epoch, lambda: self._read(epoch))
 
     def recent(self, count: int) -> list[EpochRecord]:
         """The last committed epochs, the latest last."""
@@ -130,10 +151,67 @@ class EpochLog:
 
     def collect(self, oldest_epoch: int) -> None:
         with self._lock:
-            gone = [epoch for epoch in self._epochs if epoch < oldest_epoch]
-            self._epochs = self._epochs[len(gone) :]
+            gone = range(self._kept.start, min(oldest_epoch, self._kept.stop))
+            self._kept = range(max(self._kept.start, gone.stop), self._kept.stop)
+            for epoch in gone:
+                self._before.pop(epoch, None)
         for epoch in gone:
-            self._path(epoch).unlink(missing_ok=True)
+            self.path(epoch).unlink(missing_ok=True)
+
+    def skip(self, batch: int) -> None:
+        """Notes a micro-batch that brought nothing, and so made no epoch."""
+        make_folder(self._folder)
+        write_record(self._folder / _SKIPPED, f"skipped by {self._database}", {"batch": batch})
+
+    def last_batch(self) -> int:
+        """The last micro-batch of Spark that is in, or that brought nothing; -1 before the first."""
+        latest = self.latest()
+        batch = -1 if latest is None else latest.batch
+        skipped = self._folder / _SKIPPED
+        if skipped.exists():
+            batch = max(batch, int(read_record(skipped, f"skipped by {self._database}").content["batch"]))
+        return batch
+
+    def path(self, epoch: int) -> Path:
+        """The file of an epoch."""
+        return self._folder / f"epoch-{epoch:010d}.json"
+
+    def _read(self, epoch: int) -> EpochRecord:
+        record = read_record(self.path(epoch), self._name(epoch), self._pinned(epoch))
+        try:
+            return EpochRecord.from_json(record.content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged(self.path(epoch), f"not the record of an epoch: {error}") from error
+
+    def _pinned(self, epoch: int) -> str | None:
+        """The checksum that the record of an epoch must have; None for the last one, which nothing pins."""
+        with self._lock:
+            known, last = self._before.get(epoch + 1), self._kept.stop - 1
+        if known is not None or epoch >= last:
+            return known
+        for later in range(last, epoch, -1):
+            with self._lock:
+                known = self._before.get(later)
+            if known is None:
+                _, known = self._links(later)
+                with self._lock:
+                    self._before[later] = known
+            if known == FIRST:
+                raise missing(self.path(later - 1))
+        return known
+
+    def _checksum(self, epoch: int) -> str:
+        last, checksum = self._committed
+        return checksum if last == epoch else self._links(epoch)[0]
+
+    def _links(self, epoch: int) -> tuple[str, str]:
+        """The checksum of a record and of the one before it, both as they must be."""
+        with self._lock:
+            pinned = self._before.get(epoch + 1)
+        return read_links(self.path(epoch), self._name(epoch), pinned)
+
+    def _name(self, epoch: int) -> str:
+        return f"epoch {epoch} of {self._database}"
 
     @contextmanager
     def held(self, choose: Callable[[], int | None]) -> Iterator[Hold | None]:
@@ -147,6 +225,3 @@ class EpochLog:
                 yield hold
             return
         yield None
-
-    def _path(self, epoch: int) -> Path:
-        return self._folder / f"epoch-{epoch:010d}.json"

@@ -6,14 +6,13 @@ files before all of them are there, as with those of a task, `flushed_together` 
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from panes.crash_points import reach
 from panes.errors import StateError
@@ -62,29 +61,11 @@ def make_folder(folder: Location) -> None:
         raise _unwritable(folder, error) from error
 
 
-def write_json(path: Location, content: dict[str, Any]) -> None:
-    write_bytes(path, json.dumps(content, separators=(",", ":"), sort_keys=True).encode())
-
-
 def write_bytes(path: Location, content: bytes) -> None:
     def write(file: BinaryIO) -> None:
         file.write(content)
 
     write_atomically(path, write)
-
-
-def read_json(path: Location) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise StateError(f"{path} is missing: the database is damaged; restore it from a copy") from error
-    except OSError as error:
-        raise StateError(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise StateError(f"{path} is damaged ({error}); restore it from a copy") from error
-    if not isinstance(content, dict):
-        raise StateError(f"{path} is damaged (not an object); restore it from a copy")
-    return content
 
 
 def _unwritable(path: Location, error: OSError) -> StateError:

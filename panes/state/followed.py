@@ -36,8 +36,8 @@ class FollowedLog(EpochLog):
         self.bell = _LookingBell(self)
 
     @property
-    def epochs(self) -> tuple[int, ...]:
-        return tuple(self._listed().epochs)
+    def epochs(self) -> range:
+        return self._listed().epochs
 
     def record(self, epoch: int) -> EpochRecord:
         try:
@@ -62,7 +62,7 @@ class FollowedLog(EpochLog):
 
     def is_kept(self, epoch: int) -> bool:
         """Whether an epoch, and so all that belongs to it, is still there."""
-        return (self._folder / f"epoch-{epoch:010d}.json").exists()
+        return self.path(epoch).exists()
 
     def names(self) -> list[str]:
         """The files of the log at this moment."""

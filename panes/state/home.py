@@ -10,8 +10,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from panes.errors import StateError
-from panes.state.files import make_folder, read_json, write_json
+from panes.state.files import make_folder
 from panes.state.locations import Location, location_of, names_in
+from panes.state.records import read_record, write_record
 
 _CHOICE = "state.json"
 """In the directory of the database: where its states are, and the mark that they carry."""
@@ -33,8 +34,8 @@ def state_home(database: Path, wanted: str | Path | None) -> Location:
         )
     home = location_of(wanted)
     mark = _new_mark(home, database)
-    write_json(home / _MARK, {"mark": mark, "database": str(database)})
-    write_json(choice, {"home": str(home), "mark": mark})
+    write_record(home / _MARK, _MARK, {"mark": mark, "database": str(database)})
+    write_record(choice, _CHOICE, {"home": str(home), "mark": mark})
     return home
 
 
@@ -44,11 +45,11 @@ def folders_in(home: Location) -> list[Location]:
 
 
 def _chosen(database: Path, choice: Path, wanted: str | Path | None) -> Location:
-    content = read_json(choice)
+    content = read_record(choice, _CHOICE).content
     home = location_of(str(content["home"]))
     if wanted is not None and location_of(wanted) != home:
         raise StateError(f"the states of {database} are in {home}, not in {wanted}; leave out state=")
-    if read_json(home / _MARK)["mark"] != content["mark"]:
+    if read_record(home / _MARK, _MARK).content["mark"] != content["mark"]:
         raise StateError(f"{home} holds the states of another database; restore those of {database} there")
     return home
 
@@ -60,7 +61,7 @@ def _new_mark(home: Location, database: Path) -> str:
     if not names:
         return uuid4().hex
     if names == [_MARK]:
-        content = read_json(home / _MARK)
+        content = read_record(home / _MARK, _MARK).content
         if content["database"] == str(database):
             return str(content["mark"])
     raise StateError(f"{home} is not empty; the states of a database need a folder of their own")

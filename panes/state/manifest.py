@@ -1,19 +1,22 @@
 """The state of one query on one shard: a manifest per epoch that names immutable segments.
 
 The manifest of epoch e is made from the one of e-1 alone: chunks that stayed keep their segments, new ones
-are written first, the manifest last, by rename. Doing an epoch again therefore writes the same names again.
+are written first, the manifest last, by rename. Doing an epoch again therefore writes the same names again. The
+record of the epoch holds the checksums of its manifests: one of another epoch, or of a copy, is not taken for it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from panes.crash_points import reach
 from panes.state.base import State
 from panes.state.chunk import Chunk
-from panes.state.files import flushed_together, make_folder, read_json, write_json
+from panes.state.files import flushed_together, make_folder
 from panes.state.locations import Location, names_in
+from panes.state.records import damaged, read_record, write_record
 from panes.state.segments import SegmentEntry, open_segment, write_segment
 
 Chunks = Mapping[str, Sequence[Chunk]]
@@ -30,12 +33,15 @@ FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES)
 # How the names of segments begin.
 _FOR_READERS = "answer"
 _FOR_OPERATORS = "segment"
+_OURS = re.compile(r"manifest-\d{10}\.json|(answer|segment)-\d{10}-\d+\.arrow|\..*\.tmp")
 
 
 @dataclass(frozen=True)
 class Manifest:
     epoch: int
     buffers: dict[str, tuple[SegmentEntry, ...]]
+    checksum: str
+    """Of the record that holds the manifest."""
 
     @property
     def entries(self) -> tuple[SegmentEntry, ...]:
@@ -56,13 +62,25 @@ class ShardState:
     def __init__(self, folder: Location) -> None:
         self.folder = folder
 
-    def load(self, epoch: int) -> Manifest:
-        content = read_json(self._manifest_path(epoch))
-        buffers = {
-            name: tuple(SegmentEntry(**entry) for entry in entries)
-            for name, entries in content["buffers"].items()
-        }
-        return Manifest(epoch, buffers)
+    @property
+    def place(self) -> str:
+        """The folder below that of all states, such as `000002/shard-0000`: the same in every copy of the database."""
+        parts = str(self.folder).partition("?")[0].split("/")
+        is_stage = len(parts) > 1 and parts[-2].startswith("stage-")
+        return "/".join(parts[-3 if is_stage else -2 :])
+
+    def load(self, epoch: int, checksum: str | None = None) -> Manifest:
+        """The manifest of an epoch; with a checksum, as the record of the epoch has it, exactly that one."""
+        path = self._manifest_path(epoch)
+        record = read_record(path, self._record_name(epoch), checksum)
+        try:
+            buffers = {
+                name: tuple(SegmentEntry(**entry) for entry in entries)
+                for name, entries in record.content["buffers"].items()
+            }
+        except (KeyError, TypeError, AttributeError) as error:
+            raise damaged(path, f"not a manifest: {error}") from error
+        return Manifest(epoch, buffers, record.checksum)
 
     def chunks(self, manifest: Manifest, buffer: str) -> list[Chunk]:
         return [open_segment(self.folder, entry) for entry in manifest.buffers.get(buffer, ())]
@@ -92,12 +110,11 @@ class ShardState:
                     # A buffer may relabel a chunk that it keeps; the rows stay where they are.
                     entries.append(replace(held[chunk.segment], labels=dict(chunk.labels)))
             buffers[name] = tuple(entries)
-        manifest = Manifest(epoch, buffers)
         content = {name: [entry.as_json() for entry in entries] for name, entries in buffers.items()}
         reach("before manifest")
-        write_json(self._manifest_path(epoch), {"epoch": epoch, "buffers": content})
+        checksum = write_record(self._manifest_path(epoch), self._record_name(epoch), {"buffers": content})
         reach("after manifest")
-        return manifest
+        return Manifest(epoch, buffers, checksum)
 
     def collect(self, oldest_epoch: int, oldest_state: int | None = None) -> None:
         """Removes the manifests before `oldest_epoch`, the segments that only those name, and what failed
@@ -106,7 +123,8 @@ class ShardState:
         Nobody reads the states of operators but the next epoch, or the same one when it is done again: those
         that only epochs before `oldest_state` name are removed as well.
         """
-        names = names_in(self.folder)
+        # What others have put here stays where it is.
+        names = [name for name in names_in(self.folder) if _OURS.fullmatch(name)]
         epochs = sorted(_epoch_of(name) for name in names if name.startswith("manifest-"))
         if not epochs:
             return
@@ -130,6 +148,9 @@ class ShardState:
     def _first_kept(self, epochs: Sequence[int], oldest: int) -> int:
         """The first epoch that is not older; the last one stays in any case."""
         return next((epoch for epoch in epochs if epoch >= oldest), epochs[-1])
+
+    def _record_name(self, epoch: int) -> str:
+        return f"manifest of {self.place} at epoch {epoch}"
 
     def _manifest_path(self, epoch: int) -> Location:
         return self.folder / f"manifest-{epoch:010d}.json"

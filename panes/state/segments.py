@@ -1,9 +1,8 @@
 """Segments: immutable Arrow IPC files that hold one chunk each, memory-mapped when they are local.
 
 A segment is described by the manifest that names it: rows, bytes, a CRC-32 of the file, the range of `exp`
-and the labels of its chunk. A process verifies the checksum of a mapped segment when it first opens it, and only
-then: a probe of a large window must not cost a pass over it at every epoch. What comes from another file system is
-read whole, and verified, every time.
+and the labels of its chunk. A process verifies the checksum of a mapped segment when it first opens it, and again
+when the file has changed since. What comes from another file system is read whole, and verified, every time.
 """
 
 from __future__ import annotations
@@ -20,11 +19,8 @@ from panes.errors import StateError
 from panes.state.chunk import Chunk
 from panes.state.files import write_atomically
 from panes.state.locations import Location
-
-_verified: set[tuple[Path, int]] = set()
-"""Path and checksum of the mapped segments that this process has verified."""
-_MOST_VERIFIED = 100_000
-"""Then it begins to forget: segments come and go for as long as a process lives."""
+from panes.state.records import WHAT_TO_DO
+from panes.state.verified import difference
 
 
 @dataclass(frozen=True)
@@ -77,22 +73,33 @@ def open_segment(folder: Location, entry: SegmentEntry) -> Chunk:
     )
 
 
+def check_segment(folder: Location, entry: SegmentEntry) -> None:
+    """Raises StateError unless the file of a segment is as it was written."""
+    _content(folder / entry.segment, entry)
+
+
 def _read(path: Location, entry: SegmentEntry) -> pa.Table:
+    return pa.ipc.open_file(pa.BufferReader(_content(path, entry))).read_all()
+
+
+def _content(path: Location, entry: SegmentEntry) -> pa.Buffer:
     try:
-        content = pa.memory_map(str(path)).read_buffer() if isinstance(path, Path) else path.read_buffer()
-    except OSError as error:
-        raise StateError(
-            f"segment {path} cannot be read: {error}; restore the database from a copy"
-        ) from error
-    is_verified = isinstance(path, Path) and (path, entry.crc32) in _verified
-    if content.size != entry.bytes or (not is_verified and zlib.crc32(content) != entry.crc32):
-        raise StateError(
-            f"segment {path} is damaged: {entry.bytes} bytes with checksum {entry.crc32} were written, "
-            f"{content.size} bytes with checksum {zlib.crc32(content)} are there; "
-            "restore the database from a copy"
-        )
-    if isinstance(path, Path):
-        if len(_verified) >= _MOST_VERIFIED:
-            _verified.clear()
-        _verified.add((path, entry.crc32))
-    return pa.ipc.open_file(pa.BufferReader(content)).read_all()
+        if isinstance(path, Path):
+            content = pa.memory_map(str(path)).read_buffer()
+            wrong = difference(path, entry.bytes, entry.crc32, content)
+        else:
+            content = path.read_buffer()
+            wrong = _difference(content, entry)
+    except (OSError, pa.ArrowException) as error:
+        raise StateError(f"segment {path} cannot be read: {error}; {WHAT_TO_DO}") from error
+    if wrong is not None:
+        raise StateError(f"segment {path} is damaged: {wrong}; {WHAT_TO_DO}")
+    return content
+
+
+def _difference(content: pa.Buffer, entry: SegmentEntry) -> str | None:
+    found = content.size, zlib.crc32(content)
+    if found == (entry.bytes, entry.crc32):
+        return None
+    written = f"{entry.bytes} bytes with checksum {entry.crc32} were written"
+    return f"{written}, {found[0]} bytes with checksum {found[1]} are there"

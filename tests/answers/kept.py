@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
 from panes.answers.segment_rows import SegmentRows
 from panes.answers.standing import Standing
@@ -45,7 +46,7 @@ class Kept:
         self.dropped = False
         folder.mkdir(parents=True, exist_ok=True)
         self.log = EpochLog(folder / "epochs")
-        self.readers = Readers(self.log, folder / "readers.sqlite", lambda _: not self.dropped)
+        self.readers = Readers(self.log, Cursors(folder / "readers.sqlite"), lambda _: not self.dropped)
         if first_epoch:
             self.log.commit(replace(NOTHING, epoch=first_epoch - 1, clock=since))
 

@@ -28,7 +28,7 @@ def database(tmp_path: Path) -> Path:
     catalog.create(stream)
     query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
     catalog.close()
-    log = EpochLog(tmp_path / "epochs")
+    log = EpochLog(tmp_path / "epochs", catalog.database)
     for epoch in range(2):
         log.commit(
             EpochRecord(

@@ -43,7 +43,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
         log = EpochLog(folder / "epochs")
         engine = Engine(folder, log, HandClock(), spark)
         oracle = Oracle(came.tables)
-        segments = OpenSegments()
+        segments = OpenSegments(lambda _: {})
         declared = streams(folder, came)
         by_name = {stream.name: stream for _, stream in declared}
         queries = {}

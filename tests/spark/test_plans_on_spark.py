@@ -88,7 +88,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         oracle = Oracle(came.tables)
         engine = Engine(folder, log, HandClock(), spark)
         epochs = []
-        segments = OpenSegments()
+        segments = OpenSegments(lambda _: {})
 
         def compare(record):
             for number, query in queries.items():

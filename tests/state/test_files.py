@@ -9,7 +9,7 @@ import pytest
 
 from panes.errors import StateError
 from panes.state import files
-from panes.state.files import flushed_together, read_json, write_json
+from panes.state.files import flushed_together, write_bytes
 
 
 @pytest.fixture
@@ -28,20 +28,20 @@ def flushed(monkeypatch) -> list[str]:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="finds the names of open files through /proc")
 def test_a_file_and_its_name_are_flushed_before_the_next_is_written(tmp_path, flushed):
-    write_json(tmp_path / "a.json", {"a": 1})
+    write_bytes(tmp_path / "a.json", b"a1")
     assert flushed == [f".a.json.{os.getpid()}.tmp", tmp_path.name]
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="finds the names of open files through /proc")
 def test_files_written_together_are_flushed_when_the_last_is_there(tmp_path, flushed):
     with flushed_together():
-        write_json(tmp_path / "a.json", {"a": 1})
+        write_bytes(tmp_path / "a.json", b"a1")
         with flushed_together():
-            write_json(tmp_path / "b.json", {"b": 2})
+            write_bytes(tmp_path / "b.json", b"b2")
         assert flushed == []
-        assert read_json(tmp_path / "b.json") == {"b": 2}
+        assert (tmp_path / "b.json").read_bytes() == b"b2"
     assert sorted(flushed) == sorted(["a.json", "b.json", tmp_path.name])
-    write_json(tmp_path / "c.json", {"c": 3})
+    write_bytes(tmp_path / "c.json", b"c3")
     assert len(flushed) == 5
 
 
@@ -54,9 +54,9 @@ def test_a_flush_that_fails_is_told_with_the_file(tmp_path, monkeypatch):
         pytest.raises(StateError, match=rf"cannot write {tmp_path}/a\.json: No space left"),
         flushed_together(),
     ):
-        write_json(tmp_path / "a.json", {"a": 1})
+        write_bytes(tmp_path / "a.json", b"a1")
     with pytest.raises(StateError, match=rf"cannot write {tmp_path}/b\.json: No space left"):
-        write_json(tmp_path / "b.json", {"b": 1})
+        write_bytes(tmp_path / "b.json", b"b1")
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
@@ -65,7 +65,7 @@ def test_nothing_is_flushed_after_a_failure(tmp_path, monkeypatch):
 
     @flushed_together()
     def write_and_fail():
-        write_json(tmp_path / "a.json", {"a": 1})
+        write_bytes(tmp_path / "a.json", b"a1")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from panes.errors import StateError
-from panes.state.files import write_json
 from panes.state.home import state_home
 from panes.state.locations import UriPath
+from panes.state.records import write_record
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_two_databases_do_not_share_a_place(database, tmp_path):
     state_home(database, tmp_path / "states")
     with pytest.raises(StateError, match="states is not empty"):
         state_home(other, tmp_path / "states")
-    write_json(other / "state.json", {"home": str(tmp_path / "states"), "mark": "another"})
+    write_record(other / "state.json", "state.json", {"home": str(tmp_path / "states"), "mark": "another"})
     with pytest.raises(StateError, match="states holds the states of another database"):
         state_home(other, None)
 
@@ -59,6 +59,6 @@ def test_a_place_that_has_vanished_is_told(database, tmp_path):
 
 
 def test_a_database_that_has_states_does_not_move_them(database):
-    write_json(database / "epochs" / "epoch-0000000000.json", {})
+    (database / "epochs" / "epoch-0000000000.json").write_text("")
     with pytest.raises(StateError, match="already keeps its states itself"):
         state_home(database, "elsewhere")
