@@ -68,7 +68,7 @@ class Engine:
         self._session: SparkSession | None = None
         self._query: StreamingQuery | None = None
         self._ended = threading.Event()
-        """Set when the streaming query has ended, in any way."""
+        """Set when the streaming query has ended, in any way; every run has its own."""
         self._runner: EpochRunner | None = None
         self._failure: BaseException | None = None
         self._callers_failure: BaseException | None = None
@@ -117,7 +117,7 @@ class Engine:
 
         self._failure = self._callers_failure = None
         self._is_stopping = self._is_cut = False
-        self._ended.clear()
+        self._ended = threading.Event()
         try:
             self._in_spark(lambda: self._begin(read(), runner, is_endless=heartbeat_s is not None))
         except BaseException:
@@ -161,7 +161,10 @@ class Engine:
         if not is_endless:
             writer = writer.trigger(availableNow=True)
         query = self._query = writer.start()
-        threading.Thread(target=self._watch, args=[query], name="panes-watch", daemon=True).start()
+        watching = threading.Thread(
+            target=self._watch, args=[query, self._ended], name="panes-watch", daemon=True
+        )
+        watching.start()
         started.set()
 
     def _run(self, runner: EpochRunner, batch: DataFrame, epoch: int) -> bool:
@@ -186,15 +189,15 @@ class Engine:
             time.sleep(_POLL_S)
         raise _TurnedAway
 
-    def _watch(self, query: StreamingQuery) -> None:
+    def _watch(self, query: StreamingQuery, ended: threading.Event) -> None:
         """Waits for the end of the streaming query."""
         try:
             query.awaitTermination()
         except BaseException as error:
-            if not self._is_cut and self._failure is None:
+            if ended is self._ended and not self._is_cut and self._failure is None:
                 self._failure = error
         finally:
-            self._ended.set()
+            ended.set()
 
     def beat(self) -> None:
         """Moves the clock by an epoch of its own, if there was none for a heartbeat's time."""
