@@ -1,13 +1,14 @@
 """What the database knows of: streams, tables, registered queries and settings, in one SQLite file.
 
 Objects are kept as the text of the statement that made them; every change is one transaction. The catalog also has
-the id of the database, and how far its epochs have come: a catalog and epochs of different times are not taken together.
+the id of the database, and how far its epochs have come: a catalog and epochs of different times are not taken
+together.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -26,7 +27,7 @@ CREATE TABLE objects (
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
   shards INTEGER NOT NULL, strategy TEXT NOT NULL, partitions INTEGER NOT NULL, template TEXT,
-  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER);
+  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY AUTOINCREMENT, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
@@ -54,6 +55,8 @@ class QueryRecord:
     """The epoch whose tuples it sees first; None until one has begun."""
     first_clock: int | None
     """The clock before that epoch."""
+    error: str | None
+    """Why the query is suspended; None when it is not."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,12 @@ class GroupRecord:
     strategy: str
     partitions: int
     first_epoch: int
+
+
+def check_there(catalog: Path) -> None:
+    """Raises CatalogError when there is no catalog, and so no database."""
+    if not catalog.exists():
+        raise CatalogError(f"there is no database in {catalog.parent}; panes.connect makes one")
 
 
 class Catalog:
@@ -96,6 +105,12 @@ class Catalog:
     def has_readers(self) -> bool:
         """Whether the file with the places of readers has been made."""
         return self._mark(_HAS_READERS) == 1
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Notes that an epoch begins, and so that the one before it was committed."""
+        if epoch != self.last_begun:
+            self._set_mark(_BEGUN, epoch)
+            self._set_mark(_COMMITTED, epoch - 1)
 
     def note_committed(self, epoch: int) -> None:
         """Notes that an epoch was committed; the next one that begins does so too."""
@@ -230,21 +245,42 @@ class Catalog:
         self._execute("DELETE FROM queries WHERE id = ?", record.id)
         return record
 
-    def begin_queries(self, epoch: int, clock: int) -> list[QueryRecord]:
+    def begin_queries(self, epoch: int, clock_of: Callable[[QueryRecord], int]) -> list[QueryRecord]:
         """The queries of an epoch; those registered since the last one see their first tuples in it.
 
-        `clock` is the one before the epoch.
+        `clock_of` gives the clock of a query before the epoch. An epoch that failed is done again under its
+        number: what began in it begins in it again.
         """
         with self._file.transaction():
-            # An epoch that failed is done again under its number: what began in it begins in it again.
-            begin = "first_epoch = ? WHERE first_epoch IS NULL"
-            self._execute(f"UPDATE queries SET first_clock = ?, {begin}", clock, epoch)
+            for record in self._queries("WHERE first_epoch IS NULL AND error IS NULL"):
+                self._execute(
+                    "UPDATE queries SET first_epoch = ?, first_clock = ? WHERE id = ?",
+                    *(epoch, clock_of(record), record.id),
+                )
             used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
             self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
-            self._execute(f"UPDATE groups SET {begin}", epoch)
-            self._set_mark(_BEGUN, epoch)
-            self._set_mark(_COMMITTED, epoch - 1)
+            self._execute("UPDATE groups SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
+            self.begin_epoch(epoch)
             return self.queries()
+
+    def suspend(self, query: int, error: str) -> None:
+        """Takes a query that failed out of the epochs that follow."""
+        self._execute("UPDATE queries SET error = ? WHERE id = ?", error, query)
+
+    def resume(self, name: str) -> QueryRecord:
+        """Lets a suspended query begin anew, with the next epoch."""
+        with self._file.transaction():
+            record = self.query(name)
+            if record.error is None:
+                raise CatalogError(f"query {name!r} is not suspended")
+            again = "error = NULL, first_epoch = NULL, first_clock = NULL"
+            self._execute(f"UPDATE queries SET {again} WHERE id = ?", record.id)
+            return record
+
+    def dissolve(self, group: int) -> None:
+        """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch."""
+        alone = "group_id = NULL, template = NULL, first_epoch = NULL, first_clock = NULL"
+        self._execute(f"UPDATE queries SET {alone} WHERE group_id = ?", group)
 
     def groups(self) -> list[GroupRecord]:
         """The groups that have begun."""
@@ -287,7 +323,7 @@ class Catalog:
         ]
 
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
-        columns = "id, name, sql, shards, strategy, partitions, group_id, first_epoch, first_clock"
+        columns = "id, name, sql, shards, strategy, partitions, group_id, first_epoch, first_clock, error"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 
     def _missing(self, kind: str, name: str) -> CatalogError:

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 from rich.console import Console
@@ -20,12 +20,20 @@ from panes.answers.cursors import Cursors
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
-from panes.catalog import Catalog
+from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
-from panes.delta.delta import BEGINNING
 from panes.directory import is_in_use, lock_directory
-from panes.errors import CatalogError, DatabaseClosed, EpochGone, ReadOnly, SourceError, SqlError, StateError
+from panes.errors import (
+    CatalogError,
+    DatabaseClosed,
+    EpochGone,
+    QueryFailed,
+    ReadOnly,
+    SourceError,
+    SqlError,
+    StateError,
+)
 from panes.followed_catalog import FollowedCatalog
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
@@ -37,7 +45,6 @@ from panes.optimizer.optimizer import optimize
 from panes.pipeline.aside import read_aside
 from panes.pipeline.backlog import files_left
 from panes.pipeline.engine import Engine
-from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
 from panes.pipeline.uninterrupted import let_ctrl_c_end_waits
@@ -215,11 +222,17 @@ class Database:
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return self._read(lambda: read_aside(self.path / "aside", self._base_stream(stream), "late"))
+        return self._read(lambda: self._aside(stream, "late"))
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return self._read(lambda: read_aside(self.path / "aside", self._base_stream(stream), "bad"))
+        return self._read(lambda: self._aside(stream, "bad"))
+
+    def _aside(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
+        stream, latest = self._base_stream(name), self._log.latest()
+        progress = None if latest is None else latest.streams.get(stream.number)
+        counted = 0 if progress is None else progress.bad if kind == "bad" else progress.late
+        return read_aside(self.path / "aside", stream, kind, counted)
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost.
@@ -242,6 +255,7 @@ class Database:
             self._log.recent(RECENT),
             self._registered.names(),
             {stream.number: stream.name for stream in self._catalog.base_streams()},
+            {query.name: query.error for query in self._catalog.queries() if query.error is not None},
             self._clock.now_us(),
             is_running=is_running,
         )
@@ -293,6 +307,8 @@ class Database:
                 self._catalog.create(statement)
             case st.CreateQuery():
                 self._create_query(statement)
+            case st.AlterQuery():
+                self._registered.resume(statement.name)
             case st.Invoke():
                 return self._invoke(statement.name)
             case st.Explain():
@@ -342,7 +358,7 @@ class Database:
         return self._read(lambda: self._invoke_now(name, as_of))
 
     def _invoke_now(self, name: str, as_of: datetime | str | None) -> Answer:
-        record, latest = self._catalog.query(name), self._log.latest()
+        record, latest = self._running_query(name), self._log.latest()
         plan = self._registered.plan_of(record)
         if is_begin_end(plan) and record.group is None:
             return self._one_time.answer(plan, as_of)
@@ -355,7 +371,17 @@ class Database:
         """Where the answer of a query is to be read."""
         self._check_open()
         self._engine.check()
-        return self._registered.standing(self._catalog.query(name), self._readers)
+        return self._registered.standing(self._running_query(name), self._readers)
+
+    def _running_query(self, name: str) -> QueryRecord:
+        """A registered query that is not suspended."""
+        record = self._catalog.query(name)
+        if record.error is not None:
+            raise QueryFailed(
+                f"query {record.name!r} failed and is suspended: {record.error}; "
+                f"{st.AlterQuery(record.name, 'RESUME').sql} lets it begin anew, and DROP QUERY ends it"
+            )
+        return record
 
     def _explain(self, statement: st.Explain) -> str:
         target = statement.target
@@ -375,7 +401,7 @@ class Database:
     def _show(self, statement: st.Show) -> pa.Table:
         match statement.kind:
             case "QUERIES":
-                rows = [(q.name, q.sql) for q in self._catalog.queries()]
+                return self._show_queries()
             case "STREAMS":
                 rows = [(s.name, s.sql) for s in self._catalog.streams()]
             case "TABLES":
@@ -386,6 +412,17 @@ class Database:
         names = [name for name, _ in rows]
         return pa.table(
             {"name": pa.array(names, pa.string()), second: pa.array([t for _, t in rows], pa.string())}
+        )
+
+    def _show_queries(self) -> pa.Table:
+        queries = self._catalog.queries()
+        text = pa.string()
+        return pa.table(
+            {
+                "name": pa.array([query.name for query in queries], text),
+                "sql": pa.array([query.sql for query in queries], text),
+                "error": pa.array([query.error for query in queries], text),
+            }
         )
 
     def _drop(self, statement: st.Drop) -> None:
@@ -454,13 +491,13 @@ class Database:
         heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
         self._engine.start(
-            streams, self._workload, after_commit, heartbeat_s=heartbeat, epoch_bytes=epoch_bytes
+            streams,
+            self._registered.workload,
+            after_commit,
+            suspend=self._registered.suspend,
+            heartbeat_s=heartbeat,
+            epoch_bytes=epoch_bytes,
         )
-
-    def _workload(self, epoch: int) -> Workload:
-        """What to do in an epoch."""
-        latest = self._log.latest()
-        return self._registered.workload(epoch, BEGINNING if latest is None else latest.clock)
 
     def _files_left(self) -> int | None:
         return files_left(self.path, self._catalog.base_streams())

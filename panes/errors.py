@@ -12,6 +12,7 @@
     ├── ReadOnly            the connection was opened with read_only=True
     ├── SettingError        an unknown setting, or a value it does not take
     ├── EnvironmentMissing  something outside Python is needed (Java), and how to get it
+    ├── QueryFailed         a query failed and is suspended; the others go on
     ├── EvaluationError     a value cannot be computed, such as a sum beyond 64 bits
     └── PipelineError       an epoch failed in Spark
 
@@ -104,6 +105,10 @@ class EnvironmentMissing(PanesError):
 
 class EvaluationError(PanesError):
     """A value cannot be computed, such as a sum beyond 64 bits."""
+
+
+class QueryFailed(PanesError):
+    """A query failed and is suspended. It has no answer until it is resumed; the others go on."""
 
 
 class PipelineError(PanesError):

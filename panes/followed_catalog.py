@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from panes.catalog import Catalog
+from panes.catalog import Catalog, check_there
 from panes.clock import WallClock
-from panes.errors import CatalogError, StateError
+from panes.errors import StateError
 
 _ATTEMPTS = 200
 _PAUSE_S = 0.01
@@ -30,8 +30,7 @@ class FollowedCatalog:
     """Has the methods of `Catalog`; each sees the catalog as it is when it is called."""
 
     def __init__(self, path: Path) -> None:
-        if not path.exists():
-            raise CatalogError(f"there is no database in {path.parent}; panes.connect makes one")
+        check_there(path)
         self._files = [path, path.with_name(f"{path.name}-wal")]
         self._lock = threading.RLock()
         self._clock = WallClock()

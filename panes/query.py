@@ -91,6 +91,10 @@ class Query:
         """The plan with the update pattern of every edge, and the state it keeps."""
         return str(self._database.sql(st.Explain(self.name).sql))
 
+    def resume(self) -> None:
+        """Lets a query that failed and is suspended begin anew with the next epoch, over what its streams keep."""
+        self._database.sql(st.AlterQuery(self.name, "RESUME").sql)
+
     def drop(self) -> None:
         """Ends the query; its state is removed."""
         self._database.sql(st.Drop("QUERY", self.name).sql)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from panes.answers.instants import whole_from
@@ -24,6 +24,7 @@ from panes.pipeline.standing import StandingQuery
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
+from panes.plan.walk import streams_of
 from panes.sharing.reading import reading_of
 from panes.sharing.template import template_of
 from panes.state.epochs import EpochRecord
@@ -70,6 +71,21 @@ class Registered:
         self._kept.pop(record.id, None)
         return record.id
 
+    def suspend(self, failures: Mapping[int, str]) -> None:
+        """Takes what failed out of the epochs that follow: a query, or a plan that queries share.
+
+        Which of the queries that share a plan is to blame shows when each runs by itself.
+        """
+        for running, error in failures.items():
+            if running > 0:
+                self._catalog.suspend(running, error)
+            else:
+                self._catalog.dissolve(-running)
+
+    def resume(self, name: str) -> None:
+        """Lets a suspended query begin anew with the next epoch, over what its streams keep."""
+        remove_tree(self._folder(self._catalog.resume(name).id))
+
     def names(self) -> dict[int, str]:
         """What runs is called: queries on their own, and the plans that others share, with how many do."""
         names: dict[int, str] = {}
@@ -99,7 +115,8 @@ class Registered:
 
     def is_ahead_of(self, standing: Standing, latest: EpochRecord) -> bool:
         """Whether a query has no answer of its own yet, but the history has."""
-        return not standing.is_in(latest.epoch) or latest.clock < standing.whole_from
+        ran = standing.ran_by(latest)
+        return ran is None or ran.clock < standing.whole_from
 
     def standing(self, record: QueryRecord, readers: Readers) -> Standing:
         """Where the answer of a query is to be read."""
@@ -119,12 +136,12 @@ class Registered:
         if record.group is None:
             shards = record.shards if self._stages_of(record)[-1].is_sharded else 1
             alone = SegmentRows(readers.segments, self._folder(record.id), shards, schema)
-            return Standing(record.id, record.name, plan, alone, record.first_epoch)
+            return Standing(record.id, record.name, plan, alone, record.id, record.first_epoch)
         folder = self._folder(-record.group)
         reading = reading_of(plan)
         if reading is not None:
             chosen = SelectionRows(readers.stores, folder, record.shards, record.id, reading)
-            return Standing(record.id, record.name, plan, chosen, record.first_epoch)
+            return Standing(record.id, record.name, plan, chosen, -record.group, record.first_epoch)
         group = self._group(record.group, plan)
         shards = record.shards if group.stages[-1].is_sharded else 1
         shared = SegmentRows(readers.segments, folder, shards, schema, member=record.id)
@@ -136,6 +153,7 @@ class Registered:
             record.name,
             plan,
             shared,
+            -record.group,
             record.first_epoch,
             of_nothing=nothing if nothing.num_rows else None,
             whole_from=whole_from(plan, clock) if clock > BEGINNING else BEGINNING,
@@ -143,12 +161,22 @@ class Registered:
 
     # Epochs.
 
-    def workload(self, epoch: int, clock: int) -> Workload:
-        """What to do in an epoch that follows `clock`: the queries of that moment."""
-        records = self._catalog.begin_queries(epoch, clock)
-        plans = {record.id: self.plan_of(record) for record in records}
+    def workload(self, before: EpochRecord) -> Workload:
+        """What to do in the epoch that follows: the queries of that moment."""
+        epoch = before.epoch + 1
         streams = self._catalog.base_streams()
+        numbers = {stream.name: stream.number for stream in streams}
+
+        def clock_of(record: QueryRecord) -> int:
+            shared = None if record.group is None else before.queries.get(-record.group)
+            if shared is not None:
+                return shared.clock
+            return before.clock_of(numbers[name] for name in streams_of(self.plan_of(record)))
+
+        records = self._catalog.begin_queries(epoch, clock_of)
+        # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
+        records = [record for record in records if record.error is None]
         standing = [
             StandingQuery(
                 id=record.id,
@@ -160,7 +188,7 @@ class Registered:
                 folder=self._folder(record.id),
             )
             for record in records
-            if record.group is None and not is_begin_end(plans[record.id])
+            if record.group is None and not is_begin_end(self.plan_of(record))
         ]
         of_group: dict[int, list[QueryRecord]] = {}
         for record in records:

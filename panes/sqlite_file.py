@@ -1,8 +1,9 @@
 """SQLite files that belong to a database, and notice when they are damaged or another's.
 
-SQLite has no checksums of its own. Such a file keeps one over all of its rows: triggers bring it up to date with every
-change, in the same transaction, and it is verified when the file is opened. So are SQLite's own structures, the schema,
-and the id of the database that the file belongs to. Whatever SQLite says of a file comes as StateError.
+SQLite has no checksums of its own. Such a file keeps one over all of its rows: triggers bring it up to date with
+every change, in the same transaction, and it is verified when the file is opened. So are SQLite's own structures,
+the schema, and the id of the database that the file belongs to. Whatever SQLite says of a file comes as
+StateError.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ LAYOUT = 2
 """The layout of a database's files. It is raised when one of an older layout can no longer be read."""
 
 _MASK = (1 << 62) - 1
-_SEAL = "CREATE TABLE seal (id INTEGER PRIMARY KEY CHECK (id = 1), database TEXT NOT NULL, checksum INTEGER NOT NULL);"
+_SEAL = "CREATE TABLE seal (id INTEGER PRIMARY KEY, database TEXT NOT NULL, checksum INTEGER NOT NULL);"
 _NO_DAMAGE = (
     "SQLITE_FULL",
     "SQLITE_IOERR",
@@ -110,9 +111,9 @@ class SqliteFile:
                     raise _damaged(self.path, "it is empty")
                 if layout != LAYOUT and not _is_ours(cursor, schema):
                     raise StateError(
-                        f"{self.path} is of layout {layout}, and this version of Panes reads layout {LAYOUT}: open the "
-                        "database with the version that made it, or make a new one from the sources; if it was made "
-                        f"by this version, the file is damaged: {_WHAT_TO_DO}"
+                        f"{self.path} is of layout {layout}, and this version of Panes reads layout {LAYOUT}: "
+                        "open the database with the version that made it, or make a new one from the sources; if "
+                        f"it was made by this version, the file is damaged: {_WHAT_TO_DO}"
                     )
                 if layout != LAYOUT or not _is_ours(cursor, schema):
                     raise _damaged(self.path, "its schema is another")
@@ -237,8 +238,8 @@ def _explained(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
         if str(getattr(error, "sqlite_errorname", "")).startswith(_NO_DAMAGE):
             raise StateError(
-                f"{path} cannot be used: {error}; nothing is lost: see that there is space and that the file can be "
-                "read and written, then try again"
+                f"{path} cannot be used: {error}; nothing is lost: see that there is space and that the file can "
+                "be read and written, then try again"
             ) from error
         raise _damaged(path, str(error)) from error
 

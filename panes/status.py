@@ -32,7 +32,8 @@ class Status:
     `rows` counts all rows so far, `rows_per_second` those of the last epochs, and `lag_seconds` is wall time
     minus the clock: for a live stream, how far the answers are behind. `phases` says how the seconds of the last
     epoch were spent. State is what the last epoch names: what older epochs that are still readable need comes on
-    top of it.
+    top of it. `streams` and `queries` have the clock of each; `clock` is that of the furthest stream.
+    `failed` are the queries that are suspended, with the reason.
     """
 
     is_running: bool
@@ -49,6 +50,7 @@ class Status:
     bad_rows: int = 0
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
     queries: Mapping[str, QueryProgress] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -59,13 +61,14 @@ def status_of(
     recent: Sequence[EpochRecord],
     queries: Mapping[int, str],
     streams: Mapping[int, str],
+    failed: Mapping[str, str],
     now_us: int,
     *,
     is_running: bool,
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number."""
     if not recent:
-        return Status(is_running)
+        return Status(is_running, failed=failed)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -83,6 +86,7 @@ def status_of(
         late_rows=sum(stream.late for stream in last.streams.values()),
         bad_rows=sum(stream.bad for stream in last.streams.values()),
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
+        failed=failed,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
     )
 

@@ -60,13 +60,19 @@ def test_names_are_taken_in_any_case(catalog):
 
 
 def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
+    clocks = {"early": 30, "late": 40}
+
+    def clock_of(record):
+        return clocks[record.name]
+
     catalog.register("early", "SELECT 1", 2, "upa", 10)
-    assert [q.first_epoch for q in catalog.begin_queries(4, 0)] == [4]
+    assert [q.first_epoch for q in catalog.begin_queries(4, clock_of)] == [4]
     catalog.register("late", "SELECT 2", 2, "nt", 10)
     assert [q.first_epoch for q in catalog.queries()] == [4, None]
-    assert [q.first_epoch for q in catalog.begin_queries(5, 0)] == [4, 5]
+    assert [q.first_epoch for q in catalog.begin_queries(5, clock_of)] == [4, 5]
     # Epoch 5 failed and is done again.
-    assert [q.first_epoch for q in catalog.begin_queries(5, 0)] == [4, 5]
+    clocks["late"] = 41
+    assert [(q.first_epoch, q.first_clock) for q in catalog.begin_queries(5, clock_of)] == [(4, 30), (5, 40)]
 
 
 def test_the_id_of_a_dropped_query_is_not_used_again(catalog):

@@ -32,6 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "pipeline",
         "schedule",
         "status",
+        "check",
         "progress_bar",
         "query registered",
         "database",

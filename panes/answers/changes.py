@@ -16,7 +16,7 @@ from panes.clock import to_datetime
 from panes.delta.consolidate import AT
 from panes.delta.delta import BEGINNING, WEIGHT, Instants
 from panes.delta.rows import int64, with_column
-from panes.state.epochs import EpochRecord
+from panes.state.epochs import QueryProgress
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 
@@ -59,34 +59,34 @@ class Change:
         return repeated(rows.filter(pa.array(weight > 0)))
 
 
-def change_in(standing: Standing, record: EpochRecord) -> Change:
+def change_in(standing: Standing, ran: QueryProgress) -> Change:
     """What an epoch that has the query did to its answer. The one before must be kept, if that had it too."""
-    events = standing.rows.events(record, is_first=standing.begins_in(record.epoch))
-    begin = max(_beginning(int64(events, AT), record), standing.whole_from)
-    begin = begin if standing.is_known_between_clocks else record.clock
+    events = standing.rows.events(ran, is_first=standing.begins_in(ran))
+    begin = max(_beginning(int64(events, AT), ran), standing.whole_from)
+    begin = begin if standing.is_known_between_clocks else ran.clock
     events = with_column(events, AT, np.maximum(int64(events, AT), begin))
     table = _netted(events)
     if standing.of_nothing is not None:
-        table = _netted(pa.concat_tables([table, _of_nothing(standing, record, table, begin)]))
-    return _change(standing, record, table, is_whole=_is_from_nothing(standing, record))
+        table = _netted(pa.concat_tables([table, _of_nothing(standing, ran, table, begin)]))
+    return _change(standing, ran, table, is_whole=_is_from_nothing(standing, ran))
 
 
-def _is_from_nothing(standing: Standing, record: EpochRecord) -> bool:
-    return standing.is_whole_first_in(record) or record.since == BEGINNING
+def _is_from_nothing(standing: Standing, ran: QueryProgress) -> bool:
+    return standing.is_whole_first_in(ran) or ran.since == BEGINNING
 
 
-def whole_answer(standing: Standing, record: EpochRecord) -> Change:
+def whole_answer(standing: Standing, ran: QueryProgress) -> Change:
     """The answer as of an epoch, as if all of it had appeared then."""
-    rows = invoke(standing, record).table
+    rows = invoke(standing, ran).table
     ones = np.ones(rows.num_rows, np.int64)
-    table = _netted(_events(rows, ones * record.clock, ones))
-    return _change(standing, record, table, is_whole=True)
+    table = _netted(_events(rows, ones * ran.clock, ones))
+    return _change(standing, ran, table, is_whole=True)
 
 
-def _change(standing: Standing, record: EpochRecord, table: pa.Table, *, is_whole: bool) -> Change:
+def _change(standing: Standing, ran: QueryProgress, table: pa.Table, *, is_whole: bool) -> Change:
     place = table.column_names.index(AT)
     table = table.set_column(place, AT, table.column(AT).cast(_INSTANT))
-    return Change(record.epoch, to_datetime(last_slide(standing.plan, record.clock)), table, is_whole)
+    return Change(ran.epoch, to_datetime(last_slide(standing.plan, ran.clock)), table, is_whole)
 
 
 def _events(rows: pa.Table, at: Instants, weight: Instants) -> pa.Table:
@@ -98,30 +98,30 @@ def _netted(events: pa.Table) -> pa.Table:
     return summed(events, [name for name in events.column_names if name != WEIGHT]).sort_by(AT)
 
 
-def _beginning(at: Instants, record: EpochRecord) -> int:
+def _beginning(at: Instants, ran: QueryProgress) -> int:
     """The first instant to tell of.
 
     The windows of a query that begins with history are whole at the clock of the epoch before, not earlier. And
     before the first tuple of all there was nothing to tell.
     """
-    if record.since > BEGINNING:
-        return record.since
+    if ran.since > BEGINNING:
+        return ran.since
     told = at[at > BEGINNING + 1]
-    return int(told.min()) if len(told) else record.clock
+    return int(told.min()) if len(told) else ran.clock
 
 
-def _of_nothing(standing: Standing, record: EpochRecord, changes: pa.Table, begin: int) -> pa.Table:
+def _of_nothing(standing: Standing, ran: QueryProgress, changes: pa.Table, begin: int) -> pa.Table:
     """When the rows that stand for nothing appear, because there are no others, and when they go."""
     assert standing.of_nothing is not None
     rows = standing.of_nothing
-    after = standing.rows.at(record, record.clock, is_first=standing.begins_in(record.epoch)).num_rows
+    after = standing.rows.at(ran, ran.clock, is_first=standing.begins_in(ran)).num_rows
     weight = int64(changes, WEIGHT)
     before = after - int(weight.sum())
     instants, place = np.unique(np.append(int64(changes, AT), begin), return_inverse=True)
     amounts = np.zeros(len(instants), np.int64)
     np.add.at(amounts, place[:-1], weight)
     is_shown = before + np.cumsum(amounts) == 0
-    was_shown = np.append(not standing.is_whole_first_in(record) and before == 0, is_shown[:-1])
+    was_shown = np.append(not standing.is_whole_first_in(ran) and before == 0, is_shown[:-1])
     turns = np.repeat(np.flatnonzero(is_shown != was_shown), rows.num_rows)
     repeats = len(turns) // max(rows.num_rows, 1)
     shown = rows.take(pa.array(np.tile(np.arange(rows.num_rows), repeats)))

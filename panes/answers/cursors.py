@@ -26,8 +26,8 @@ class Cursors:
         """`database` is the id of the database; `must_exist` says that it had readers' places before."""
         if must_exist and not path.exists():
             raise StateError(
-                f"{path} is missing: it said how far each reader of changes had come; restore it from a copy, or let "
-                f"all readers begin anew with: panes check --forget-readers {path.parent}"
+                f"{path} is missing: it said how far each reader of changes had come; restore it from a copy, or "
+                f"let all readers begin anew with: panes check --forget-readers {path.parent}"
             )
         self._file = SqliteFile(path, _SCHEMA, database=database, read_only=read_only, is_durable=False)
         if self._file.database != database:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from panes.answers.answer import Answer
 from panes.answers.instants import last_slide
@@ -11,52 +11,50 @@ from panes.answers.standing import Standing
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
-from panes.state.epochs import EpochRecord
-
-Record = Callable[[int], EpochRecord]
+from panes.state.epochs import QueryProgress
 
 
-def invoke(standing: Standing, record: EpochRecord | None) -> Answer:
-    """The answer of a query as of an epoch; no rows and no instant when the epoch did not have the query."""
-    if record is None or record.clock == BEGINNING or not standing.is_in(record.epoch):
+def invoke(standing: Standing, ran: QueryProgress | None) -> Answer:
+    """The answer of a query after an epoch that ran it; no rows and no instant when none has."""
+    if ran is None or ran.clock == BEGINNING:
         return Answer(None, standing.schema.empty_table())
-    return _answer(standing, record, record.clock)
+    return _answer(standing, ran, ran.clock)
 
 
-def invoke_at(standing: Standing, instant: int, epochs: Sequence[int], record_of: Record) -> Answer:
-    """The answer at an instant, from some consecutive epochs that are kept and in which the answer is whole.
+def invoke_at(standing: Standing, instant: int, runs: Sequence[QueryProgress]) -> Answer:
+    """The answer at an instant, from the kept epochs that ran the query and in which the answer is whole.
 
     Where the answer is known at the end of epochs only, that of the last one that ended by then.
     """
-    ended = bisect_right(epochs, instant, key=lambda epoch: record_of(epoch).clock)
-    last = record_of(epochs[ended - 1]) if ended else None
+    ended = bisect_right(runs, instant, key=lambda ran: ran.clock)
+    last = runs[ended - 1] if ended else None
     if last is not None and last.clock == instant:
         return invoke(standing, last)
-    if ended < len(epochs):
+    if ended < len(runs):
         if not standing.is_known_between_clocks:
             if last is not None:
                 return invoke(standing, last)
-        elif last is not None or _is_begun(standing, record_of(epochs[ended]), instant):
-            return _answer(standing, record_of(epochs[ended]), instant)
-    raise EpochGone(_why_not(standing, instant, record_of(epochs[0]), record_of(epochs[-1])))
+        elif last is not None or _is_begun(standing, runs[ended], instant):
+            return _answer(standing, runs[ended], instant)
+    raise EpochGone(_why_not(standing, instant, runs[0], runs[-1]))
 
 
-def _is_begun(standing: Standing, first: EpochRecord, instant: int) -> bool:
+def _is_begun(standing: Standing, first: QueryProgress, instant: int) -> bool:
     """Whether an instant in the first epoch of a query is not before its first answer."""
     return standing.is_whole_first_in(first) and max(first.since, standing.whole_from) <= instant
 
 
-def _answer(standing: Standing, record: EpochRecord, instant: int) -> Answer:
-    table = standing.rows.at(record, instant, is_first=standing.begins_in(record.epoch))
+def _answer(standing: Standing, ran: QueryProgress, instant: int) -> Answer:
+    table = standing.rows.at(ran, instant, is_first=standing.begins_in(ran))
     if table.num_rows == 0 and standing.of_nothing is not None:
         table = standing.of_nothing
     return Answer(to_datetime(last_slide(standing.plan, instant)), table.combine_chunks())
 
 
-def _why_not(standing: Standing, instant: int, oldest: EpochRecord, latest: EpochRecord) -> str:
+def _why_not(standing: Standing, instant: int, oldest: QueryProgress, latest: QueryProgress) -> str:
     asked = f"the answer of {standing.name!r} at {_text(instant)}"
     if instant > latest.clock:
-        return f"{asked} is not known yet: the clock has come to {_text(latest.clock)}"
+        return f"{asked} is not known yet: its clock has come to {_text(latest.clock)}"
     if standing.is_whole_first_in(oldest):
         begin = max(oldest.since, standing.whole_from) if standing.is_known_between_clocks else oldest.clock
         return f"{asked} is not known: the answers of this query begin at {_text(begin)}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
+from panes.errors import StateError
 from panes.state.chunk import Chunk
+from panes.state.epochs import EpochLog
 from panes.state.locations import Location
-from panes.state.manifest import FOR_READERS, ShardState
+from panes.state.manifest import FOR_READERS, ShardState, pinned
 from panes.state.recently_used import RecentlyUsed
 
 _EPOCHS_IN_MEMORY = 512
@@ -16,9 +18,9 @@ _SEGMENTS_IN_MEMORY = 2_048
 class OpenSegments:
     """The chunks of shards by epoch. What was used last stays open: manifests and segments never change."""
 
-    def __init__(self, pins: Callable[[int], Mapping[str, str]]) -> None:
-        """`pins` gives the checksums of the manifests of an epoch, by place."""
-        self._pins = pins
+    def __init__(self, log: EpochLog) -> None:
+        """The records of epochs say which manifests are theirs."""
+        self._log = log
         self._epochs: RecentlyUsed[tuple[Location, int], Mapping[str, Sequence[Chunk]]] = RecentlyUsed(
             _EPOCHS_IN_MEMORY
         )
@@ -30,11 +32,30 @@ class OpenSegments:
 
     def _open(self, folder: Location, epoch: int) -> Mapping[str, Sequence[Chunk]]:
         state = ShardState(folder)
-        manifest = state.load(epoch, self._pins(epoch).get(state.place))
+        manifest = state.load(epoch, self._checksum(state, epoch))
         return {
             buffer: [self._once(folder, chunk) for chunk in state.chunks(manifest, buffer)]
             for buffer in FOR_READERS
         }
+
+    def _checksum(self, state: ShardState, epoch: int) -> str | None:
+        """The checksum that the manifest of an epoch must have.
+
+        A query that had nothing to do lately has its manifest of an epoch whose record may be gone; then the first
+        record that is kept names it, or names one that was made from it.
+        """
+        first = self._log.epochs[0]
+        try:
+            pin = self._log.record(max(epoch, first)).pins.get(state.place)
+        except StateError:
+            if self._log.epochs[0] == first:
+                raise
+            return self._checksum(state, epoch)  # it was collected just now
+        found = pinned(pin, epoch)
+        if found is not None or pin is None:
+            return found
+        later = int(pin.partition(":")[0])
+        return state.load(later, pinned(pin, later)).before if later > epoch else None
 
     def _once(self, folder: Location, chunk: Chunk) -> Chunk:
         # The same segment may come under other labels later.

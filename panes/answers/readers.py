@@ -19,7 +19,7 @@ from panes.answers.standing import Standing
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
 from panes.state.bell import Bell
-from panes.state.epochs import EpochLog
+from panes.state.epochs import EpochLog, QueryProgress
 from panes.state.holds import Hold
 from panes.state.recently_used import RecentlyUsed
 
@@ -47,7 +47,7 @@ class Readers:
         self._is_closed = False
         self._dropped: set[int] = set()
         """The queries that were dropped since the database was opened."""
-        self.segments = OpenSegments(lambda epoch: log.record(epoch).pins)
+        self.segments = OpenSegments(log)
         self.stores = OpenStores(self.segments)
 
     @property
@@ -72,11 +72,18 @@ class Readers:
         with self._held(standing, lambda kept: kept[0]) as hold:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
-            kept = [epoch for epoch in self._log.epochs if epoch >= hold.epoch]
-            return invoke_at(standing, instant, kept, self._log.record)
+            kept = [self._ran(standing, epoch) for epoch in self._log.epochs if epoch >= hold.epoch]
+            runs = {ran.epoch: ran for ran in kept if ran is not None}
+            return invoke_at(standing, instant, list(runs.values()))
 
     def _answer(self, standing: Standing, epoch: int) -> Answer:
-        return self._answers.get((standing.id, epoch), lambda: invoke(standing, self._log.record(epoch)))
+        ran = self._ran(standing, epoch)
+        if ran is None:
+            return invoke(standing, None)
+        return self._answers.get((standing.id, ran.epoch), lambda: invoke(standing, ran))
+
+    def _ran(self, standing: Standing, epoch: int) -> QueryProgress | None:
+        return standing.ran_by(self._log.record(epoch))
 
     def changes(self, standing: Standing, reader: str, *, restart: bool = False) -> Iterator[Change]:
         """The changes of the epochs that a reader has not dealt with yet, up to the last epoch."""
@@ -110,11 +117,13 @@ class Readers:
                 return
             epoch = hold.epoch if passed is None else hold.epoch + 1
             while (yield from self._committed(epoch)):
-                record = self._log.record(epoch)
+                ran = self._ran(standing, epoch)
                 # Before the clock has begun to move there is no instant at which anything could change.
-                if record.clock > BEGINNING:
-                    is_new = passed is None and not standing.is_whole_first_in(record)
-                    yield whole_answer(standing, record) if is_new else change_in(standing, record)
+                if ran is not None and ran.clock > BEGINNING:
+                    if passed is None and not standing.is_whole_first_in(ran):
+                        yield whole_answer(standing, ran)
+                    elif ran.epoch == epoch:
+                        yield change_in(standing, ran)
                 self._move(standing, reader, epoch)
                 hold.move_to(epoch)
                 passed, epoch = epoch, epoch + 1
@@ -177,7 +186,12 @@ class Readers:
         kept = [epoch for epoch in self._log.epochs if standing.is_in(epoch)]
         if standing.whole_from == BEGINNING or not kept:
             return kept
-        return kept[bisect_left(kept, standing.whole_from, key=lambda epoch: self._log.record(epoch).clock) :]
+
+        def clock_at(epoch: int) -> int:
+            ran = self._ran(standing, epoch)
+            return BEGINNING if ran is None else ran.clock
+
+        return kept[bisect_left(kept, standing.whole_from, key=clock_at) :]
 
     @contextmanager
     def _unless_dropped(self, standing: Standing) -> Iterator[None]:

@@ -15,7 +15,7 @@ from panes.delta.delta import EXP, TS, WEIGHT, Instants
 from panes.delta.rows import int64
 from panes.plan.nodes import QUERY
 from panes.state.chunk import Chunk
-from panes.state.epochs import EpochRecord
+from panes.state.epochs import QueryProgress
 from panes.state.locations import Location
 from panes.state.manifest import ANSWER, CHANGES, shard_folder
 
@@ -34,25 +34,25 @@ class SegmentRows:
     schema: pa.Schema
     member: int | None = None
 
-    def at(self, record: EpochRecord, instant: int, *, is_first: bool) -> pa.Table:
-        if instant == record.clock:
-            return answer_of(self.alive(record.epoch, instant), self.schema)
-        rows = [] if is_first else self.alive(record.epoch - 1, instant)
-        for came in self.came(record.epoch):
+    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+        if instant == ran.clock:
+            return answer_of(self.alive(ran.epoch, instant), self.schema)
+        rows = [] if is_first else self.alive(ran.before, instant)
+        for came in self.came(ran.epoch):
             is_alive = (int64(came, TS) <= instant) & (int64(came, EXP) > instant)
             rows.append(came.filter(pa.array(is_alive)))
         return answer_of(rows, self.schema)
 
-    def events(self, record: EpochRecord, *, is_first: bool) -> pa.Table:
+    def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         none = np.zeros(0, np.int64)
         found = [self._events(self.schema.empty_table(), none, none)]
-        for rows in self.came(record.epoch):
+        for rows in self.came(ran.epoch):
             exp, weight = int64(rows, EXP), _weight_of(rows)
             found.append(self._events(rows, int64(rows, TS), weight))
-            gone = exp <= record.clock
+            gone = exp <= ran.clock
             found.append(self._events(rows.filter(pa.array(gone)), exp[gone], -weight[gone]))
         if not is_first:
-            for rows in self.leaving(record.epoch - 1, record.since, record.clock):
+            for rows in self.leaving(ran.before, ran.since, ran.clock):
                 found.append(self._events(rows, int64(rows, EXP), -_weight_of(rows)))
         return pa.concat_tables(found)
 

@@ -11,7 +11,7 @@ from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
 from panes.sharing.reading import Reading
 from panes.sharing.selection_store import SelectionStore
-from panes.state.epochs import EpochRecord
+from panes.state.epochs import QueryProgress
 from panes.state.locations import Location
 from panes.state.manifest import shard_folder
 from panes.state.recently_used import RecentlyUsed
@@ -40,16 +40,16 @@ class SelectionRows:
     member: int
     reading: Reading
 
-    def at(self, record: EpochRecord, instant: int, *, is_first: bool) -> pa.Table:
+    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
         del is_first  # the tuples of the history are there as those of any other time
-        stores = self._stores(record.epoch)
+        stores = self._stores(ran.epoch)
         return pa.concat_tables([store.answer(self.member, self.reading, instant) for store in stores])
 
-    def events(self, record: EpochRecord, *, is_first: bool) -> pa.Table:
-        since = BEGINNING if is_first else record.since
+    def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
+        since = BEGINNING if is_first else ran.since
         found = [
-            store.changes(self.member, self.reading, since, record.clock, born=BEGINNING)
-            for store in self._stores(record.epoch)
+            store.changes(self.member, self.reading, since, ran.clock, born=BEGINNING)
+            for store in self._stores(ran.epoch)
         ]
         return pa.concat_tables(found)
 

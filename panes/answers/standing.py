@@ -11,20 +11,20 @@ import pyarrow as pa
 from panes.answers.instants import is_known_between_clocks
 from panes.delta.delta import BEGINNING
 from panes.plan.nodes import Node
-from panes.state.epochs import EpochRecord
+from panes.state.epochs import EpochRecord, QueryProgress
 
 
 class AnswerRows(Protocol):
     """The rows of a query's answer while their epochs are kept.
 
-    `is_first` says that the epoch is the first that has the query.
+    `ran` is what the last epoch that ran the query did to it, `is_first` whether that was its first.
     """
 
-    def at(self, record: EpochRecord, instant: int, *, is_first: bool) -> pa.Table:
-        """The answer at the clock of an epoch, or at an instant of its span where it is known between clocks."""
+    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+        """The answer at the clock, or at an instant of the span where it is known between clocks."""
 
-    def events(self, record: EpochRecord, *, is_first: bool) -> pa.Table:
-        """What came into the answer and what went from it during an epoch: its columns, `_at` in microseconds, and
+    def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
+        """What came into the answer and what went from it during the span: its columns, `_at` in microseconds, and
         `_weight`. In the first epoch of a query they may lie before the span, and are then of its history."""
 
 
@@ -34,6 +34,8 @@ class Standing:
     name: str
     plan: Node
     rows: AnswerRows
+    running: int
+    """The number under which epochs run its plan: its own, or that of the plan that it shares."""
     first_epoch: int | None
     """The epoch whose tuples the query saw first; None until one has begun."""
     of_nothing: pa.Table | None = None
@@ -50,12 +52,16 @@ class Standing:
         """Whether an epoch has the query."""
         return self.first_epoch is not None and epoch >= self.first_epoch
 
-    def begins_in(self, epoch: int) -> bool:
-        return epoch == self.first_epoch
+    def ran_by(self, record: EpochRecord) -> QueryProgress | None:
+        """What the last epoch up to this one that ran the query did to it; None when there was none yet."""
+        return record.queries[self.running] if self.is_in(record.epoch) else None
 
-    def is_whole_first_in(self, record: EpochRecord) -> bool:
-        """Whether an epoch is the first at whose end the answer is whole."""
-        return self.begins_in(record.epoch) or record.since < self.whole_from
+    def begins_in(self, ran: QueryProgress) -> bool:
+        return ran.epoch == self.first_epoch
+
+    def is_whole_first_in(self, ran: QueryProgress) -> bool:
+        """Whether an epoch that ran the query is the first at whose end the answer is whole."""
+        return self.begins_in(ran) or ran.since < self.whole_from
 
     @cached_property
     def is_known_between_clocks(self) -> bool:

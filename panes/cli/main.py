@@ -8,6 +8,7 @@ import typer
 
 import panes
 from panes.cli.bench import bench
+from panes.cli.check import check
 from panes.cli.demo import demo
 from panes.cli.explain import explain
 from panes.cli.failures import exits_on_failure
@@ -32,5 +33,5 @@ def version(
         raise typer.Exit
 
 
-for command in (demo, run, shell, explain, status, bench):
+for command in (demo, run, shell, explain, status, check, bench):
     app.command()(exits_on_failure(command))

@@ -1,4 +1,4 @@
-"""Whether the files of a history are still those that were kept: each is verified when a process first reads it."""
+"""Verifying the files of a history: each is checked when a process first reads it."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def check(file: HistoryFile) -> None:
         return
     if file.is_raw and _has_another_name(file.path):
         raise StateError(
-            f"{file.path} is damaged or was changed after it was taken in ({wrong}): it is one file with that of the "
-            "source, which must not be written to in place; put the file as it was in its place"
+            f"{file.path} is damaged or was changed after it was taken in ({wrong}): it is one file with that of "
+            "the source, which must not be written to in place; put the file as it was in its place"
         )
     raise StateError(f"{file.path} is damaged ({wrong}); {WHAT_TO_DO}")
 

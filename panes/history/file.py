@@ -9,10 +9,14 @@ from typing import Any, Literal
 from panes.delta.delta import BEGINNING
 
 CAME = "_came"
-"""The first instant of the span in which a tuple came: it cannot be seen before."""
+"""The first instant after the clock that the stream had when a tuple came: a query over this stream alone cannot
+see the tuple earlier."""
+
+EPOCH = "_epoch"
+"""The epoch in which a tuple came."""
 
 FileKind = Literal["raw", "written", "merged"]
-"""raw: as the source had it; written: the stream's columns and `_ts`; merged: these and `_came`."""
+"""raw: as the source had it; written: the stream's columns and `_ts`; merged: these, `_came` and `_epoch`."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """The manifests of one stream's history: which files an epoch brought, and which are kept up to an epoch.
 
-The manifests of epochs are a chain: each names the one before it with its checksum, and the record of an epoch names
-the last one. A base stands for the manifests up to its epoch, and names the last of those. So what is read is all that
-there was, or an error: a manifest that is missing, or of another copy of the database, breaks the chain.
+The manifests of epochs are a chain: each names the one before it with its checksum, and the record of an epoch
+names the last one. A base stands for the manifests up to its epoch, and names the last of those. So what is read
+is all that there was, or an error: a manifest that is missing, or of another copy of the database, breaks the
+chain.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from panes.delta.delta import TS
 from panes.errors import StateError
 from panes.history.check import check
 from panes.history.event_time import event_time, timestamp_of
-from panes.history.file import CAME, HistoryFile
+from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.plan.stream import Stream
 from panes.state.files import write_atomically
 
@@ -57,16 +57,17 @@ def opened(path: Path) -> pq.ParquetFile:
 
 
 def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.Table:
-    """The rows of a file: the given columns, `_ts` and `_came`, without those that have no time.
+    """The rows of a file: the given columns, `_ts`, `_came` and `_epoch`, without those that have no time.
 
     A file of the history is verified first.
     """
     check(file)
     if not file.is_raw:
-        hidden = [TS, CAME] if file.kind == "merged" else [TS]
+        hidden = [TS, CAME, EPOCH] if file.kind == "merged" else [TS]
         table = _read(file.path, [*columns, *hidden])
         if file.kind == "written":
             table = table.append_column(CAME, pa.array(np.full(table.num_rows, file.came)))
+            table = table.append_column(EPOCH, pa.array(np.full(table.num_rows, file.epoch)))
         return _conforming(table, stream, columns)
     by = timestamp_of(stream)
     wanted = list(dict.fromkeys([*columns, by.column]))
@@ -79,6 +80,7 @@ def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str]) -> pa.T
     }
     arrays[TS] = event_time(by, arrays[by.column])
     arrays[CAME] = pa.chunked_array([pa.array(np.full(table.num_rows, file.came))])
+    arrays[EPOCH] = pa.chunked_array([pa.array(np.full(table.num_rows, file.epoch))])
     return _conforming(pa.table(arrays).filter(pc.is_valid(arrays[TS])), stream, columns)
 
 
@@ -91,8 +93,8 @@ def _read(path: Path, columns: Sequence[str]) -> pa.Table:
 
 
 def _conforming(table: pa.Table, stream: Stream, columns: Sequence[str]) -> pa.Table:
-    names = [*columns, TS, CAME]
-    types = [stream.columns[name].type.arrow for name in columns] + [pa.int64(), pa.int64()]
+    names = [*columns, TS, CAME, EPOCH]
+    types = [stream.columns[name].type.arrow for name in columns] + [pa.int64()] * 3
     return pa.table(
         [table.column(name).cast(type_) for name, type_ in zip(names, types, strict=True)], names=names
     )

@@ -17,7 +17,7 @@ import pyarrow as pa
 from panes.delta.delta import BEGINNING, FOREVER, TS
 from panes.history.adopt import adopt_file
 from panes.history.check import sealed
-from panes.history.file import CAME, FileKind, HistoryFile
+from panes.history.file import CAME, EPOCH, FileKind, HistoryFile
 from panes.history.manifests import NO_HEAD, Head, Manifest, Manifests
 from panes.history.measure import measured_part, measured_raw
 from panes.history.merge import merge
@@ -33,8 +33,8 @@ _EPOCHS_PER_BASE = 8
 class History:
     """What all streams keep, under one folder.
 
-    One thread writes, the one that runs epochs; any number may read. The records of epochs in the log say where the
-    history of each stream ends; without a log the last manifest that is there is taken for its end.
+    One thread writes, the one that runs epochs; any number may read. The records of epochs in the log say where
+    the history of each stream ends; without a log the last manifest that is there is taken for its end.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class History:
         max_ts: int,
         since: int = BEGINNING,
     ) -> dict[str, str]:
-        """Keeps the files that a source had for an epoch, as they are; gives what the record of the epoch must pin.
+        """Keeps the files that a source had for an epoch, as they are; gives what to pin in the epoch's record.
 
         They are Parquet with the columns of the stream, whose event time is one of them. `since` is the clock
         before the epoch, as in its record. An epoch that is done again replaces what it had.
@@ -156,11 +156,13 @@ class History:
         since: int = BEGINNING,
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
-        """The columns, `_ts` and `_came` of the rows of epochs up to one, from `since` on, in order of arrival;
-        `_came` is the first instant at which each could be seen."""
+        """The columns, `_ts`, `_came` and `_epoch` of the rows of epochs up to one, from `since` on, in order of
+        arrival."""
         names = stream.columns.names if columns is None else tuple(columns)
         fields = [pa.field(name, stream.columns[name].type.arrow) for name in names]
-        nothing = pa.schema([*fields, pa.field(TS, pa.int64()), pa.field(CAME, pa.int64())]).empty_table()
+        nothing = pa.schema(
+            [*fields, *(pa.field(name, pa.int64()) for name in (TS, CAME, EPOCH))]
+        ).empty_table()
         tables = [read_rows(file, stream, names) for file in self.files(stream.number, epoch, since=since)]
         table = pa.concat_tables([nothing, *tables])
         return table if since == BEGINNING else table.filter(pa.array(table.column(TS).to_numpy() >= since))

@@ -341,6 +341,12 @@ class StatementParser(QueryParser):
                 return st.Drop(kind, self._name("a name").name, if_exists)
         return self._unexpected("QUERY, STREAM or TABLE")
 
+    def _alter(self) -> st.Statement:
+        self._expect("QUERY")
+        name = self._name("the name of a query").name
+        self._expect("RESUME")
+        return st.AlterQuery(name, "RESUME")
+
     def _set(self) -> st.Statement:
         token = self._curr
         name = self._name("a setting").name
@@ -360,5 +366,6 @@ _STATEMENTS: dict[str, Callable[[StatementParser], st.Statement]] = {
     "EXPLAIN": StatementParser._explain,
     "SHOW": StatementParser._show,
     "DROP": StatementParser._drop,
+    "ALTER": StatementParser._alter,
     "SET": StatementParser._set,
 }

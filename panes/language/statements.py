@@ -179,6 +179,18 @@ class Drop(Statement):
 
 
 @dataclass(frozen=True)
+class AlterQuery(Statement):
+    """Lets a suspended query begin anew."""
+
+    name: str
+    action: Literal["RESUME"]
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER QUERY {quoted(self.name)} {self.action}"
+
+
+@dataclass(frozen=True)
 class SetSetting(Statement):
     name: str
     value: OptionValue

@@ -19,12 +19,13 @@ from panes.history.parts import opened
 from panes.history.store import History
 from panes.onetime.contents import contents_sql
 from panes.onetime.history_scans import HistoryScans
+from panes.onetime.query_clocks import QueryClocks
 from panes.onetime.replay import replay
 from panes.onetime.streams import has_streams
 from panes.plan.nodes import Node
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream
-from panes.state.epochs import EpochRecord
+from panes.plan.walk import streams_of
 
 _connecting = threading.Lock()
 
@@ -33,22 +34,22 @@ def answer_once(
     plan: Node,
     streams: Mapping[str, Stream],
     history: History,
-    record: EpochRecord,
-    *,
-    now: int | None = None,
+    epoch: int,
+    now: int,
+    clocks: QueryClocks,
 ) -> Answer:
-    """The answer of a plan as of an epoch, from what the history has of it.
+    """The answer of a plan at an instant, from what the history has of the epochs up to one.
 
-    `streams` has the base streams by name; `now` may be an earlier instant of the span of the epoch. The plan
-    gives a relation: `why_not_once` says which do not.
+    `streams` has the base streams by name, `clocks` are those of the query. The plan gives a relation:
+    `why_not_once` says which do not.
     """
-    now = record.clock if now is None else now
+    known = clocks if len(streams_of(plan)) > 1 else None
     if now == BEGINNING:
         return Answer(None, plan.schema.arrow.empty_table())
     if has_streams(plan):
-        table = replay(plan, streams, history, record.epoch, now)
+        table = replay(plan, streams, history, epoch, now, known)
     else:
-        scans = HistoryScans(streams, history, record.epoch, now)
+        scans = HistoryScans(streams, history, epoch, now, known)
         table = _run(contents_sql(plan, now, scans), plan.schema, scans)
     return Answer(to_datetime(last_slide(plan, now)), table)
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from panes.delta.delta import BEGINNING, TS
 from panes.history.check import check
 from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
-from panes.history.file import CAME, HistoryFile
+from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.store import History
 from panes.onetime.contents import ORDER, Reach, Scanned
+from panes.onetime.query_clocks import QueryClocks
 from panes.plan import nodes
 from panes.plan.sql_functions import sql_type
 from panes.plan.stream import Stream
@@ -22,13 +23,24 @@ _MOST_ROWS = 1 << 40
 
 
 class HistoryScans:
-    """What the history holds at one epoch."""
+    """What the history holds at one epoch.
 
-    def __init__(self, streams: Mapping[str, Stream], history: History, epoch: int, clock: int) -> None:
+    `clocks` are those of the query that reads it. None: it reads one stream, whose clocks the history has.
+    """
+
+    def __init__(
+        self,
+        streams: Mapping[str, Stream],
+        history: History,
+        epoch: int,
+        now: int,
+        clocks: QueryClocks | None,
+    ) -> None:
         self._streams = streams
         self._history = history
         self._epoch = epoch
-        self._clock = clock
+        self._now = now
+        self._clocks = clocks
         self.files: list[HistoryFile] = []
         """Those that were asked for."""
 
@@ -37,14 +49,15 @@ class HistoryScans:
         kept = self._history.at(stream.number, self._epoch)
         found = [f for f in kept.files if f.max_ts >= reach.since and f.min_ts <= reach.until]
         left_out = 0
-        if reach.youngest is not None:
-            young = {file.path for file in kept.youngest(reach.youngest, self._clock)}
+        # Which rows are the youngest depends on when they are seen, and files know that for their stream alone.
+        if reach.youngest is not None and self._clocks is None:
+            young = {file.path for file in kept.youngest(reach.youngest, self._now)}
             left_out = kept.dropped + sum(file.rows for file in kept.files if file.path not in young)
             found = [file for file in found if file.path in young]
         for file in found:
             check(file)
         self.files += found
-        return Scanned(_Reader(stream, scan, reach).sql(found), left_out)
+        return Scanned(_Reader(stream, scan, reach, self._clocks).sql(found), left_out)
 
     def relation(self, scan: nodes.TableScan) -> str:
         raise TypeError(f"{scan.table} is a table, and has no history")
@@ -53,9 +66,12 @@ class HistoryScans:
 class _Reader:
     """Writes the SELECT of a scan over some files."""
 
-    def __init__(self, stream: Stream, scan: nodes.StreamScan, reach: Reach) -> None:
+    def __init__(
+        self, stream: Stream, scan: nodes.StreamScan, reach: Reach, clocks: QueryClocks | None
+    ) -> None:
         self._stream = stream
         self._reach = reach
+        self._clocks = clocks
         self._names = {name: name.removeprefix(f"{scan.alias}.") for name in scan.schema.names}
 
     def sql(self, files: Sequence[HistoryFile]) -> str:
@@ -102,11 +118,25 @@ class _Reader:
         return f"CASE WHEN {within} THEN {product} END", within
 
     def _came(self, files: Sequence[HistoryFile]) -> str:
+        """The first instant at which the query sees each row."""
         if files[0].kind == "merged":
+            return CAME if self._clocks is None else self._came_by_epoch(self._clocks)
+        came = [self._file_came(file) for file in files]
+        is_late = any(file.min_ts < first for file, first in zip(files, came, strict=True))
+        if not self._reach.needs_order and not is_late:
+            return f"CAST({BEGINNING} AS BIGINT)"
+        return f"{came}[{_FILE}]"
+
+    def _file_came(self, file: HistoryFile) -> int:
+        known = None if self._clocks is None else self._clocks.first_seen(file.epoch)
+        return file.came if known is None else known
+
+    def _came_by_epoch(self, clocks: QueryClocks) -> str:
+        known = [epoch + 1 for epoch in clocks.by_epoch]
+        if not known:
             return CAME
-        if not self._reach.needs_order and all(file.min_ts >= file.came for file in files):
-            return f"CAST({BEGINNING} AS BIGINT)"  # none of them came late
-        return f"{[file.came for file in files]}[{_FILE}]"
+        came = [clocks.first_seen(epoch) for epoch in known]
+        return f"CASE WHEN {EPOCH} >= {known[0]} THEN {came}[{EPOCH} - {known[0]} + 1] ELSE {CAME} END"
 
     def _nothing(self) -> str:
         types = {name: self._stream.columns[own].type for name, own in self._names.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,11 +15,13 @@ from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.history.store import History
 from panes.onetime.answer import answer_once
+from panes.onetime.query_clocks import KnownClocks, QueryClocks
 from panes.onetime.streams import why_not_once
 from panes.onetime.what_is_missing import what_is_missing
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
-from panes.state.epochs import EpochLog, EpochRecord
+from panes.plan.walk import streams_of
+from panes.state.epochs import EpochLog
 
 Streams = Callable[[], Mapping[str, Stream]]
 
@@ -39,16 +42,18 @@ class OneTime:
         self._history = history
         self._streams = streams
         """Gives the base streams of the moment, by name."""
+        self._clocks = KnownClocks(log)
 
     def why_not(self, plan: Node) -> WhyNot | None:
         """Why a query cannot be asked once; None when it can."""
         reason = why_not_once(plan)
         if reason is not None:
             return WhyNot(reason, "register it, to follow it: CREATE QUERY name AS …")
-        with self._latest() as record:
-            missing = (
-                None if record is None else what_is_missing(plan, self._streams(), self._history, record)
-            )
+        with self._latest() as epoch:
+            missing = None
+            if epoch is not None:
+                now = self._clocks_of(plan).at(epoch)
+                missing = what_is_missing(plan, self._streams(), self._history, epoch, now)
         if missing is None:
             return None
         hint = "a stream keeps what RETAIN INTERVAL … says, or what the registered queries on it need"
@@ -57,37 +62,47 @@ class OneTime:
     def answer(self, plan: Node, as_of: datetime | str | None = None) -> Answer:
         """The answer over what is kept, as of the last epoch, or at an instant of one that is still kept.
 
-        A query that gives a stream has no answer before its first epoch.
+        Its clock is that of the slowest stream that it reads. A query that gives a stream has no answer before its
+        first epoch.
         """
         if as_of is not None:
             return self._answer_at(plan, instant_of(as_of))
-        with self._latest() as record:
-            if record is None or why_not_once(plan) is not None:
+        with self._latest() as epoch:
+            if epoch is None or why_not_once(plan) is not None:
                 return Answer(None, plan.schema.arrow.empty_table())
-            return answer_once(plan, self._streams(), self._history, record)
+            clocks = self._clocks_of(plan)
+            return answer_once(plan, self._streams(), self._history, epoch, clocks.at(epoch), clocks)
 
     def _answer_at(self, plan: Node, instant: int) -> Answer:
-        for epoch in self._log.epochs:
-            with self._log.holds.hold(epoch):
-                record = self._log.record(epoch)
-                if record.since < instant <= record.clock:
-                    return answer_once(plan, self._streams(), self._history, record, now=instant)
-        kept = [self._log.record(epoch) for epoch in self._log.epochs]
-        if kept and instant > kept[-1].clock > BEGINNING:
-            come = f"the clock has come to {to_datetime(kept[-1].clock).isoformat()}"
-            raise EpochGone(f"the answer at {to_datetime(instant).isoformat()} is not known yet: {come}")
-        raise EpochGone(
-            f"the answer at {to_datetime(instant).isoformat()} is not kept; "
-            "SET retain_epochs to a larger number to keep more from now on"
-        )
+        asked = f"the answer at {to_datetime(instant).isoformat()}"
+        with self._log.held(lambda: min(self._log.epochs, default=None)) as hold:
+            clocks = self._clocks_of(plan)
+            epoch = None if hold is None else _epoch_at(clocks, instant)
+            if epoch is not None:
+                return answer_once(plan, self._streams(), self._history, epoch, instant, clocks)
+        last = max(clocks.by_epoch.values(), default=BEGINNING)
+        if instant > last > BEGINNING:
+            raise EpochGone(
+                f"{asked} is not known yet: its clock has come to {to_datetime(last).isoformat()}"
+            )
+        raise EpochGone(f"{asked} is not kept; SET retain_epochs to a larger number to keep more from now on")
+
+    def _clocks_of(self, plan: Node) -> QueryClocks:
+        streams = self._streams()
+        return self._clocks.of(streams[name].number for name in streams_of(plan))
 
     @contextmanager
-    def _latest(self) -> Iterator[EpochRecord | None]:
+    def _latest(self) -> Iterator[int | None]:
         """Holds the last committed epoch; None when there is none yet."""
+        with self._log.held(lambda: max(self._log.epochs, default=None)) as hold:
+            yield None if hold is None else hold.epoch
 
-        def latest() -> int | None:
-            record = self._log.latest()
-            return None if record is None else record.epoch
 
-        with self._log.held(latest) as hold:
-            yield None if hold is None else self._log.record(hold.epoch)
+def _epoch_at(clocks: QueryClocks, instant: int) -> int | None:
+    """The epoch that knows the answer at an instant: the last one that ended then, or else the first one after."""
+    epochs = list(clocks.by_epoch)
+    ended = bisect_right(epochs, instant, key=clocks.at)
+    if ended and clocks.at(epochs[ended - 1]) == instant:
+        return epochs[ended - 1]
+    is_known = ended > 0 or epochs[:1] == [0]
+    return epochs[ended] if is_known and ended < len(epochs) else None

@@ -9,21 +9,29 @@ import pyarrow as pa
 
 from panes.delta.consolidate import contents_at
 from panes.delta.delta import BEGINNING, TS
-from panes.history.file import CAME
+from panes.history.file import CAME, EPOCH
 from panes.history.store import History
+from panes.onetime.query_clocks import QueryClocks
 from panes.operators.lower import lower
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
 
 
-def replay(plan: Node, streams: Mapping[str, Stream], history: History, epoch: int, now: int) -> pa.Table:
+def replay(
+    plan: Node,
+    streams: Mapping[str, Stream],
+    history: History,
+    epoch: int,
+    now: int,
+    clocks: QueryClocks | None = None,
+) -> pa.Table:
     """The answer of a plan at an instant, after the rows of all epochs up to one.
 
     It is that of a query registered before the first row that is kept.
     """
     dataflow = lower(plan)
     arrivals = {
-        name: history.arrivals(streams[name], epoch, columns=schema.names)
+        name: _as_seen(history.arrivals(streams[name], epoch, columns=schema.names), clocks)
         for name, schema in dataflow.inputs.items()
     }
     since = _before_all(arrivals, now)
@@ -34,6 +42,18 @@ def replay(plan: Node, streams: Mapping[str, Stream], history: History, epoch: i
         since = clock
     names = tables[0].column_names
     return contents_at(pa.concat_tables([table.select(names) for table in tables]), now)
+
+
+def _as_seen(arrivals: pa.Table, clocks: QueryClocks | None) -> pa.Table:
+    """The arrivals with `_came` as the query has it that reads them, as far as its clocks are known."""
+    if clocks is not None and arrivals.num_rows:
+        epochs, place = np.unique(arrivals.column(EPOCH).to_numpy(), return_inverse=True)
+        seen = [clocks.first_seen(int(epoch)) for epoch in epochs]
+        is_known = np.array([first is not None for first in seen])[place]
+        first = np.array([0 if first is None else first for first in seen], np.int64)[place]
+        came = np.where(is_known, first, arrivals.column(CAME).to_numpy())
+        arrivals = arrivals.set_column(arrivals.column_names.index(CAME), CAME, pa.array(came))
+    return arrivals.drop_columns([EPOCH])
 
 
 def _clocks(arrivals: Mapping[str, pa.Table], last: int) -> list[int]:

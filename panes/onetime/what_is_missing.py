@@ -8,22 +8,21 @@ from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.history.retention import needed
 from panes.history.store import History
-from panes.plan.nodes import Node, StreamScan
+from panes.plan.nodes import Node
 from panes.plan.stream import Stream
-from panes.plan.walk import walk
-from panes.state.epochs import EpochRecord
+from panes.plan.walk import streams_of
 
 
 def what_is_missing(
-    plan: Node, streams: Mapping[str, Stream], history: History, record: EpochRecord
+    plan: Node, streams: Mapping[str, Stream], history: History, epoch: int, now: int
 ) -> str | None:
-    """Says which rows that the windows of a plan hold at an epoch are no longer kept; None when all are."""
-    if record.clock == BEGINNING:
+    """Says which rows that the windows of a plan hold at an instant are not kept after an epoch; None: all are."""
+    if now == BEGINNING:
         return None
-    for stream in dict.fromkeys(node.stream for node in walk(plan) if isinstance(node, StreamScan)):
+    for stream in sorted(streams_of(plan)):
         need = needed(plan, stream)
-        kept = history.at(streams[stream].number, record.epoch)
-        is_missing = kept.dropped_to >= need.oldest_ts(record.clock)
+        kept = history.at(streams[stream].number, epoch)
+        is_missing = kept.dropped_to >= need.oldest_ts(now)
         if need.rows:
             is_missing = sum(file.rows for file in kept.files) < need.rows and kept.dropped > 0
         if is_missing and kept.dropped:

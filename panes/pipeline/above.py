@@ -13,17 +13,26 @@ from pyspark import TaskContext
 from panes.answers.store import AnswerStore, changes_chunk
 from panes.delta.delta import BEGINNING, EXP, TS, Delta
 from panes.pipeline.chains import partial_rows
+from panes.pipeline.clock_rule import ClockRule, Measured, Span
 from panes.pipeline.cut import StageInput
 from panes.pipeline.dealt import Dealt
-from panes.pipeline.exchange import Exchange, Message, Part, decoded, encoded, read_parts
+from panes.pipeline.exchange import (
+    FAILED_INPUT,
+    FAILED_QUERY,
+    Exchange,
+    Message,
+    Part,
+    decoded,
+    encoded,
+    read_parts,
+)
 from panes.pipeline.members import read_indexes
-from panes.pipeline.progress import Measured
-from panes.pipeline.span import Span, SpanRule
+from panes.pipeline.query_failure import QueryFailure, blamed_on_the_query
 from panes.pipeline.standing import StandingQuery
 from panes.plan.nodes import Matched
 from panes.sharing.selection_store import SelectionStore
 from panes.state.files import flushed_together
-from panes.state.manifest import ANSWER, CHANGES, MATCHES, TUPLES, Manifest, ShardState, shard_folder
+from panes.state.manifest import ANSWER, CHANGES, MATCHES, TUPLES, Manifest, ShardState, pinned, shard_folder
 
 
 @dataclass(frozen=True)
@@ -57,8 +66,8 @@ class Report:
     segments: int
     place: str
     """Where its manifest is, below the folder of all states."""
-    checksum: str
-    """Of its manifest."""
+    pin: str
+    """What the record of the epoch pins of it."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class AboveTask:
     inputs: tuple[Dealt, ...]
     input_levels: tuple[int, ...]
     """On which level each input is read."""
-    rule: SpanRule
+    rule: ClockRule
     exchange: Path
     pins: Mapping[str, str]
     """The checksums of the manifests of the epoch before, by place."""
@@ -92,23 +101,37 @@ class AboveTask:
                 yield message
 
     def _advanced(self, task: int, messages: list[Message]) -> Iterator[Message]:
-        span = self.rule.span(Measured(**m.content) for m in messages if m.kind == "measured")
-        if span is None:
+        moved = self.rule.moved(Measured(**m.content) for m in messages if m.kind == "measured")
+        if moved is None:
             return
+        failed = {m.content["input"]: m.content["error"] for m in messages if m.kind == FAILED_INPUT}
         parts = [Part(**m.content) for m in messages if m.kind == "part"]
         arrivals = read_parts(part for part in parts if self.input_levels[part.input] == self.level)
         exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}")
         for stage in self.stages:
-            shard = stage.shard_of(task)
-            if shard is None:
+            shard, span = stage.shard_of(task), moved.spans.get(stage.query.id)
+            if shard is None or span is None:
                 continue
-            if isinstance(stage.query.stages[stage.stage].plan, Matched):
-                report = _advance_selections(stage, shard, arrivals, span, self.pins)
+            try:
+                for number in stage.inputs:
+                    if number in failed:
+                        raise QueryFailure(failed[number])
+                with blamed_on_the_query():
+                    report = self._run(stage, shard, arrivals, span, exchange)
+            except QueryFailure as failure:
+                yield Message(0, FAILED_QUERY, {"query": stage.query.id, "error": str(failure)})
             else:
-                report, delta = _advance(stage, shard, arrivals, span, self.pins)
-                self._hand_on(stage, delta, exchange)
-            yield Message(0, "report", asdict(report))
+                yield Message(0, "report", asdict(report))
         yield from exchange.send()
+
+    def _run(
+        self, stage: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, exchange: Exchange
+    ) -> Report:
+        if isinstance(stage.query.stages[stage.stage].plan, Matched):
+            return _advance_selections(stage, shard, arrivals, span, self.pins)
+        report, delta = _advance(stage, shard, arrivals, span, self.pins)
+        self._hand_on(stage, delta, exchange)
+        return report
 
     def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange) -> None:
         if not delta.rows:
@@ -131,7 +154,7 @@ def _advance(
     since = BEGINNING if is_first else span.since
     dataflow = query.lowered(task.stage)
     state = ShardState(shard_folder(query.folder_of(task.stage), shard))
-    before = None if is_first else state.load(span.epoch - 1, pins.get(state.place))
+    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
     if before is not None:
         state.restore(before, dataflow.buffers)
     mine = {
@@ -157,7 +180,7 @@ def _advance_selections(
     assert query.members is not None
     is_first = span.epoch == query.first_epoch
     state = ShardState(shard_folder(query.folder, shard))
-    before = None if is_first else state.load(span.epoch - 1, pins.get(state.place))
+    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
     kept = {name: state.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
     store = SelectionStore(kept)
     if before is not None and query.members.fresh is not None:
@@ -181,7 +204,7 @@ def _report(task: StageTask, shard: int, changes: int, state: ShardState, after:
         after.bytes,
         len(after.entries),
         state.place,
-        after.checksum,
+        after.pin,
     )
 
 

@@ -17,14 +17,15 @@ from pyspark import TaskContext
 
 from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64
-from panes.history.file import CAME, HistoryFile
+from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.pipeline.aside import put_aside
 from panes.pipeline.batch import BAD, STREAM
 from panes.pipeline.chains import Chains, columns_read
+from panes.pipeline.clock_rule import Measured
 from panes.pipeline.dealt import Dealt
-from panes.pipeline.exchange import Exchange, Message, encoded
-from panes.pipeline.progress import Measured
+from panes.pipeline.exchange import FAILED_INPUT, Exchange, Message, encoded
+from panes.pipeline.query_failure import QueryFailure, blamed_on_the_query
 from panes.pipeline.unusable import unusable_rows
 from panes.plan.stream import Stream
 
@@ -38,6 +39,8 @@ class Feed:
     is_history: bool = False
     """Whether they came in earlier epochs, and are for queries that come later."""
     writes_history: bool = False
+    since: int = BEGINNING
+    """The clock of the stream before the epoch: rows that are not after it come late."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,6 @@ class Below:
     """What all tasks below the shuffle have in common; it is shipped to the workers."""
 
     epoch: int
-    since: int
     tasks: int
     """How many tasks there are on the next level."""
     inputs: tuple[Dealt, ...]
@@ -73,11 +75,11 @@ class FilesTask:
             yield encoded(list(work.messages()))
 
     def _rows(self, feed: Feed, file: HistoryFile) -> pa.Table:
-        if not feed.is_history and file.min_ts <= self.below.since:
+        if not feed.is_history and file.min_ts <= feed.since:
             needed = list(feed.stream.columns.names)  # late rows are put aside whole
         else:
             needed = columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
-        return read_rows(file, feed.stream, needed).drop_columns([CAME])
+        return read_rows(file, feed.stream, needed).drop_columns([CAME, EPOCH])
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class BatchTask:
             rows, ts = rows.filter(usable), ts.filter(usable)
         if feed.stream.timestamp is None:
             # A row cannot have arrived before the epoch before this one.
-            ts = pa.array(np.maximum(ts.to_numpy(), self.below.since + 1))
+            ts = pa.array(np.maximum(ts.to_numpy(), feed.since + 1))
         work.take(feed, rows.append_column(TS, ts), unusable)
 
 
@@ -129,6 +131,8 @@ class _Work:
         self._exchange = Exchange(below.exchange, name)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
+        self._failed: dict[int, str] = {}
+        """Why inputs could not be computed."""
         self._aside: dict[tuple[int, str], list[pa.Table]] = {}
 
     def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
@@ -141,11 +145,18 @@ class _Work:
             return
         chains = Chains(rows)
         for number in feed.inputs:
-            dealt = self._below.inputs[number]
-            computed = chains.input(dealt.source, dealt.members_for(feed.is_history))
-            if computed.num_rows:
-                for shard, mine in dealt.deal(computed):
-                    self._exchange.add(number, shard, mine)
+            try:
+                with blamed_on_the_query():
+                    self._compute(number, chains, is_history=feed.is_history)
+            except QueryFailure as failure:
+                self._failed[number] = str(failure)
+
+    def _compute(self, number: int, chains: Chains, *, is_history: bool) -> None:
+        dealt = self._below.inputs[number]
+        computed = chains.input(dealt.source, dealt.members_for(is_history))
+        if computed.num_rows:
+            for shard, mine in dealt.deal(computed):
+                self._exchange.add(number, shard, mine)
 
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
@@ -160,6 +171,9 @@ class _Work:
         for measured in self._measured.values():
             for task in range(self._below.tasks):
                 yield Message(task, "measured", asdict(measured))
+        for number, error in self._failed.items():
+            for task in range(self._below.tasks):
+                yield Message(task, FAILED_INPUT, {"input": number, "error": error})
         yield from self._exchange.send()
 
     def _measure(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None) -> None:
@@ -168,8 +182,8 @@ class _Work:
         if unusable is not None and bad:
             self._aside.setdefault((number, "bad"), []).append(unusable)
         ts = int64(rows, TS)
-        late = ts <= self._below.since
-        late_rows = int(np.count_nonzero(late)) if self._below.since != BEGINNING else 0
+        late = ts <= feed.since
+        late_rows = int(np.count_nonzero(late)) if feed.since != BEGINNING else 0
         if late_rows:
             put = rows.filter(pa.array(late)).select(feed.stream.columns.names)
             self._aside.setdefault((number, "late"), []).append(put)

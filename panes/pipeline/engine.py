@@ -6,7 +6,7 @@ import functools
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -90,23 +90,24 @@ class Engine:
     def start(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[int], Workload],
+        workload: Callable[[EpochRecord], Workload],
         after_commit: Callable[[EpochRecord], None],
         *,
+        suspend: Callable[[Mapping[int, str]], None],
         heartbeat_s: float | None,
         epoch_bytes: int = 128_000_000,
     ) -> None:
         """Starts the streaming query over the base streams.
 
         With a heartbeat it runs until it is stopped; without one until the sources have nothing more to bring.
-        An epoch takes in at most `epoch_bytes` of each source.
+        An epoch takes in at most `epoch_bytes` of each source. `suspend` is told which queries failed, and why.
         """
         if self._query is not None:
             self.stop(cut=True)  # what is left of a run that has failed, or whose end was interrupted
         session = self._spark()
         # Once for the whole run: what Spark reads and what tasks read must fit together.
         by_tasks = {stream.number for stream in streams if is_read_by_tasks(stream)}
-        runner = self._runner = self._new_runner(streams, by_tasks, workload, after_commit)
+        runner = self._runner = self._new_runner(streams, by_tasks, workload, after_commit, suspend)
 
         def read() -> list[DataFrame]:
             pushed = self._folder / "pushed"
@@ -131,8 +132,9 @@ class Engine:
         self,
         streams: Sequence[Stream],
         by_tasks: Set[int],
-        workload: Callable[[int], Workload],
+        workload: Callable[[EpochRecord], Workload],
         after_commit: Callable[[EpochRecord], None],
+        suspend: Callable[[Mapping[int, str]], None],
     ) -> EpochRunner:
         def told(record: EpochRecord) -> None:
             try:
@@ -142,7 +144,7 @@ class Engine:
                 raise
 
         return EpochRunner(
-            self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, told
+            self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, told, suspend
         )
 
     def _begin(self, frames: Sequence[DataFrame], runner: EpochRunner, *, is_endless: bool) -> None:

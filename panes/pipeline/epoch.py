@@ -14,7 +14,7 @@ the same offsets, and everything it writes then has the same names.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,10 +32,9 @@ from panes.history.store import History, pin_of
 from panes.pipeline.above import Report
 from panes.pipeline.aside import forget_epoch
 from panes.pipeline.batch_files import files_of_batch
-from panes.pipeline.exchange import Message, decoded
-from panes.pipeline.progress import Measured, Progress, complete_to, rows_since, with_arrival_times
+from panes.pipeline.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
+from panes.pipeline.exchange import FAILED_QUERY, Message, decoded
 from panes.pipeline.session import set_epoch_conf
-from panes.pipeline.span import Span, SpanRule
 from panes.pipeline.stages import Arrivals, Folders, frame
 from panes.pipeline.standing import StandingQuery
 from panes.plan.stream import Stream
@@ -67,86 +66,92 @@ class EpochRunner:
         folder: Path,
         streams: Sequence[Stream],
         by_tasks: Set[int],
-        workload: Callable[[int], Workload],
+        workload: Callable[[EpochRecord], Workload],
         log: EpochLog,
         history: History,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
+        suspend: Callable[[Mapping[int, str]], None],
     ) -> None:
         """`by_tasks` are the numbers of the streams whose files tasks read."""
         self._folder = folder
         self._by_tasks = by_tasks
         self._streams = streams
+        self._numbers = {stream.name: stream.number for stream in streams}
         self._workload = workload
         self._log = log
         self._history = history
         self._clock = clock
         self._after_commit = after_commit
         self._checkpoint = Checkpoint(folder / "checkpoint")
+        self._suspend = suspend
         self._phases: dict[str, float] = {}
+        self._started_us = clock.now_us()
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
-        """Takes in a micro-batch, and moves the clock to where all streams have brought everything."""
-        started = self._clock.elapsed()
+        """Takes in a micro-batch, and moves the clocks of its streams and of the queries that read them."""
         session = batch.sparkSession
         set_epoch_conf(session)
         before = self._log.latest() or NOTHING
         if before.batch >= batch_id:
-            # Done and committed, but the process ended before Spark had noted it. The epoch stands as it is:
-            # readers may be in the midst of it.
+            # The epoch is committed, but the process ended before Spark had noted it. It stays as it is: it may
+            # have readers.
             self._after_commit(before)
             return
-        workload = self._workload(before.epoch + 1)
         self._forget_failed()
+        started = self._clock.elapsed()
         with self._phase("arrivals"):
             files = self._files(batch_id)
         arrivals = Arrivals(self._streams, files, batch if len(files) < len(self._streams) else None)
-        rule = self._rule(before, workload)
-        messages = self._tasks(session, workload, arrivals, rule, before)
-        measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
-        span = rule.span(measured)
-        if span is None:
-            self._log.skip(batch_id)
-            return
-        with self._phase("history"):
-            kept = self._keep(workload, span, files, measured, messages)
-        progress = rule.progress(measured)
-        rows = rows_since(progress, before.streams)
-        pins = self._pins(before, messages) | kept | {"checkpoint": self._checkpoint.pin(batch_id)}
-        self._commit(workload, span, batch_id, rows, started, progress, _queries(messages), pins)
+        self._epoch(session, before, arrivals, batch_id, started, "rows")
 
     def catch_up(self, session: SparkSession) -> None:
-        """Moves the clock to the last tuple's time, when the sources have nothing more to bring.
+        """Moves every clock to the last tuple's time, when the sources have nothing more to bring.
 
         An epoch on its own cannot: the next tuple may have the same time, and it must not come late.
         """
-        before = self._log.latest() or NOTHING
-        last = max((stream.max_ts for stream in before.streams.values()), default=BEGINNING)
-        self._move_clock(session, before, self._workload(before.epoch + 1), before.streams, last)
+        self._without_rows(session, "end")
 
     def beat(self, session: SparkSession) -> None:
-        """Moves the clock though nothing has come, so that answers expire in time."""
-        before = self._log.latest() or NOTHING
-        if not all(stream.number in before.streams for stream in self._streams):
-            return
-        now_us = self._clock.now_us()
-        progress = with_arrival_times(self._streams, before.streams, now_us)
-        workload = self._workload(before.epoch + 1)
-        clock = complete_to(self._streams, progress, now_us, workload.idle_after_us)
-        self._move_clock(session, before, workload, progress, clock)
+        """Moves clocks though nothing has come: answers expire in time, and nobody waits for silent streams."""
+        self._without_rows(session, "silence")
 
-    def _move_clock(
-        self, session: SparkSession, before: EpochRecord, workload: Workload, progress: Progress, clock: int
+    def _without_rows(self, session: SparkSession, occasion: Occasion) -> None:
+        before = self._log.latest() or NOTHING
+        self._epoch(session, before, Arrivals(self._streams), before.batch, self._clock.elapsed(), occasion)
+
+    def _epoch(
+        self,
+        session: SparkSession,
+        before: EpochRecord,
+        arrivals: Arrivals,
+        batch_id: int,
+        started: float,
+        occasion: Occasion,
     ) -> None:
-        """An epoch without rows."""
-        if clock <= before.clock:
+        workload = self._workload(before)
+        rule = self._rule(before, workload, occasion)
+        if occasion != "rows" and rule.moved(()) is None:
             return
-        started = self._clock.elapsed()
-        rule = replace(self._rule(before, workload), clock=clock)
-        messages = self._tasks(session, workload, Arrivals(self._streams), rule, before)
-        span = Span(rule.epoch, rule.since, clock)
-        pins = self._pins(before, messages)
-        self._commit(workload, span, before.batch, 0, started, progress, _queries(messages), pins)
+        messages = self._tasks(session, workload, arrivals, rule, before)
+        measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
+        moved = rule.moved(measured)
+        if moved is None:
+            if occasion == "rows":
+                self._log.skip(batch_id)
+            return
+        failed = {m.content["query"]: str(m.content["error"]) for m in messages if m.kind == FAILED_QUERY}
+        if failed:
+            # Before the commit: the epoch holds nothing of them, and a restart must know why.
+            self._suspend(failed)
+        with self._phase("history"):
+            pins = self._keep(workload, rule, arrivals.files, measured, messages)
+        if occasion == "rows":
+            pins["checkpoint"] = self._checkpoint.pin(batch_id)
+        pins = self._pins(workload, before, messages) | pins
+        self._commit(
+            workload, rule, moved, batch_id, started, _queries(messages, moved, before, failed), pins
+        )
 
     def _files(self, batch_id: int) -> dict[int, list[HistoryFile]]:
         """The files of the streams that tasks read themselves."""
@@ -157,22 +162,33 @@ class EpochRunner:
                 files[stream.number] = [_measured(stream, path) for path in paths]
         return files
 
-    def _rule(self, before: EpochRecord, workload: Workload) -> SpanRule:
-        return SpanRule(
-            before.epoch + 1,
-            before.clock,
+    def _rule(self, before: EpochRecord, workload: Workload, occasion: Occasion) -> ClockRule:
+        epoch = before.epoch + 1
+        return ClockRule(
+            epoch,
             self._streams,
             before.streams,
-            self._clock.now_us(),
-            workload.idle_after_us,
+            {query.id: self._position(query, before) for query in workload.queries},
+            now_us=self._clock.now_us(),
+            started_us=self._started_us,
+            idle_after_us=workload.idle_after_us,
+            occasion=occasion,
         )
+
+    def _position(self, query: StandingQuery, before: EpochRecord) -> Position:
+        streams = frozenset(self._numbers[name] for name in query.streams)
+        begins = query.needs_history(before.epoch + 1)
+        ran = before.queries.get(query.id)
+        if ran is None or query.first_epoch > before.epoch:
+            return Position(streams, before.clock_of(streams), -1, begins)
+        return Position(streams, ran.clock, ran.epoch, begins)
 
     def _tasks(
         self,
         session: SparkSession,
         workload: Workload,
         arrivals: Arrivals,
-        rule: SpanRule,
+        rule: ClockRule,
         before: EpochRecord,
     ) -> list[Message]:
         exchange = self._folder / "exchange"
@@ -196,7 +212,7 @@ class EpochRunner:
     def _keep(
         self,
         workload: Workload,
-        span: Span,
+        rule: ClockRule,
         files: Mapping[int, Sequence[HistoryFile]],
         measured: Sequence[Measured],
         messages: Sequence[Message],
@@ -210,47 +226,50 @@ class EpochRunner:
             bounds = [t for found in mine for t in (found.min_ts, found.max_ts) if t is not None]
             if not rows:
                 continue
-            size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds), "since": span.since}
+            since = rule.since(stream.number)
+            size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds)}
             if stream.number in files and not retained.is_nothing:
                 paths = [file.path for file in files[stream.number]]
-                pins |= self._history.adopt(stream, span.epoch, paths, **size)
+                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since)
             else:
                 written = sorted(
                     m.content["file"]
                     for m in messages
                     if m.kind == "kept" and m.content["stream"] == stream.number
                 )
-                pins |= self._history.note(stream, span.epoch, written, **size)
+                pins |= self._history.note(stream, rule.epoch, written, **size, since=since)
         return pins
 
-    def _pins(self, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
-        """What the epoch stands on: the manifests that its tasks wrote, and the rest as before."""
-        stays = ["checkpoint", *(pin_of(stream.number) for stream in self._streams)]
-        pins = {place: before.pins[place] for place in stays if place in before.pins}
+    def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
+        """What the epoch stands on: the manifests that its tasks wrote, and of all else what was there before."""
+        streams = {pin_of(stream.number) for stream in self._streams}
+        folders = {query.folder.name for query in workload.queries}
+        pins = {
+            place: pin
+            for place, pin in before.pins.items()
+            if place == "checkpoint" or place in streams or place.partition("/")[0] in folders
+        }
         reports = [Report(**message.content) for message in messages if message.kind == "report"]
-        return pins | {report.place: report.checksum for report in reports}
+        return pins | {report.place: report.pin for report in reports}
 
     def _commit(
         self,
         workload: Workload,
-        span: Span,
+        rule: ClockRule,
+        moved: Moved,
         batch_id: int,
-        rows: int,
         started: float,
-        streams: Progress,
         queries: dict[int, QueryProgress],
         pins: dict[str, str],
     ) -> None:
         record = EpochRecord(
-            epoch=span.epoch,
+            epoch=rule.epoch,
             batch=batch_id,
-            since=span.since,
-            clock=span.clock,
-            rows=rows,
+            rows=moved.rows,
             seconds=self._clock.elapsed() - started,
             finished_us=self._clock.now_us(),
             phases=self._phases,
-            streams=streams,
+            streams=moved.streams,
             queries=queries,
             pins=pins,
         )
@@ -259,31 +278,32 @@ class EpochRunner:
         reach("after commit")
         self._phases = {}
         with self._phase("collect"):
-            self._collect(workload, span)
+            self._collect(workload, rule, moved)
         self._after_commit(record)
 
-    def _collect(self, workload: Workload, span: Span) -> None:
+    def _collect(self, workload: Workload, rule: ClockRule, moved: Moved) -> None:
         """Removes what nobody may read any more. The queries take turns: looking through a folder takes time."""
-        oldest = self._log.holds.release_before(span.epoch - workload.retain_epochs)
-        recent = max(oldest, span.epoch - _STATE_EPOCHS)
+        oldest = self._log.holds.release_before(rule.epoch - workload.retain_epochs)
+        recent = max(oldest, rule.epoch - _STATE_EPOCHS)
         # First their names: should this be cut short, nobody looks for what is gone.
         self._log.collect(oldest)
         turns = max(1, workload.retain_epochs // 10)
         for query in workload.queries:
-            if (query.id + span.epoch) % turns == 0:
+            if (query.id + rule.epoch) % turns == 0:
                 for stage in range(len(query.stages)):
                     for shard in range(query.shards_of(stage)):
                         state = ShardState(shard_folder(query.folder_of(stage), shard))
                         state.collect(oldest if stage == query.last else recent, oldest_state=recent)
         for stream in self._streams:
             retained = workload.retained.get(stream.number, Retained())
+            clock = _slowest(stream, rule, moved)
             self._history.collect(
                 stream,
-                span.epoch,
-                oldest_ts=retained.oldest_ts(span.clock),
-                retain_epochs=span.epoch - oldest,
+                rule.epoch,
+                oldest_ts=retained.oldest_ts(clock),
+                retain_epochs=rule.epoch - oldest,
                 keep_rows=retained.rows,
-                clock=span.clock,
+                clock=clock,
             )
 
     def _forget_failed(self) -> None:
@@ -317,15 +337,29 @@ def _measured(stream: Stream, path: Path) -> HistoryFile:
     return file
 
 
-def _queries(messages: Sequence[Message]) -> dict[int, QueryProgress]:
-    """What the epoch did to each query, over all its stages and shards."""
+def _slowest(stream: Stream, rule: ClockRule, moved: Moved) -> int:
+    """The clock of the stream, or of the slowest query over it: its windows still hold what others have let go."""
+    clocks = (moved.clocks[query] for query, read in rule.queries.items() if stream.number in read.streams)
+    return min((clock for clock in clocks if clock > BEGINNING), default=moved.streams[stream.number].clock)
+
+
+def _queries(
+    messages: Sequence[Message], moved: Moved, before: EpochRecord, failed: Container[int]
+) -> dict[int, QueryProgress]:
+    """Where each query stands after the epoch; those that failed in it stand nowhere."""
+    done = _done(messages, moved)
+    return {query: done.get(query) or before.queries[query] for query in moved.clocks if query not in failed}
+
+
+def _done(messages: Sequence[Message], moved: Moved) -> dict[int, QueryProgress]:
+    """What the epoch did to each query that it ran, over all its stages and shards."""
     progress: dict[int, QueryProgress] = {}
     reports = [Report(**message.content) for message in messages if message.kind == "report"]
     last: dict[int, int] = {}
     for report in reports:
         last[report.query] = max(report.stage, last.get(report.query, 0))
     for report in reports:
-        so_far = progress.get(report.query, QueryProgress(shards=0, changes=0, bytes=0, segments=0))
+        so_far = progress.get(report.query) or _begun(moved.spans[report.query])
         is_answer = report.stage == last[report.query]
         progress[report.query] = replace(
             so_far,
@@ -335,3 +369,7 @@ def _queries(messages: Sequence[Message]) -> dict[int, QueryProgress]:
             segments=so_far.segments + report.segments,
         )
     return progress
+
+
+def _begun(span: Span) -> QueryProgress:
+    return QueryProgress(0, 0, 0, 0, epoch=span.epoch, before=span.before, since=span.since, clock=span.clock)

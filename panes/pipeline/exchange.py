@@ -22,6 +22,8 @@ MESSAGES = "shard int, kind string, content string"
 """The rows that pass between tasks, as Spark has it."""
 BEGIN = "begin"
 """The kind of a message that says nothing: in an epoch without rows it brings the tasks about."""
+FAILED_INPUT, FAILED_QUERY = "failed input", "failed query"
+"""Kinds of messages that say that an input could not be computed, or a query not go on, and why."""
 _SCHEMA = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("content", pa.string())])
 
 

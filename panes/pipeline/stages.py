@@ -18,10 +18,10 @@ from pyspark.sql import functions as F
 from panes.history.file import HistoryFile
 from panes.pipeline.above import AboveTask, StageTask
 from panes.pipeline.below import BatchTask, Below, Feed, FilesTask
+from panes.pipeline.clock_rule import ClockRule
 from panes.pipeline.cut import matched_in
 from panes.pipeline.dealt import Dealt
 from panes.pipeline.exchange import BEGIN, MESSAGES
-from panes.pipeline.span import SpanRule
 from panes.pipeline.standing import StandingQuery
 from panes.plan.stream import Stream
 
@@ -55,7 +55,7 @@ def frame(
     session: SparkSession,
     queries: Sequence[StandingQuery],
     arrivals: Arrivals,
-    rule: SpanRule,
+    rule: ClockRule,
     folders: Folders,
     writes_history: frozenset[int] = frozenset(),
     pins: Mapping[str, str] | None = None,
@@ -67,7 +67,6 @@ def frame(
     plan = _Plan(queries, rule.epoch)
     below = Below(
         rule.epoch,
-        rule.since,
         plan.tasks,
         tuple(plan.inputs),
         folders.exchange,
@@ -75,13 +74,18 @@ def frame(
         folders.history,
     )
     frames = []
-    files = _files_task(below, plan, arrivals, session.sparkContext.defaultParallelism)
+    files = _files_task(below, plan, arrivals, rule, session.sparkContext.defaultParallelism)
     if files.files:
         tasks = len(files.files)
         frames.append(session.range(0, tasks, 1, tasks).mapInArrow(files, MESSAGES))
     if arrivals.batch is not None:
         feeds = {
-            number: Feed(stream, plan.inputs_of(stream.name), writes_history=stream.number in writes_history)
+            number: Feed(
+                stream,
+                plan.inputs_of(stream.name),
+                writes_history=stream.number in writes_history,
+                since=rule.since(stream.number),
+            )
             for number, stream in enumerate(arrivals.streams)
             if stream.number not in arrivals.files
         }
@@ -171,7 +175,7 @@ class _Plan:
         return self._numbers[key]
 
 
-def _files_task(below: Below, plan: _Plan, arrivals: Arrivals, tasks: int) -> FilesTask:
+def _files_task(below: Below, plan: _Plan, arrivals: Arrivals, rule: ClockRule, tasks: int) -> FilesTask:
     """The files to read, dealt out in their order, about as many rows to each task."""
     feeds: list[Feed] = []
     files: list[tuple[int, HistoryFile]] = []
@@ -180,7 +184,7 @@ def _files_task(below: Below, plan: _Plan, arrivals: Arrivals, tasks: int) -> Fi
             inputs = plan.inputs_of(stream.name, of_new=is_history)
             if which.get(stream.number) and (inputs or not is_history):
                 files += [(len(feeds), file) for file in which[stream.number]]
-                feeds.append(Feed(stream, inputs, is_history))
+                feeds.append(Feed(stream, inputs, is_history, since=rule.since(stream.number)))
     rows = sum(file.rows for _, file in files)
     per_task = max(_ROWS_PER_TASK, -(-rows // tasks), 1)
     dealt: list[list[tuple[int, HistoryFile]]] = []

@@ -31,6 +31,12 @@ class StandingQuery:
     def last(self) -> int:
         return len(self.stages) - 1
 
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams that it reads."""
+        sources = (source for stage in self.stages for source in stage.inputs)
+        return frozenset(source.scan.stream for source in sources if source.stage is None)
+
     def needs_history(self, epoch: int) -> bool:
         """Whether it, or one of its members, begins in the epoch and is to see what came before."""
         return self.first_epoch == epoch or (self.members is not None and self.members.fresh is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, StreamScan
 
 
 def walk(plan: Node) -> Iterator[Node]:
@@ -12,3 +12,8 @@ def walk(plan: Node) -> Iterator[Node]:
     yield plan
     for child in plan.children:
         yield from walk(child)
+
+
+def streams_of(plan: Node) -> frozenset[str]:
+    """The names of the base streams that a plan reads."""
+    return frozenset(node.stream for node in walk(plan) if isinstance(node, StreamScan))

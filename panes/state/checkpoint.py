@@ -1,8 +1,8 @@
 """Spark's checkpoint, read without Spark: which micro-batches it has planned and taken in, and of which files.
 
 `offsets/N` says for each source up to which entry of its log the micro-batch N goes; Spark writes it before the
-micro-batch begins. `commits/N` says that it is done. `sources/NAME` is the log of a source of files; now and then all
-entries so far are compacted into one. Hadoop keeps a checksum beside each of these files.
+micro-batch begins. `commits/N` says that it is done. `sources/NAME` is the log of a source of files; now and then
+all entries so far are compacted into one. Hadoop keeps a checksum beside each of these files.
 """
 
 from __future__ import annotations
@@ -65,30 +65,30 @@ class Checkpoint:
     def check_against(self, batch: int, epoch: int, pin: str | None) -> None:
         """Raises StateError unless the epochs, which have taken in micro-batches up to `batch`, go on from here.
 
-        A process that was killed may leave a micro-batch that is in the epochs and not committed here, or one that is
-        planned and not done. `pin` is what `pin` gave for the micro-batch.
+        A process that was killed may leave a micro-batch that is in the epochs and not committed here, or one that
+        is planned and not done. `pin` is what `pin` gave for the micro-batch.
         """
         committed, planned = self.last_committed, self.last_planned
         ends = f"the epochs end at {epoch} with micro-batch {batch}" if epoch >= 0 else "there are no epochs"
         if committed > batch:
             raise StateError(
-                f"{ends}, Spark's checkpoint has taken in micro-batch {committed}: epochs are missing, and the rows in "
-                f"them would be lost; restore {self._folder.parent} as a whole from a copy, or make a new database "
-                "from the sources"
+                f"{ends}, Spark's checkpoint has taken in micro-batch {committed}: epochs are missing, and the "
+                f"rows in them would be lost; restore {self._folder.parent} as a whole from a copy, or make a new "
+                "database from the sources"
             )
         if batch > min(committed + 1, planned):
             there = f"has taken in micro-batch {committed}" if committed >= 0 else "is missing or empty"
             raise StateError(
-                f"{ends}, Spark's checkpoint {there}: it is older than the epochs, and rows would be skipped or taken "
-                f"in twice; restore {self._folder} from a copy of the same time, or make a new database from the "
-                "sources"
+                f"{ends}, Spark's checkpoint {there}: it is older than the epochs, and rows would be skipped or "
+                f"taken in twice; restore {self._folder} from a copy of the same time, or make a new database "
+                "from the sources"
             )
         if batch < 0:
             return
         if pin is not None and self.pin(batch) != pin:
             raise StateError(
-                f"{self._folder / 'offsets' / str(batch)} is not what micro-batch {batch} held when the epochs took it "
-                f"in: the checkpoint is another's; restore {self._folder} from a copy of the same time"
+                f"{self._folder / 'offsets' / str(batch)} is not what micro-batch {batch} held when the epochs "
+                f"took it in: the checkpoint is another's; restore {self._folder} from a copy of the same time"
             )
         for source, last in self._log_offsets(batch).items():
             self._check_log(source, last)

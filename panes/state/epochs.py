@@ -3,15 +3,15 @@
 Readers take the latest file and see the manifests of that epoch alone. The file is written before Spark's own
 commit: a micro-batch that Spark brings again after a crash, though it is in the log, is passed over.
 
-The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories that
-its epoch stands on. So the last record pins all that is kept.
+The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories
+that its epoch stands on. So the last record pins all that is kept.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -42,17 +42,28 @@ class StreamProgress:
     bad: int = 0
     last_us: int = 0
     """Wall time at which it last brought rows."""
+    clock: int = BEGINNING
+    """Event time up to which it is complete: it only moves forward."""
+    is_awaited: bool = True
+    """Whether queries wait for it: not when it has been silent for long, or has nothing more to bring."""
 
 
 @dataclass(frozen=True)
 class QueryProgress:
-    """What one epoch did to a registered query."""
+    """What the last epoch that ran a query did to it."""
 
     shards: int
     changes: int
     """Rows of the delta of its answer."""
     bytes: int
     segments: int
+    epoch: int = -1
+    """The epoch that ran it: the manifests of that epoch hold its state and its answer."""
+    before: int = -1
+    """The epoch that ran it before that; -1 if this was its first."""
+    since: int = BEGINNING
+    clock: int = BEGINNING
+    """The query moved through the span of time from `since`, excluded, to `clock`, included."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +71,18 @@ class EpochRecord:
     epoch: int
     batch: int
     """The last micro-batch of Spark that is in; -1 before the first. An epoch without rows adds none."""
-    clock: int
     rows: int
     seconds: float
     finished_us: int
     """Wall time of the commit."""
-    since: int = BEGINNING
-    """The clock of the epoch before."""
     phases: dict[str, float] = field(default_factory=dict)
     """How many seconds each part of the work took."""
     streams: dict[int, StreamProgress] = field(default_factory=dict)
     """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
     pins: dict[str, str] = field(default_factory=dict)
-    """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the histories of
-    streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
+    """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the
+    histories of streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -90,11 +98,30 @@ class EpochRecord:
         return cls(**content, streams=streams, queries=queries)
 
     @property
+    def clock(self) -> int:
+        """The clock of the stream that has come furthest."""
+        return max((stream.clock for stream in self.streams.values()), default=BEGINNING)
+
+    def clock_of(self, streams: Iterable[int]) -> int:
+        """The clock of a query that reads these streams and begins after this epoch."""
+        return query_clock(self.streams, streams)
+
+    @property
     def state_bytes(self) -> int:
         return sum(query.bytes for query in self.queries.values())
 
 
-NOTHING = EpochRecord(epoch=-1, batch=-1, clock=BEGINNING, rows=0, seconds=0.0, finished_us=0)
+def query_clock(progress: Mapping[int, StreamProgress], streams: Iterable[int]) -> int:
+    """How far a query over some streams can go: the slowest stream that is awaited decides.
+
+    When none is awaited any more, nothing more is expected up to the clock of the furthest one.
+    """
+    found = [progress.get(stream, StreamProgress()) for stream in streams]
+    awaited = [stream.clock for stream in found if stream.is_awaited]
+    return min(awaited) if awaited else max((stream.clock for stream in found), default=BEGINNING)
+
+
+NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
 """The record before the first epoch."""
 
 

@@ -16,7 +16,7 @@ from panes.state.base import State
 from panes.state.chunk import Chunk
 from panes.state.files import flushed_together, make_folder
 from panes.state.locations import Location, names_in
-from panes.state.records import damaged, read_record, write_record
+from panes.state.records import FIRST, damaged, read_record, write_record
 from panes.state.segments import SegmentEntry, open_segment, write_segment
 
 Chunks = Mapping[str, Sequence[Chunk]]
@@ -42,6 +42,13 @@ class Manifest:
     buffers: dict[str, tuple[SegmentEntry, ...]]
     checksum: str
     """Of the record that holds the manifest."""
+    before: str = FIRST
+    """The checksum of the manifest that it was made from."""
+
+    @property
+    def pin(self) -> str:
+        """What the record of an epoch holds of it: the epoch that wrote it, and its checksum."""
+        return f"{self.epoch}:{self.checksum}"
 
     @property
     def entries(self) -> tuple[SegmentEntry, ...]:
@@ -64,7 +71,7 @@ class ShardState:
 
     @property
     def place(self) -> str:
-        """The folder below that of all states, such as `000002/shard-0000`: the same in every copy of the database."""
+        """The folder below that of all states, such as `000002/shard-0000`."""
         parts = str(self.folder).partition("?")[0].split("/")
         is_stage = len(parts) > 1 and parts[-2].startswith("stage-")
         return "/".join(parts[-3 if is_stage else -2 :])
@@ -80,7 +87,7 @@ class ShardState:
             }
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(path, f"not a manifest: {error}") from error
-        return Manifest(epoch, buffers, record.checksum)
+        return Manifest(epoch, buffers, record.checksum, record.before)
 
     def chunks(self, manifest: Manifest, buffer: str) -> list[Chunk]:
         return [open_segment(self.folder, entry) for entry in manifest.buffers.get(buffer, ())]
@@ -112,9 +119,11 @@ class ShardState:
             buffers[name] = tuple(entries)
         content = {name: [entry.as_json() for entry in entries] for name, entries in buffers.items()}
         reach("before manifest")
-        checksum = write_record(self._manifest_path(epoch), self._record_name(epoch), {"buffers": content})
+        last = FIRST if before is None else before.checksum
+        name, path = self._record_name(epoch), self._manifest_path(epoch)
+        checksum = write_record(path, name, {"buffers": content}, last)
         reach("after manifest")
-        return Manifest(epoch, buffers, checksum)
+        return Manifest(epoch, buffers, checksum, last)
 
     def collect(self, oldest_epoch: int, oldest_state: int | None = None) -> None:
         """Removes the manifests before `oldest_epoch`, the segments that only those name, and what failed
@@ -146,14 +155,20 @@ class ShardState:
                 (self.folder / name).unlink(missing_ok=True)
 
     def _first_kept(self, epochs: Sequence[int], oldest: int) -> int:
-        """The first epoch that is not older; the last one stays in any case."""
-        return next((epoch for epoch in epochs if epoch >= oldest), epochs[-1])
+        """The epoch whose manifest holds at the oldest one: not every epoch runs the query."""
+        return max((epoch for epoch in epochs if epoch <= oldest), default=epochs[0])
 
     def _record_name(self, epoch: int) -> str:
         return f"manifest of {self.place} at epoch {epoch}"
 
     def _manifest_path(self, epoch: int) -> Location:
         return self.folder / f"manifest-{epoch:010d}.json"
+
+
+def pinned(pin: str | None, epoch: int) -> str | None:
+    """The checksum that a pin has for the manifest of an epoch; None when it is of another epoch."""
+    written, _, checksum = (pin or "").partition(":")
+    return checksum if written == str(epoch) else None
 
 
 def _epoch_of(name: str) -> int:

@@ -37,14 +37,14 @@ def check_place(path: str | Path) -> None:
     kept = [name for name in _OF_A_DATABASE if name in others]
     if kept:
         raise StateError(
-            f"{folder} holds {', '.join(kept)} of a database, but {CATALOG} is missing; restore it from a copy, or "
-            "name another folder to make a new database"
+            f"{folder} holds {', '.join(kept)} of a database, but {CATALOG} is missing; restore it from a copy, "
+            "or name another folder to make a new database"
         )
     if others:
         more = ", …" if len(others) > 3 else ""
         raise StateError(
-            f"{folder} is not a database: it holds {', '.join(others[:3])}{more}; name an empty or a new folder to make "
-            "one"
+            f"{folder} is not a database: it holds {', '.join(others[:3])}{more}; name an empty or a new folder "
+            "to make one"
         )
 
 
@@ -53,8 +53,8 @@ def check_together(
 ) -> None:
     """Raises StateError unless the catalog, the epochs, the readers and Spark's checkpoint are of one time.
 
-    `last_begun` and `last_committed` are what the catalog knows of the epochs, `furthest_read` is the last epoch that
-    a reader of changes has dealt with.
+    `last_begun` and `last_committed` are what the catalog knows of the epochs, `furthest_read` is the last epoch
+    that a reader of changes has dealt with.
     """
     latest = log.latest()
     epoch = -1 if latest is None else latest.epoch
@@ -65,8 +65,8 @@ def check_together(
         )
     if epoch > last_begun:
         raise StateError(
-            f"the epochs end at {epoch}, and the catalog knows of epoch {last_begun} as the last: {path / CATALOG} is "
-            f"older than the epochs; {_AS_A_WHOLE.format(path)}"
+            f"the epochs end at {epoch}, and the catalog knows of epoch {last_begun} as the last: "
+            f"{path / CATALOG} is older than the epochs; {_AS_A_WHOLE.format(path)}"
         )
     if epoch < furthest_read:
         raise StateError(

@@ -2,8 +2,8 @@
 
     {"checksum":"…","before":"…","name":"…","content":{…}}
 
-The checksum covers every byte after it. The name says which record it is, so that one copied over another is noticed.
-`before` links the records of a chain: a record pins the one before it, and so all earlier ones.
+The checksum covers every byte after it. The name says which record it is, so that one copied over another is
+noticed. `before` links the records of a chain: a record pins the one before it, and so all earlier ones.
 """
 
 from __future__ import annotations

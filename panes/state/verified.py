@@ -1,7 +1,7 @@
 """Files that this process has verified against the checksum that a record has of them.
 
-A file is read once to be verified. After that a look at its size, its time of change and its inode tells whether it
-is still the same file: reading a large window at every epoch must not cost a pass over it each time.
+A file is read once to be verified. After that a look at its size, its time of change and its inode tells whether
+it is still the same file: reading a large window at every epoch must not cost a pass over it each time.
 """
 
 from __future__ import annotations

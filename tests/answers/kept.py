@@ -17,7 +17,7 @@ from panes.answers.store import AnswerStore, changes_chunk
 from panes.delta.delta import BEGINNING
 from panes.operators.lower import lower
 from panes.plan.nodes import Node
-from panes.state.epochs import NOTHING, EpochLog
+from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
 from panes.state.manifest import ANSWER, CHANGES, ShardState, shard_folder
 
 QUERY_ID = 7
@@ -37,6 +37,7 @@ class Kept:
         since: int = BEGINNING,
         every_instant: bool = False,
     ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.plan = plan
         self.strategy = strategy
@@ -48,20 +49,20 @@ class Kept:
         self.log = EpochLog(folder / "epochs")
         self.readers = Readers(self.log, Cursors(folder / "readers.sqlite"), lambda _: not self.dropped)
         if first_epoch:
-            self.log.commit(replace(NOTHING, epoch=first_epoch - 1, clock=since))
+            self.log.commit(self._record(first_epoch - 1, BEGINNING, since))
 
     @property
     def standing(self) -> Standing:
         rows = SegmentRows(self.readers.segments, self.folder / "query", self.shards, self.plan.schema.arrow)
-        return Standing(QUERY_ID, "q", self.plan, rows, self.first_epoch)
+        return Standing(QUERY_ID, "q", self.plan, rows, QUERY_ID, self.first_epoch)
 
     def epoch(self, arrivals: Mapping[str, pa.Table], clock: int, *, history: bool = False) -> int:
         """One epoch: the rows of each stream are dealt out to the shards in turn. Gives its number.
 
         With `history` the query goes through time from the beginning, though the epoch does not.
         """
-        before = self.log.latest() or NOTHING
-        epoch = before.epoch + 1
+        last_epoch, since = self.position
+        epoch = last_epoch + 1
         for shard in range(self.shards):
             state = ShardState(shard_folder(self.folder / "query", shard))
             last = None if epoch == self.first_epoch else state.load(epoch - 1)
@@ -75,12 +76,23 @@ class Kept:
                 for name, rows in arrivals.items()
                 if name in dataflow.inputs
             }
-            delta = dataflow.process(mine, BEGINNING if history else before.clock, clock)
+            delta = dataflow.process(mine, BEGINNING if history else since, clock)
             answer.apply(delta)
             chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
             state.save(epoch, {**chunks, ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}, last)
-        self.log.commit(replace(before, epoch=epoch, since=before.clock, clock=clock))
+        self.log.commit(self._record(epoch, since, clock))
         return epoch
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The last epoch and its clock."""
+        latest = self.log.latest()
+        return (-1, BEGINNING) if latest is None else (latest.epoch, latest.queries[QUERY_ID].clock)
+
+    def _record(self, epoch: int, since: int, clock: int) -> EpochRecord:
+        before = -1 if epoch == self.first_epoch else epoch - 1
+        ran = QueryProgress(self.shards, 0, 0, 0, epoch=epoch, before=before, since=since, clock=clock)
+        return replace(NOTHING, epoch=epoch, queries={QUERY_ID: ran})
 
     def collect(self, retain_epochs: int) -> None:
         latest = self.log.latest()

@@ -19,7 +19,7 @@ from panes.plan.nodes import QUERY, GroupBy, Project, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
 from panes.plan.windows import RangeWindow
-from tests.answers.kept import Kept
+from tests.answers.kept import QUERY_ID, Kept
 
 NUMBER = Aggregate("n", "count", None, BIGINT)
 SHARED = StreamScan("s", "s", Schema.of([("s._query", BIGINT), ("s.a", STRING)]))
@@ -47,7 +47,7 @@ class Group(Kept):
         rows = SegmentRows(
             self.readers.segments, self.folder / "query", self.shards, plan.schema.arrow, number
         )
-        return Standing(100 + number, f"member {number}", plan, rows, self.first_epoch, of_nothing)
+        return Standing(100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch, of_nothing)
 
 
 def shared_and_own(keys: tuple[str, ...], window: RangeWindow):

@@ -175,7 +175,7 @@ def test_where_answers_are_known_at_clocks_alone_an_instant_between_has_that_of_
 
 
 def test_an_instant_that_is_not_kept_or_has_not_come_is_refused(database):
-    with pytest.raises(EpochGone, match="not known yet: the clock has come to"):
+    with pytest.raises(EpochGone, match="not known yet: its clock has come to"):
         values(database, as_of=5)
     database.collect(retain_epochs=1)
     assert values(database, as_of=3) == ["1", "2", "3"]

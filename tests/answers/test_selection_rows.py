@@ -11,7 +11,6 @@ import pytest
 from panes.answers.selection_rows import SelectionRows
 from panes.answers.standing import Standing
 from panes.clock import to_datetime, to_microseconds
-from panes.delta.delta import BEGINNING
 from panes.plan.expressions import Call, Column, Literal
 from panes.plan.nodes import Matched, Select, StreamScan, Window
 from panes.plan.schema import Schema
@@ -20,9 +19,8 @@ from panes.plan.windows import RangeWindow
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.reading import reading_of
 from panes.sharing.selection_store import SelectionStore
-from panes.state.epochs import NOTHING
 from panes.state.manifest import ShardState, shard_folder
-from tests.answers.kept import Kept
+from tests.answers.kept import QUERY_ID, Kept
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT)]))
 RETAINED = 16
@@ -48,14 +46,13 @@ class Group(Kept):
         reading = reading_of(plan)
         assert reading is not None
         rows = SelectionRows(self.readers.stores, self.folder / "query", self.shards, number, reading)
-        return Standing(100 + number, f"member {number}", plan, rows, self.first_epoch)
+        return Standing(100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch)
 
     def take_in(self, rows: pa.Table, clock: int, plans: dict[int, Window], new: dict[int, Window]) -> None:
-        before = self.log.latest()
-        since, epoch = (before.clock, before.epoch) if before else (BEGINNING, -1)
+        epoch, since = self.position
         matched = Matched(SCAN)
         state = ShardState(shard_folder(self.folder / "query", 0))
-        last = state.load(epoch) if before else None
+        last = state.load(epoch) if epoch >= 0 else None
         store = SelectionStore({name: state.chunks(last, name) for name in last.buffers} if last else None)
         predicates = {number: reading_of(plan).predicate for number, plan in {**plans, **new}.items()}
         if new:
@@ -63,7 +60,7 @@ class Group(Kept):
         store.add(rows, QueryIndex.of(matched, predicates), since)
         store.expire(since, RETAINED)
         state.save(epoch + 1, store.chunks, last)
-        self.log.commit(replace(NOTHING, epoch=epoch + 1, since=since, clock=clock))
+        self.log.commit(self._record(epoch + 1, since, clock))
 
 
 def told(change) -> list[tuple]:

@@ -27,19 +27,22 @@ def database(tmp_path: Path) -> Path:
     (stream,) = parse("CREATE STREAM s (x INT)")
     catalog.create(stream)
     query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
-    catalog.close()
     log = EpochLog(tmp_path / "epochs", catalog.database)
+    catalog.close()
     for epoch in range(2):
         log.commit(
             EpochRecord(
                 epoch=epoch,
                 batch=epoch,
-                clock=NOON_US,
                 rows=500,
                 seconds=0.75,
                 finished_us=NOON_US + epoch * 500_000,
                 phases={"tasks": 0.5, "commit": 0.25},
-                streams={1: StreamProgress(rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch)},
+                streams={
+                    1: StreamProgress(
+                        rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch, clock=NOON_US
+                    )
+                },
                 queries={query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6)},
             )
         )

@@ -6,11 +6,17 @@ import json
 import re
 import shutil
 from pathlib import Path
+from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import panes
 from panes import errors
+from panes.answers.forget_readers import forget_readers
+from panes.check import check_database
+from tests.faults.damaged import QUESTIONS, Bench, Damage, Small, concerned, damages, look, make
 from tests.faults.standing import EPOCHS, ROWS, add_file, answers
 
 GROUPED = "000002"
@@ -26,14 +32,17 @@ def copy(undisturbed, tmp_path) -> Path:
 def last_manifest(database: Path) -> Path:
     """The last manifest of a shard that has rows in its answer."""
     manifests = sorted((database / "queries" / GROUPED).glob("shard-*/manifest-*.json"), key=lambda p: p.name)
-    return [path for path in manifests if json.loads(path.read_text())["buffers"]["answer"]][-1]
+    return [path for path in manifests if buffers_of(path)["answer"]][-1]
+
+
+def buffers_of(manifest: Path) -> dict[str, list[dict[str, str]]]:
+    return json.loads(manifest.read_text())["content"]["buffers"]
 
 
 def segment_of(manifest: Path, *, is_answer: bool) -> Path:
-    buffers = json.loads(manifest.read_text())["buffers"]
     entries = [
         entry
-        for name, entries in buffers.items()
+        for name, entries in buffers_of(manifest).items()
         for entry in entries
         if (name == "answer") == is_answer and name != "changes"
     ]
@@ -97,11 +106,130 @@ def test_an_epoch_over_a_damaged_state_fails_and_changes_nothing(spark, undistur
         added.unlink()
 
 
-def test_a_damaged_record_of_an_epoch_is_named(spark, copy):
+def test_a_damaged_record_of_the_last_epoch_is_named(spark, copy):
     record = max((copy / "epochs").glob("epoch-*.json"))
     truncate(record)
-    with (
-        panes.connect(copy, spark=spark) as db,
-        pytest.raises(errors.StateError, match=re.escape(str(record))),
+    with pytest.raises(errors.StateError, match=re.escape(str(record))):
+        panes.connect(copy, spark=spark)
+
+
+def test_changes_do_not_end_at_a_record_that_is_lost(spark, copy):
+    record = copy / "epochs" / "epoch-0000000004.json"
+    record.unlink()
+    with panes.connect(copy, spark=spark) as db:
+        with pytest.raises(errors.StateError, match=re.escape(f"{record} is missing")):
+            list(db.query("grouped").changes())
+        assert db.query("grouped").invoke().table.num_rows > 0
+
+
+def test_epochs_that_were_lost_are_not_passed_over(spark, copy):
+    for record in sorted((copy / "epochs").glob("epoch-*.json"))[-3:]:
+        record.unlink()
+    told = r"the epochs end at 7, and the catalog knows that epoch 10 was committed: .* restore"
+    with pytest.raises(errors.StateError, match=told):
+        panes.connect(copy, spark=spark)
+    shutil.rmtree(copy / "epochs")
+    with pytest.raises(errors.StateError, match="the epochs end at -1"):
+        panes.connect(copy, spark=spark)
+
+
+def test_a_database_without_its_checkpoint_takes_in_nothing(spark, copy):
+    shutil.rmtree(copy / "checkpoint")
+    with pytest.raises(errors.StateError, match="Spark's checkpoint is missing or empty"):
+        panes.connect(copy, spark=spark)
+
+
+def test_readers_that_are_lost_begin_anew_only_when_that_is_asked_for(spark, copy):
+    (copy / "readers.sqlite").unlink()
+    with pytest.raises(
+        errors.StateError, match=r"readers\.sqlite is missing: .* panes check --forget-readers"
     ):
-        db.query("grouped").invoke()
+        panes.connect(copy, spark=spark)
+    forget_readers(copy)
+    with panes.connect(copy, spark=spark) as db:
+        assert next(iter(db.query("grouped").changes(reader="r"))).is_whole
+
+
+def test_a_file_of_the_source_that_was_changed_after_it_was_taken_in_is_named(spark, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    source = add_file(folder, 0, ROWS[:20])
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(
+            "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS RETAIN INTERVAL 1 HOUR "
+            f"FROM FILES '{folder}'"
+        )
+        db.run()
+        assert db.sql("SELECT count(*) AS n FROM s [RANGE 1 HOUR]").table.to_pylist() == [{"n": 20}]
+        pq.write_table(pa.Table.from_pylist(ROWS[:19]), source)  # in place: the history has the same file
+        with pytest.raises(
+            errors.StateError, match=r"raw-.*\.parquet is damaged or was changed after it was taken"
+        ):
+            db.sql("SELECT count(*) AS n FROM s [RANGE 1 HOUR]")
+
+
+# All damage.
+
+
+@pytest.fixture(scope="module")
+def small(spark, tmp_path_factory) -> Small:
+    return make(tmp_path_factory.mktemp("small"), spark)
+
+
+def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
+    bench = Bench(small)
+    expected = look(small.database)
+    bench.undo(Damage("", "", {}))
+    assert [answer for answer in expected.values() if isinstance(answer, errors.PanesError)] == []
+    done, noticed = 0, 0
+    for damage in damages(small, Random(11), lambda path: 30 if path.suffix == ".sqlite" else 2):
+        done += 1
+        bench.do(damage)
+        try:
+            # What other files hold is asked now and then: it is not concerned.
+            seen = look(small.database, list(QUESTIONS) if done % 20 == 0 else concerned(damage.place))
+            is_noticed = any(isinstance(answer, errors.PanesError) for answer in seen.values())
+            noticed += is_noticed
+            for question, answer in seen.items():
+                is_right = isinstance(answer, errors.PanesError) or answer == expected[question]
+                assert is_right, f"{damage}: {question}: {answer}, and not {expected[question]}"
+            if done % 20 == 0:
+                assert_check_finds_it(small.database, damage, is_noticed=is_noticed)
+        except Exception as error:
+            error.add_note(f"after this damage: {damage}")
+            raise
+        finally:
+            bench.undo(damage)
+    assert look(small.database) == expected
+    with capsys.disabled():
+        print(f" {done} damages, {noticed} noticed ", end="")
+    assert done >= 2000
+
+
+def assert_check_finds_it(database: Path, damage: Damage, *, is_noticed: bool) -> None:
+    try:
+        found = check_database(database)
+    except errors.PanesError:
+        return
+    assert found.problems or not is_noticed, f"panes check finds nothing: {damage}"
+
+
+@pytest.mark.parametrize("place", ["queries/000001", "history/000001", "checkpoint/sources", "epochs"])
+def test_an_epoch_over_what_is_lost_fails_with_a_named_error_and_changes_nothing(
+    spark, small, tmp_path, place
+):
+    database = shutil.copytree(small.database, tmp_path / "db")
+    shutil.rmtree(database / place)
+    epochs = sorted((database / "epochs").glob("*"))
+    added = add_file(small.folder / "s", 99, [{"ts": 60, "k": 1, "x": 1}])
+    try:
+        with (
+            pytest.raises(errors.StateError, match=re.escape(place)),
+            panes.connect(database, spark=spark) as db,
+        ):
+            # A query that comes later reads the history.
+            db.register("SELECT k, max(x) AS most FROM s [RANGE 1 HOUR] GROUP BY k", name="later")
+            db.run()
+        assert sorted((database / "epochs").glob("*")) == epochs
+    finally:
+        added.unlink()

@@ -33,7 +33,7 @@ def write(history: History, epoch: int, *times: int, since: int | None = None) -
 
 
 def rows_of(history: History, stream: Stream, epoch: int, **bounds: Any) -> pa.Table:
-    return history.arrivals(stream, epoch, **bounds).drop_columns(["_came"])
+    return history.arrivals(stream, epoch, **bounds).drop_columns(["_came", "_epoch"])
 
 
 def times(history: History, epoch: int, since: int | None = None) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,10 +15,11 @@ from panes.delta.delta import BEGINNING, TS
 from panes.history.file import CAME
 from panes.history.store import History, write_part
 from panes.language.statements import CreateStream, Statement
+from panes.onetime.query_clocks import QueryClocks
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream, TimestampBy
 from panes.plan.types import BIGINT
-from panes.state.epochs import EpochRecord
+from panes.state.epochs import EpochRecord, StreamProgress
 from tests.properties.streams import COLUMNS, STREAMS, Arrivals
 
 DECLARED: Mapping[str, Stream] = {
@@ -36,7 +37,14 @@ def numbered(statements: Iterable[Statement]) -> dict[str, Stream]:
 
 
 def record(epoch: int, clock: int) -> EpochRecord:
-    return EpochRecord(epoch=epoch, batch=epoch, clock=clock, rows=0, seconds=0.0, finished_us=0)
+    """An epoch that took all streams to one clock."""
+    streams = {stream.number: StreamProgress(clock=clock) for stream in DECLARED.values()}
+    return EpochRecord(epoch=epoch, batch=epoch, rows=0, seconds=0.0, finished_us=0, streams=streams)
+
+
+def clocks_of(records: Sequence[EpochRecord]) -> QueryClocks:
+    """The clocks of a query over all streams."""
+    return QueryClocks({record.epoch: record.clock for record in records})
 
 
 def arrived(arrivals: Arrivals) -> dict[str, pa.Table]:

@@ -15,7 +15,7 @@ from panes.optimizer.optimizer import optimize
 from panes.plan import nodes
 from panes.plan.windows import BeginEndWindow
 from panes.testing import Oracle, same_rows
-from tests.onetime.kept import DECLARED, Keeper, arrived
+from tests.onetime.kept import DECLARED, Keeper, arrived, clocks_of
 from tests.properties.drawn import Case, Cases, explained
 from tests.properties.plans import Drawing
 from tests.properties.running import connection
@@ -31,7 +31,9 @@ def check(case: Case) -> None:
         records = keeper.keep_all(case.arrivals)
         # Earlier epochs too: a reader of one is not disturbed by what came and was merged since.
         for record in records:
-            answer = answer_once(optimize(case.plan), DECLARED, keeper.history, record)
+            answer = answer_once(
+                optimize(case.plan), DECLARED, keeper.history, record.epoch, record.clock, clocks_of(records)
+            )
             difference = same_rows(answer.table, oracle.answer_at(case.plan, record.clock))
             assert difference is None, f"at {record.clock}: {difference}"
             assert answer.table.schema == case.plan.schema.arrow
@@ -42,8 +44,9 @@ def check_replay(case: Case) -> None:
     with tempfile.TemporaryDirectory() as folder:
         keeper = Keeper(Path(folder), Random(case.arrivals.clocks[-1]))
         oracle = Oracle(arrived(case.arrivals), connection())
-        last = keeper.keep_all(case.arrivals)[-1]
-        table = replay(case.plan, DECLARED, keeper.history, last.epoch, last.clock)
+        records = keeper.keep_all(case.arrivals)
+        last = records[-1]
+        table = replay(case.plan, DECLARED, keeper.history, last.epoch, last.clock, clocks_of(records))
         difference = same_rows(table, oracle.answer_at(case.plan, last.clock))
         assert difference is None, f"at {last.clock}: {difference}"
 

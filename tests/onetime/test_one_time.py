@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import panes
+from panes.catalog import Catalog
 from panes.errors import CatalogError, EpochGone, EvaluationError, SqlError, StateError
 from panes.history.store import History, write_part
 from panes.language import parse
-from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.epochs import EpochLog, EpochRecord, StreamProgress
 from tests.onetime.kept import numbered
 
 SECOND = 1_000_000
@@ -36,10 +38,12 @@ class Made:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.history = History(path / "history", epochs_per_base=1)
+        with closing(Catalog(path / "catalog.sqlite")) as catalog:
+            self._log = EpochLog(path / "epochs", catalog.database)
+        self.history = History(path / "history", self._log, epochs_per_base=1)
         self.streams = numbered(parse(DEFINED))
-        self._log = EpochLog(path / "epochs")
         self._epoch, self._clock = -1, -1
+        self._pins: dict[str, str] = {}
 
     def epoch(self, clock: int, *, is_raw: bool = False, **came: pa.Table) -> None:
         """What came on each stream until the clock, in seconds."""
@@ -52,20 +56,22 @@ class Made:
             if is_raw:
                 file = self.path / f"{name}-{self._epoch}.parquet"
                 pq.write_table(table, file)
-                self.history.adopt(stream, self._epoch, [file], **bounds)
+                self._pins |= self.history.adopt(stream, self._epoch, [file], **bounds)
             else:
                 table = table.append_column("_ts", pa.array(ts))
                 part = write_part(self.history.folder, stream.number, self._epoch, 0, table)
-                self.history.note(stream, self._epoch, [part], **bounds)
+                self._pins |= self.history.note(stream, self._epoch, [part], **bounds)
+        with closing(Catalog(self.path / "catalog.sqlite")) as catalog:
+            catalog.begin_epoch(self._epoch)
         self._log.commit(
             EpochRecord(
                 epoch=self._epoch,
-                batch=self._epoch,
-                since=since,
-                clock=clock * SECOND,
+                batch=-1,
                 rows=0,
                 seconds=0.0,
                 finished_us=0,
+                streams={s.number: StreamProgress(clock=clock * SECOND) for s in self.streams.values()},
+                pins=dict(self._pins),
             )
         )
         self._clock = clock
@@ -248,7 +254,7 @@ def test_begin_and_end_at_an_earlier_instant(db: panes.Database) -> None:
     query = db.register("SELECT ts FROM s BEGIN (NOW - INTERVAL 1 SECOND) END (NOW)")
     at = query.invoke(as_of=datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC))
     assert (at.to_pylist(), at.as_of) == ([{"ts": 5}], datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC))
-    with pytest.raises(EpochGone, match="not known yet: the clock has come to 1970-01-01T00:00:06"):
+    with pytest.raises(EpochGone, match="not known yet: its clock has come to 1970-01-01T00:00:06"):
         query.invoke(as_of="1970-01-01 00:00:07")
 
 

@@ -12,7 +12,7 @@ from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.onetime.one_time import OneTime
 from panes.optimizer.optimizer import optimize
-from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.epochs import EpochLog, EpochRecord, StreamProgress
 from tests.history.test_retention import Streams
 from tests.onetime.kept import numbered
 
@@ -55,7 +55,8 @@ def test_an_answer_never_mixes_two_epochs(tmp_path: Path) -> None:
         for stream in streams.values():
             name = write_part(history.folder, stream.number, epoch, 0, pa.table({"ts": times, "_ts": times}))
             history.note(stream, epoch, [name], rows=ROWS, min_ts=times[0], max_ts=times[-1])
-        log.commit(EpochRecord(epoch, epoch, times[-1], ROWS, 0.0, 0))
+        progress = {stream.number: StreamProgress(clock=times[-1]) for stream in streams.values()}
+        log.commit(EpochRecord(epoch, epoch, ROWS, 0.0, 0, streams=progress))
         oldest = log.holds.release_before(epoch - 1)
         for stream in streams.values():
             history.collect(stream, epoch, oldest_ts=times[-1] - RANGE + 1, retain_epochs=epoch - oldest)

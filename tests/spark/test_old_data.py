@@ -17,15 +17,17 @@ from panes.clock import HandClock
 from panes.delta.delta import BEGINNING
 from panes.history.retention import Retained
 from panes.onetime.answer import answer_once
+from panes.onetime.query_clocks import KnownClocks
 from panes.optimizer.optimizer import optimize
 from panes.pipeline.cut import cut
 from panes.pipeline.engine import Engine
 from panes.pipeline.epoch import Workload
 from panes.pipeline.standing import StandingQuery
+from panes.plan.walk import streams_of
 from panes.state.epochs import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.properties.plans import Drawing
-from tests.properties.streams import STREAMS, Arrivals
+from tests.properties.streams import Arrivals
 from tests.spark.test_plans_on_spark import streams
 from tests.test_docs import ROOT, blocks
 
@@ -43,9 +45,10 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
         log = EpochLog(folder / "epochs")
         engine = Engine(folder, log, HandClock(), spark)
         oracle = Oracle(came.tables)
-        segments = OpenSegments(lambda _: {})
+        segments = OpenSegments(log)
         declared = streams(folder, came)
-        by_name = {stream.name: stream for _, stream in declared}
+        by_name = {stream.name: stream for stream in declared}
+        known = KnownClocks(log)
         queries = {}
         for number, plan in enumerate(drawn, start=1):
             queries[number] = StandingQuery(
@@ -59,27 +62,31 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
             )
         compared = 0
 
-        def workload(epoch):
-            begun = [query for query in queries.values() if query.first_epoch <= epoch]
-            retained = {stream: Retained(None) for stream in STREAMS}
+        def workload(before):
+            begun = [query for query in queries.values() if query.first_epoch <= before.epoch + 1]
+            retained = {stream.number: Retained(None) for stream in declared}
             return Workload(begun, retain_epochs=3, idle_after_us=60_000_000, retained=retained)
 
         def compare(record):
             nonlocal compared
-            if record.clock == BEGINNING:
-                return  # the slower stream has brought nothing yet
             for number, query in queries.items():
                 plan = drawn[number - 1]
+                clocks = known.of(by_name[name].number for name in streams_of(plan))
+                clock = clocks.at(record.epoch)
+                if clock == BEGINNING:
+                    continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
                     schema = query.stages[-1].plan.schema.arrow
                     rows = SegmentRows(segments, query.folder, query.shards_of(query.last), schema)
-                    standing = Standing(number, str(number), query.stages[-1].plan, rows, query.first_epoch)
-                    answer = invoke(standing, record)
+                    standing = Standing(
+                        number, str(number), query.stages[-1].plan, rows, number, query.first_epoch
+                    )
+                    answer = invoke(standing, standing.ran_by(record))
                     compared += 1
                 else:
-                    answer = answer_once(optimize(plan), by_name, engine.history, record)
-                difference = same_rows(answer.table, oracle.answer_at(plan, record.clock))
-                begun = f"begun in {query.first_epoch}, epoch {record.epoch}, at {record.clock}"
+                    answer = answer_once(optimize(plan), by_name, engine.history, record.epoch, clock, clocks)
+                difference = same_rows(answer.table, oracle.answer_at(plan, clock))
+                begun = f"begun in {query.first_epoch}, epoch {record.epoch}, at {clock}"
                 assert difference is None, f"{plan} {begun}: {difference}"
 
         engine.start(declared, workload, compare, heartbeat_s=None)

@@ -17,14 +17,15 @@ from panes.answers.segment_rows import SegmentRows
 from panes.answers.standing import Standing
 from panes.clock import HandClock
 from panes.delta.delta import TS
-from panes.language import parse
 from panes.optimizer.optimizer import optimize
 from panes.pipeline.cut import cut
 from panes.pipeline.engine import Engine
 from panes.pipeline.epoch import Workload
 from panes.pipeline.standing import StandingQuery
+from panes.plan.stream import Stream
 from panes.state.epochs import EpochLog
 from panes.testing import Oracle, same_rows
+from tests.base_stream import base_stream
 from tests.properties.plans import plans
 from tests.properties.streams import STREAMS, Arrivals, arrivals
 
@@ -33,7 +34,7 @@ PLANS_PER_CASE = 8
 """Run together over the same epochs: an epoch costs the same for one query as for a few."""
 
 
-def streams(folder: Path, drawn: Arrivals) -> list:
+def streams(folder: Path, drawn: Arrivals) -> list[Stream]:
     """The arrivals as files, a file of each stream per epoch, and the streams that read them."""
     created = []
     for number, name in enumerate(STREAMS, start=1):
@@ -45,11 +46,11 @@ def streams(folder: Path, drawn: Arrivals) -> list:
             pq.write_table(part, path)
             os.utime(path, (epoch, epoch))
         assert table.column_names[-1] == "at"
-        (statement,) = parse(
+        statement = (
             f"CREATE STREAM {name} (k BIGINT, v DOUBLE, w STRING, at BIGINT) TIMESTAMP BY at MICROSECONDS "
             f"FROM FILES '{folder / name}' WITH (files_per_epoch = 1)"
         )
-        created.append((number, statement))
+        created.append(base_stream(statement, number))
     return created
 
 
@@ -88,19 +89,20 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         oracle = Oracle(came.tables)
         engine = Engine(folder, log, HandClock(), spark)
         epochs = []
-        segments = OpenSegments(lambda _: {})
+        segments = OpenSegments(log)
 
         def compare(record):
             for number, query in queries.items():
                 schema = query.stages[-1].plan.schema.arrow
                 rows = SegmentRows(segments, query.folder, query.shards_of(query.last), schema)
-                standing = Standing(number, str(number), query.stages[-1].plan, rows, first_epoch=0)
-                answer = invoke(standing, record)
+                standing = Standing(number, str(number), query.stages[-1].plan, rows, number, first_epoch=0)
+                ran = standing.ran_by(record)
+                answer = invoke(standing, ran)
                 if answer.as_of is None:
                     continue  # the slower stream has brought nothing yet
-                expected = oracle.answer_at(drawn[number - 1], record.clock)
+                expected = oracle.answer_at(drawn[number - 1], ran.clock)
                 difference = same_rows(answer.table, expected)
-                assert difference is None, f"{drawn[number - 1]} at {record.clock}: {difference}"
+                assert difference is None, f"{drawn[number - 1]} at {ran.clock}: {difference}"
             epochs.append(record)
 
         workload = Workload(list(queries.values()), retain_epochs=8, idle_after_us=60_000_000)

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+
+from panes.errors import StateError
 from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
 
 
@@ -9,12 +12,11 @@ def record(epoch: int) -> EpochRecord:
     return EpochRecord(
         epoch=epoch,
         batch=epoch // 2,
-        clock=epoch * 10,
         rows=3,
         seconds=0.5,
         finished_us=1_000_000 * epoch,
-        streams={1: StreamProgress(rows=3, max_ts=epoch * 10, late=1, bad=0)},
-        queries={7: QueryProgress(shards=2, changes=4, bytes=100, segments=3)},
+        streams={4: StreamProgress(rows=3, max_ts=epoch * 10, late=1, bad=0, clock=epoch * 10 - 1)},
+        queries={7: QueryProgress(2, 4, 100, 3, epoch=epoch, before=epoch - 1, since=epoch - 1, clock=epoch)},
     )
 
 
@@ -61,3 +63,68 @@ def test_an_epoch_that_is_done_again_is_one_epoch(tmp_path):
     log.commit(replace(record(0), rows=4))
     assert log.epochs == range(1)
     assert log.latest() == replace(record(0), rows=4)
+
+
+# Damage.
+
+
+def log_of(folder, *, rows: int = 3) -> EpochLog:
+    """A log of six epochs."""
+    log = EpochLog(folder)
+    for epoch in range(6):
+        log.commit(replace(record(epoch), rows=rows))
+    return log
+
+
+def test_a_lost_record_in_the_midst_is_missing_and_the_others_are_there(tmp_path):
+    log_of(tmp_path).path(3).unlink()
+    again = EpochLog(tmp_path)
+    assert again.epochs == range(6)
+    assert again.latest() == record(5)
+    with pytest.raises(StateError, match=r"epoch-0000000003\.json is missing"):
+        again.record(3)
+    with pytest.raises(StateError, match=r"epoch-0000000003\.json is missing"):
+        again.record(1)  # nothing says any more that it belongs to those after it
+
+
+def test_a_record_of_another_copy_of_the_log_is_refused(tmp_path):
+    log = log_of(tmp_path / "log")
+    other = log_of(tmp_path / "other", rows=4)
+    log.path(3).write_bytes(other.path(3).read_bytes())
+    again = EpochLog(tmp_path / "log")
+    assert again.record(4) == record(4)
+    with pytest.raises(StateError, match=r"epoch-0000000003\.json is not the record that belongs here"):
+        again.record(3)
+
+
+def test_a_record_copied_over_another_is_refused(tmp_path):
+    log = log_of(tmp_path)
+    log.path(5).write_bytes(log.path(4).read_bytes())
+    with pytest.raises(StateError, match=r"epoch-0000000005\.json is another record: 'epoch 4 of "):
+        EpochLog(tmp_path).latest()
+
+
+def test_records_of_another_database_are_refused(tmp_path):
+    log_of(tmp_path)
+    with pytest.raises(StateError, match=r"epoch-0000000005\.json is another record"):
+        EpochLog(tmp_path, "another").latest()
+
+
+def test_the_chain_goes_on_after_the_log_is_opened_again(tmp_path):
+    log_of(tmp_path)
+    again = EpochLog(tmp_path)
+    again.commit(record(6))
+    again.collect(oldest_epoch=2)
+    last = EpochLog(tmp_path)
+    assert [last.record(epoch) for epoch in last.epochs] == [record(epoch) for epoch in range(2, 7)]
+
+
+def test_micro_batches_that_brought_nothing_are_remembered(tmp_path):
+    log = EpochLog(tmp_path)
+    assert log.last_batch() == -1
+    log.skip(0)
+    assert EpochLog(tmp_path).last_batch() == 0
+    log.commit(record(5))
+    assert EpochLog(tmp_path).last_batch() == 2
+    log.skip(3)
+    assert EpochLog(tmp_path).last_batch() == 3

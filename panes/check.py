@@ -1,0 +1,229 @@
+"""Verifying a database without Spark: what is damaged, and what can still be answered.
+
+Everything is only read, so a database can be checked while another process runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from panes.answers.cursors import Cursors
+from panes.catalog import Catalog, QueryRecord
+from panes.clock import to_datetime
+from panes.directory import is_in_use
+from panes.errors import CatalogError, PanesError, StateError
+from panes.history.check import check as check_file
+from panes.history.store import History
+from panes.language import bind, parse
+from panes.language.statements import SelectQuery
+from panes.plan.begin_end import is_begin_end
+from panes.plan.nodes import StreamScan
+from panes.plan.walk import walk
+from panes.state.checkpoint import Checkpoint
+from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.home import state_home
+from panes.state.locations import Location
+from panes.state.manifest import FOR_READERS, ShardState, pinned
+from panes.state.opening import CATALOG, check_place, check_together
+from panes.state.segments import check_segment
+
+READERS = "readers.sqlite"
+_PASSES = 3
+"""So often is a database looked through that another process runs: files go while they are being checked."""
+
+
+@dataclass
+class Found:
+    """What a check has found."""
+
+    epoch: int = -1
+    """The last committed epoch."""
+    files: int = 0
+    """How many files were verified."""
+    problems: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    """Those of the problems for which the database is not opened."""
+    queries: dict[str, str | None] = field(default_factory=dict)
+    """Of each query, what of it cannot be answered; None when everything can be."""
+    streams: dict[str, list[str]] = field(default_factory=dict)
+    """Of each stream, which of the rows that it keeps cannot be read."""
+
+
+def check_database(path: Path) -> Found:
+    """Verifies all files of the database in a folder; CatalogError or StateError when there is none."""
+    check_place(path)
+    if not (path / CATALOG).exists():
+        raise CatalogError(f"there is no database in {path}; panes.connect makes one")
+    found = _Check(path).run()
+    for _ in range(_PASSES - 1):
+        if not found.problems or not is_in_use(path):
+            break
+        # Whoever runs it may have removed a file between our reading its name and our reading it.
+        again = _Check(path).run()
+        again.problems = [problem for problem in again.problems if problem in found.problems]
+        found = again
+    return found
+
+
+class _Check:
+    """One look through a database."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found = Found()
+        self._told: dict[Location, str | None] = {}
+        """What was wrong with the files that several epochs name."""
+
+    def run(self) -> Found:
+        found = self._found
+        with self._noting(refuses=True), closing(Catalog(self._path / CATALOG, read_only=True)) as catalog:
+            self._check(catalog)
+        if found.refusals:
+            found.queries = dict.fromkeys(found.queries, "nothing: the database is not opened as it is")
+        return found
+
+    def _check(self, catalog: Catalog) -> None:
+        found = self._found
+        log = EpochLog(self._path / "epochs", catalog.database)
+        found.queries = {query.name: None for query in catalog.queries()}
+        furthest = -1
+        if catalog.has_readers or (self._path / READERS).exists():
+            places = self._path / READERS
+            with (
+                self._noting(refuses=True),
+                closing(Cursors(places, catalog.database, must_exist=True, read_only=True)) as cursors,
+            ):
+                furthest = cursors.furthest()
+        with self._noting(refuses=True):
+            check_together(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
+        records = []
+        for epoch in log.epochs:
+            with self._noting(refuses=epoch == log.epochs[-1]):
+                records.append(log.record(epoch))
+        if records:
+            found.epoch = records[-1].epoch
+        found.files += len(records) + 2
+        self._check_states(catalog, records)
+        self._check_history(catalog, log, records)
+        for error in Checkpoint(self._path / "checkpoint").check_content():
+            self._note(error)
+
+    # The states and answers of queries.
+
+    def _check_states(self, catalog: Catalog, records: list[EpochRecord]) -> None:
+        homes: list[Location] = []
+        with self._noting(refuses=True):
+            homes.append(state_home(self._path, None))
+        if not homes or not records:
+            return
+        names = _names_by_folder(catalog.queries())
+        damaged: dict[str, list[int]] = {}
+        for record in records:
+            is_last = record is records[-1]
+            for place, pin in record.pins.items():
+                folder, _, shard = place.partition("/")
+                if folder not in names or (shard.startswith("stage-") and not is_last):
+                    continue  # of a dropped query, no shard, or a state that only the next epoch needs
+                if not self._is_whole(homes[0], place, pin, is_last=is_last):
+                    for name in names[folder]:
+                        damaged.setdefault(name, []).append(record.epoch)
+        for name, epochs in damaged.items():
+            if records[-1].epoch in epochs:
+                self._found.queries[name] = (
+                    "nothing: its last answer, or the state it goes on from, is damaged"
+                )
+            else:
+                lost = ", ".join(map(str, dict.fromkeys(epochs)))
+                self._found.queries[name] = f"not its answers and changes of epochs {lost}"
+
+    def _is_whole(self, home: Location, place: str, pin: str, *, is_last: bool) -> bool:
+        """Whether the manifest of a shard and the segments that it names can be read.
+
+        Of earlier epochs only what is for readers is kept.
+        """
+        folder = home
+        for part in place.split("/"):
+            folder = folder / part
+        with self._noting():
+            epoch = int(pin.partition(":")[0])
+            manifest = ShardState(folder).load(epoch, pinned(pin, epoch))
+            self._found.files += 1
+            needed = [name for name in manifest.buffers if is_last or name in FOR_READERS]
+            entries = [entry for name in needed for entry in manifest.buffers[name]]
+            fine = [self._is_fine(folder / e.segment, partial(check_segment, folder, e)) for e in entries]
+            return all(fine)
+        return False
+
+    # The history of streams.
+
+    def _check_history(self, catalog: Catalog, log: EpochLog, records: list[EpochRecord]) -> None:
+        history = History(self._path / "history", log)
+        for stream in catalog.base_streams():
+            lost: list[str] = []
+            for record in records:
+                before = len(self._found.problems)
+                with self._noting():
+                    for file in history.at(stream.number, record.epoch).files:
+                        if not self._is_fine(file.path, partial(check_file, file)):
+                            rows = f"{file.rows} rows from {_text(file.min_ts)} to {_text(file.max_ts)}"
+                            lost.append(rows)
+                if len(self._found.problems) > before and not lost:
+                    lost.append(f"all rows, as of epoch {record.epoch}")
+            if lost:
+                self._found.streams[stream.name] = list(dict.fromkeys(lost))
+        for query in catalog.queries():
+            with self._noting():
+                if query.group is None and self._reads_damage(catalog, query):
+                    self._found.queries[query.name] = "nothing that needs the damaged rows of its streams"
+
+    def _reads_damage(self, catalog: Catalog, query: QueryRecord) -> bool:
+        (statement,) = parse(query.sql)
+        assert isinstance(statement, SelectQuery), query.sql
+        plan = bind(statement, catalog)
+        scans = {node.stream for node in walk(plan) if isinstance(node, StreamScan)}
+        return is_begin_end(plan) and not scans.isdisjoint(self._found.streams)
+
+    # What is wrong.
+
+    def _is_fine(self, path: Location, check: Callable[[], None]) -> bool:
+        """Whether a file is as it was written; it is looked at once, and told of once."""
+        if path not in self._told:
+            self._told[path] = None
+            self._found.files += 1
+            try:
+                check()
+            except StateError as error:
+                self._told[path] = str(error)
+                self._note(error)
+        return self._told[path] is None
+
+    @contextmanager
+    def _noting(self, *, refuses: bool = False) -> Iterator[None]:
+        """Notes what is wrong, and goes on after it."""
+        try:
+            yield
+        except PanesError as error:
+            self._note(error)
+            if refuses:
+                self._found.refusals.append(str(error))
+
+    def _note(self, error: PanesError) -> None:
+        if str(error) not in self._found.problems:
+            self._found.problems.append(str(error))
+
+
+def _names_by_folder(queries: list[QueryRecord]) -> dict[str, list[str]]:
+    """The queries whose answers are in a folder of the states."""
+    names: dict[str, list[str]] = {}
+    for query in queries:
+        folder = f"{query.id:06d}" if query.group is None else f"group-{query.group:06d}"
+        names.setdefault(folder, []).append(query.name)
+    return names
+
+
+def _text(instant: int) -> str:
+    return to_datetime(instant).isoformat()

@@ -1,0 +1,100 @@
+"""SQLite files that notice when they are damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from random import Random
+
+import pytest
+
+from panes.errors import StateError
+from panes.sqlite_file import SqliteFile
+
+SCHEMA = """
+CREATE TABLE numbered (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, size REAL);
+CREATE TABLE plain (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+"""
+
+
+def opened(path, **how) -> SqliteFile:
+    return SqliteFile(path, SCHEMA, database="this one", **how)
+
+
+@pytest.fixture
+def path(tmp_path):
+    with closing(opened(tmp_path / "file.sqlite")) as file:
+        for number in range(40):
+            file.execute("INSERT INTO numbered (name, size) VALUES (?, ?)", f"name {number}", number / 3)
+        file.execute("DELETE FROM numbered WHERE id > 30")
+        file.execute("UPDATE numbered SET size = NULL WHERE id = 7")
+        file.execute("INSERT INTO plain VALUES ('a', 1)")
+        file.execute("INSERT INTO plain VALUES ('a', 2) ON CONFLICT DO UPDATE SET value = excluded.value")
+    return tmp_path / "file.sqlite"
+
+
+def rows(path) -> list[list[tuple]]:
+    with closing(opened(path)) as file:
+        return [file.select(f"SELECT * FROM {table} ORDER BY 1") for table in ("numbered", "plain")]
+
+
+def test_what_was_changed_is_there_when_the_file_is_opened_again(path):
+    numbered, plain = rows(path)
+    assert [row[0] for row in numbered] == list(range(1, 31))
+    assert plain == [("a", 2)]
+    with closing(opened(path)) as file:
+        assert file.database == "this one"
+
+
+def test_a_transaction_counts_wholly_or_not(path):
+    with closing(opened(path)) as file:
+        with pytest.raises(StateError), file.transaction():
+            _ = file.execute("DELETE FROM numbered"), file.execute("DELETE FROM nowhere")
+        assert len(file.select("SELECT * FROM numbered")) == 30
+
+
+def test_a_bit_anywhere_gives_the_same_rows_or_a_named_error(path):
+    right, content, random = rows(path), path.read_bytes(), Random(1)
+    noticed = 0
+    for place in range(0, len(content), 37):
+        changed = bytearray(content)
+        changed[place] ^= 1 << random.randrange(8)
+        path.write_bytes(changed)
+        try:
+            assert rows(path) == right
+        except StateError:
+            noticed += 1
+        for more in ("-wal", "-shm"):
+            path.with_name(f"{path.name}{more}").unlink(missing_ok=True)
+    assert noticed > 20
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 5000])
+def test_a_truncated_file_is_damaged(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(StateError, match=r"file\.sqlite is damaged"):
+        opened(path)
+
+
+def test_a_value_that_another_program_changed_is_noticed(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.create_function("row_checksum", -1, lambda *_: 0)
+        connection.execute("UPDATE numbered SET name = 'other' WHERE id = 3")
+        connection.commit()
+    with pytest.raises(StateError, match="its checksum does not fit its rows"):
+        opened(path)
+
+
+def test_a_file_of_another_layout_is_refused(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "old.sqlite")) as connection:
+        connection.execute("CREATE TABLE numbered (id INTEGER PRIMARY KEY)")
+    with pytest.raises(
+        StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 2"
+    ):
+        opened(tmp_path / "old.sqlite")
+
+
+def test_a_missing_file_is_made_only_if_it_may_be(tmp_path):
+    with pytest.raises(StateError, match=r"file\.sqlite is missing"):
+        opened(tmp_path / "file.sqlite", must_exist=True)
+    assert list(tmp_path.iterdir()) == []
