@@ -63,7 +63,9 @@ def connect(
     return Database(path, state=state, spark=spark, read_only=read_only)
 
 
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'panes' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for a type checker every name would exist
+
+    def __getattr__(name: str) -> object:
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'panes' has no attribute {name!r}")

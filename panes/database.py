@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime
@@ -193,8 +195,16 @@ class Database:
     ) -> None:
         """Takes in everything that the sources hold now, and returns.
 
-        `on_epoch` is called after every epoch, when its answers can be invoked. `progress` says whether a progress
-        bar is shown on standard error, or where else; by default it is if that is a terminal.
+        It ends with an epoch that moves the clock to the last tuple's time, whatever SLACK says. Rows of that time
+        or an earlier one that come after it are late (`late_rows`).
+
+        `on_epoch` is called with the `Epoch` after every commit, when its answers can be invoked, on a thread that
+        is not the caller's; the next epoch waits for it. When it raises, the run ends and raises the same: the
+        epoch stays committed, and the next run goes on after it. After a crash it may be called again for the last
+        epoch.
+
+        `progress` says whether a progress bar is shown on standard error, or where else; by default it is if that
+        is a terminal.
         """
         self._check_stopped()
         with progress_bar(progress, self._files_left, self._clock) as show:
@@ -206,8 +216,36 @@ class Database:
                 self._engine.stop(cut=True)
                 raise
 
+    async def run_async(
+        self,
+        on_epoch: Callable[[Epoch], None] | None = None,
+        *,
+        progress: Console | bool | None = None,
+    ) -> None:
+        """The same as `run` for asyncio, in a thread. Cancelled, it ends after the epoch that is under way."""
+        is_cancelled = threading.Event()
+
+        def tell(epoch: Epoch) -> None:
+            if on_epoch is not None:
+                on_epoch(epoch)
+            if is_cancelled.is_set():
+                raise _Cancelled
+
+        running = asyncio.ensure_future(asyncio.to_thread(self.run, tell, progress=progress))
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            is_cancelled.set()
+            with suppress(_Cancelled):
+                await asyncio.shield(running)
+            raise
+
     def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
-        """Takes in what the sources bring, in the background, until `stop`."""
+        """Takes in what the sources bring, in the background, until `stop`.
+
+        `on_epoch` is called as by `run`. When it raises, the background run ends after that epoch, and `status`
+        and `stop` raise the same.
+        """
         self._check_stopped()
         self._start(on_epoch, in_background=True)
 
@@ -540,6 +578,10 @@ class Database:
         self._check_writable()
         if self._engine.is_running:
             raise CatalogError("the database is running in the background; stop() it first")
+
+
+class _Cancelled(Exception):
+    """Ends a run after an epoch, because the task that waits for it was cancelled."""
 
 
 def _check_runnable(plan: Node, query: st.SelectQuery) -> None:

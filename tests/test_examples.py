@@ -18,14 +18,18 @@ def test_visits(monkeypatch: pytest.MonkeyPatch):
     result = CliRunner().invoke(app, ["run", "examples/visits.sql"])
     assert result.exit_code == 0, result.output
     assert [line.rstrip() for line in result.output.splitlines()] == [
-        "visitors, as of 2026-01-05 10:00:00",
-        "who    visits   total_ms",
-        "────────────────────────",
-        "ann         3        600",
-        "bob         3        665",
-        "cleo        4        615",
-        "slow_searches, as of 2026-01-05 10:05:00",
-        "who    ms",
-        "─────────",
-        "bob   410",
+        "visitors",
+        "who   visits  total_ms",
+        "──────────────────────",
+        "ann        3       600",
+        "bob        3       665",
+        "cleo       4       615",
+        "3 rows, as of 2026-01-05 10:00:00 UTC",
+        "",
+        "slow_searches",
+        "who   ms",
+        "────────",
+        "bob  410",
+        "1 row, as of 2026-01-05 10:05:00 UTC",
+        "",
     ]

@@ -10,6 +10,7 @@ from contextlib import closing
 from panes.answers.changes import Change
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
+from panes.clock import Clock, WallClock
 from panes.errors import PanesError
 
 Find = Callable[[], Standing]
@@ -34,11 +35,12 @@ def seconds_of(timeout: float | None) -> float | None:
 def changes_within(
     readers: Readers, find: Find, reader: str, *, restart: bool, timeout: float | None
 ) -> Iterator[Change]:
-    """The changes that a reader has not read, as they come; ends when no epoch comes for `timeout` seconds.
+    """The changes that a reader has not read, as they come; ends when none comes for `timeout` seconds.
 
-    It also ends when the database is closed. Raises CatalogError when the query is dropped.
+    It also ends when the database is closed. Raises CatalogError when the query is dropped, and QueryFailed when
+    it is suspended.
     """
-    rung = threading.Event()
+    rung, patience = threading.Event(), Patience(timeout, WallClock())
     with readers.bell.heard_by(rung.set), closing(_Following(readers, find, reader, restart)) as following:
         while True:
             # Cleared before looking: an epoch that comes while we look is either seen or rings afterwards.
@@ -46,7 +48,8 @@ def changes_within(
             change = following.next()
             if change is not None:
                 yield change
-            elif timeout == 0 or following.is_over() or not rung.wait(timeout):
+                patience.renew()
+            elif timeout == 0 or following.is_over() or not rung.wait(patience.left()):
                 return
 
 
@@ -54,7 +57,7 @@ async def changes_as_they_come(
     readers: Readers, find: Find, reader: str, *, restart: bool, timeout: float | None
 ) -> AsyncGenerator[Change, None]:
     """The same in an asyncio loop. Changes are read in a thread; waiting takes none."""
-    loop, rung = asyncio.get_running_loop(), asyncio.Event()
+    loop, rung, patience = asyncio.get_running_loop(), asyncio.Event(), Patience(timeout, WallClock())
 
     def wake() -> None:
         if not loop.is_closed():
@@ -68,11 +71,37 @@ async def changes_as_they_come(
                 change = await asyncio.to_thread(following.next)
                 if change is not None:
                     yield change
-                elif timeout == 0 or following.is_over() or not await _set_within(rung, timeout):
+                    patience.renew()
+                elif (
+                    timeout == 0
+                    or await asyncio.to_thread(following.is_over)
+                    or not await _set_within(rung, patience.left())
+                ):
                     return
         finally:
             # After a cancellation a thread may still be reading: it is waited for, but not by the loop.
             await asyncio.shield(asyncio.to_thread(following.close))
+
+
+class Patience:
+    """How long to wait for the next change: epochs that bring none do not make it longer."""
+
+    def __init__(self, timeout: float | None, clock: Clock) -> None:
+        self._timeout = timeout
+        self._clock = clock
+        self.renew()
+
+    def renew(self) -> None:
+        """The time begins anew."""
+        self._began: float | None = None
+
+    def left(self) -> float | None:
+        """The seconds that are left since this was first asked; None when there is no end."""
+        if self._timeout is None:
+            return None
+        if self._began is None:
+            self._began = self._clock.elapsed()
+        return max(0.0, self._timeout - (self._clock.elapsed() - self._began))
 
 
 async def _set_within(event: asyncio.Event, timeout: float | None) -> bool:
@@ -102,7 +131,7 @@ class _Following:
             if self._is_closed:
                 return None
             if self._changes is None:
-                if self.is_over():
+                if self._readers.is_over(self._standing):
                     return None
                 self._standing = self._find()
                 self._changes = self._readers.follow(self._standing, self._reader, restart=self._restart)
@@ -114,7 +143,19 @@ class _Following:
                 return None
 
     def is_over(self) -> bool:
-        return self._readers.is_over(self._standing)
+        """Whether nothing more can come, because the database was closed.
+
+        Raises CatalogError when the query was dropped, and QueryFailed when it is suspended.
+        """
+        if self._readers.is_over(self._standing):
+            return True
+        try:
+            self._find()
+        except Exception:
+            if self._readers.is_over(self._standing):
+                return True
+            raise
+        return False
 
     def close(self) -> None:
         with self._lock:

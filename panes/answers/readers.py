@@ -17,7 +17,7 @@ from panes.answers.open_segments import OpenSegments
 from panes.answers.selection_rows import OpenStores
 from panes.answers.standing import Standing
 from panes.delta.delta import BEGINNING
-from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
+from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, QueryFailed, StateError
 from panes.state.bell import Bell
 from panes.state.epochs import EpochLog, QueryProgress
 from panes.state.holds import Hold
@@ -83,7 +83,13 @@ class Readers:
         return self._answers.get((standing.id, ran.epoch), lambda: invoke(standing, ran))
 
     def _ran(self, standing: Standing, epoch: int) -> QueryProgress | None:
-        return standing.ran_by(self._log.record(epoch))
+        record = self._log.record(epoch)
+        if standing.is_in(epoch) and standing.running not in record.queries:
+            # An epoch that came while somebody reads, and no longer has the query.
+            if not self._is_registered(standing.id):
+                raise CatalogError(_dropped_while_read(standing))
+            raise QueryFailed(f"query {standing.name!r} failed in epoch {epoch} and is suspended")
+        return standing.ran_by(record)
 
     def changes(self, standing: Standing, reader: str, *, restart: bool = False) -> Iterator[Change]:
         """The changes of the epochs that a reader has not dealt with yet, up to the last epoch."""

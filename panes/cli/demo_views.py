@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
+from rich import box
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -12,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from panes.cli.snapshot import ShownAnswer, Snapshot
-from panes.cli.tables import rows_table, size, text
+from panes.cli.tables import size
+from panes.cli.values import text
 
 PANEL_WIDTH = 38
 """Columns of the screen that a panel needs at least."""
@@ -113,7 +116,7 @@ class PlainView:
         self._last_epoch, self._next = snapshot.epoch, snapshot.elapsed + SECONDS_BETWEEN_LINES
         self._line(status_line(snapshot))
         for answer in snapshot.answers:
-            first = ", ".join(f"{k} {text(v)}" for k, v in answer.rows[0].items()) if answer.rows else "–"
+            first = ", ".join(f"{k} {compact(v)}" for k, v in answer.rows[0].items()) if answer.rows else "–"
             self._line(f"  {answer.query.title}: {first}{_of(answer)}")
 
     def _line(self, line: str) -> None:
@@ -129,6 +132,26 @@ def _panel(answer: ShownAnswer, height: int) -> Panel:
         subtitle_align="left",
         height=height,
     )
+
+
+def rows_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Rows under their column names, numbers to the right."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        is_number = any(isinstance(row[name], (int, float)) for row in rows)
+        table.add_column(name, justify="right" if is_number else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(compact(row[name])) for name in columns))
+    return table
+
+
+def compact(value: object) -> str:
+    """A value in little space: numbers with two decimals.
+
+    >>> compact(2 / 3), compact("tcp")
+    ('0.67', 'tcp')
+    """
+    return f"{value:.2f}" if isinstance(value, float) else text(value)
 
 
 def _of(answer: ShownAnswer) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import panes
-from panes.cli.results import print_result
+from panes.cli.results import TableResults, print_result
 from panes.cli.tables import console
 
 
@@ -28,4 +28,4 @@ def explain(
     with closing(opened) as db:
         if file:
             db.sql(file.read_text())
-        print_result(console(), db.sql(f"EXPLAIN {query}"))
+        print_result(TableResults(console()), db.sql(f"EXPLAIN {query}"))

@@ -11,11 +11,12 @@ from rich.console import Console
 
 import panes
 from panes.cli.interrupts import ctrl_c
-from panes.cli.results import print_result
+from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
+from panes.cli.set_aside import set_aside
 from panes.cli.statements import split
-from panes.cli.tables import console, text
+from panes.cli.tables import console
 from panes.language import parse
-from panes.language.statements import CreateQuery, CreateStream, Drop, Invoke, SelectQuery
+from panes.language.statements import CreateQuery, CreateStream, Drop, Invoke, SelectQuery, Statement
 
 if TYPE_CHECKING:
     from panes.database import Database
@@ -31,19 +32,29 @@ def run(
     database: Annotated[
         Path | None, typer.Option(help="The directory of the database; without it, a temporary one.")
     ] = None,
+    form: FormatOption = Format.TABLE,
+    limit: LimitOption = None,
 ) -> None:
     """Run a file of statements, take in what the sources hold, and print the answers of its queries."""
     out = console()
-    with closing(panes.connect(database)) as db:
-        Script(db, out, seconds).run(file.read_text())
+    progress = out if out.is_terminal and form is Format.TABLE else None
+    with (
+        results_in(form, limit) as results,
+        closing(panes.connect(database)) as db,
+    ):
+        Script(db, results, progress, seconds).run(file.read_text())
 
 
 class Script:
     """Runs statements in order, and lets the data flow in before the first one that asks for an answer."""
 
-    def __init__(self, db: Database, out: Console, seconds: float | None) -> None:
+    def __init__(
+        self, db: Database, results: Results, progress: Console | None, seconds: float | None
+    ) -> None:
+        """`progress` is the terminal on which a progress bar is shown."""
         self._db = db
-        self._out = out
+        self._results = results
+        self._progress = progress
         self._seconds = seconds
         self._is_behind = False
         self._unanswered: list[str] = []
@@ -61,7 +72,7 @@ class Script:
         [statement] = parse(sql)
         if isinstance(statement, (SelectQuery, Invoke)):
             self._catch_up()
-        print_result(self._out, self._db.sql(sql))
+        print_result(self._results, self._db.sql(sql), _name_of(statement))
         if isinstance(statement, (CreateStream, CreateQuery)):
             self._is_behind = True
         if isinstance(statement, CreateQuery):
@@ -73,16 +84,20 @@ class Script:
         if not self._is_behind:
             return
         self._is_behind = False
+        before = self._db.status()
         if self._seconds is None:
-            self._db.run(progress=self._out if self._out.is_terminal else False)
-            return
-        self._db.start()
-        with ctrl_c() as stop:
-            stop.wait(self._seconds)
-        self._db.stop()
+            self._db.run(progress=self._progress or False)
+        else:
+            self._db.start()
+            with ctrl_c() as stop:
+                stop.wait(self._seconds)
+            self._db.stop()
+        for note in set_aside(before, self._db.status()):
+            self._results.note(note)
 
     def _print_answer(self, name: str) -> None:
-        answer = self._db.query(name).invoke()
-        as_of = f"as of {text(answer.as_of)}" if answer.as_of else "before the first tuple"
-        self._out.print(f"{name}, {as_of}", style="bold", highlight=False, markup=False)
-        print_result(self._out, answer)
+        print_result(self._results, self._db.query(name).invoke(), name)
+
+
+def _name_of(statement: Statement) -> str | None:
+    return statement.name if isinstance(statement, Invoke) else None

@@ -15,7 +15,8 @@ from rich.console import Console
 
 import panes
 from panes.cli.failures import INTERRUPTED
-from panes.cli.results import print_result
+from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
+from panes.cli.set_aside import set_aside
 from panes.cli.statements import split
 from panes.cli.tables import console
 from panes.errors import PanesError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 PROMPT = "panes> "
 CONTINUED = "  ...> "
 HISTORY = Path.home() / ".panes_history"
+
+HOW_TO_BEGIN = ".run or .start takes in rows"
 
 HELP = """\
 Statements end with a semicolon and may take several lines:
@@ -45,16 +48,22 @@ def shell(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Only read: also beside a process that has the database open.")
     ] = False,
+    form: FormatOption = Format.TABLE,
+    limit: LimitOption = None,
 ) -> None:
     """Type statements and see their answers."""
     keep_history()
     is_typed = sys.stdin.isatty()
     read: Callable[[str], str] = input if is_typed else _read_piped
-    with closing(panes.connect(database, read_only=True) if read_only else panes.connect(database)) as db:
+    with (
+        results_in(form, limit, HOW_TO_BEGIN) as results,
+        closing(panes.connect(database, read_only=True) if read_only else panes.connect(database)) as db,
+    ):
         out = console()
         if is_typed:
-            out.print("Statements end with a semicolon; .help tells more.", highlight=False)
-        Shell(db, out, read).loop()
+            results.note("Statements end with a semicolon; .help tells more.")
+        progress = out if out.is_terminal and form is Format.TABLE else None
+        Shell(db, results, progress, read).loop()
 
 
 def _read_piped(_prompt: str) -> str:
@@ -87,12 +96,16 @@ def _write_history() -> None:
 class Shell:
     """Reads lines, runs what is complete, prints results and errors, until the end of input or .quit."""
 
-    def __init__(self, db: Database, out: Console, read: Callable[[str], str]) -> None:
+    def __init__(
+        self, db: Database, results: Results, progress: Console | None, read: Callable[[str], str]
+    ) -> None:
+        """`progress` is the terminal on which a progress bar is shown."""
         self._db = db
-        self._out = out
+        self._results = results
+        self._progress = progress
         self._read = read
         self._commands: dict[str, Callable[[], object]] = {
-            ".help": lambda: out.print(HELP, highlight=False, markup=False),
+            ".help": lambda: results.note(HELP),
             ".run": self._run,
             ".start": db.start,
             ".stop": db.stop,
@@ -107,7 +120,7 @@ class Shell:
                 return
             except KeyboardInterrupt:
                 # As in other shells: what was typed so far is thrown away.
-                self._out.print()
+                self._results.note("\n")
                 pending = ""
                 continue
             word = line.strip()
@@ -121,22 +134,26 @@ class Shell:
                 self._try(partial(self._db.sql, sql))
             pending = pieces.rest.lstrip()
 
-    def _run(self) -> str:
+    def _run(self) -> None:
         epochs: list[Epoch] = []
-        self._db.run(on_epoch=epochs.append, progress=self._out if self._out.is_terminal else False)
-        return f"{sum(epoch.rows for epoch in epochs)} rows in {len(epochs)} epochs"
+        before = self._db.status()
+        self._db.run(on_epoch=epochs.append, progress=self._progress or False)
+        rows = sum(epoch.rows for epoch in epochs)
+        self._results.note(f"{rows:,} rows in {len(epochs)} epochs")
+        for note in set_aside(before, self._db.status()):
+            self._results.note(note)
 
     def _command(self, word: str) -> None:
         command = self._commands.get(word)
         if command is None:
-            self._out.print(f"There is no {word}; .help lists what there is.", highlight=False, markup=False)
+            self._results.note(f"There is no {word}; .help lists what there is.")
         else:
             self._try(command)
 
     def _try(self, action: Callable[[], object]) -> None:
         try:
-            print_result(self._out, action())
+            print_result(self._results, action())
         except PanesError as error:
-            self._out.print(str(error), highlight=False, markup=False, soft_wrap=True)
+            self._results.note(str(error))
         except KeyboardInterrupt:
-            self._out.print("Interrupted.")
+            self._results.note("Interrupted.")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow as pa
 import typer
 from rich.console import Console
 
 import panes
-from panes.cli.tables import console, rows_table, size, text
+from panes.cli.tables import console, print_line, print_table, size
+from panes.cli.values import text
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.status import Status
@@ -30,31 +33,33 @@ def print_status(out: Console, found: Status) -> None:
     """What there is to know after the last epoch: first in a sentence, then by phase, stream and query."""
     in_use = "in use" if found.is_running else "not in use"
     if found.epoch < 0:
-        out.print(f"No epoch yet; {in_use}.", highlight=False)
+        print_line(out, f"No epoch yet; {in_use}.")
         return
-    out.print(
+    print_line(
+        out,
         f"Epoch {found.epoch}, {in_use}: {found.rows:,} rows, {found.rows_per_second:,.0f} rows/s, "
         f"clock {text(found.clock)}{_behind(found)}, {size(found.state_bytes)} of state "
         f"in {found.state_segments} segments, {found.late_rows} late and {found.bad_rows} bad rows.",
-        highlight=False,
     )
     if found.phases:
         longest_first = sorted(found.phases.items(), key=lambda phase: -phase[1])
         spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in longest_first)
-        out.print(f"The last epoch took {found.epoch_seconds:.2f} s: {spent}.", highlight=False)
+        print_line(out, f"The last epoch took {found.epoch_seconds:.2f} s: {spent}.")
     streams = [
         {
             "stream": name,
             "rows": progress.rows,
             "late": progress.late,
             "bad": progress.bad,
-            "last tuple": None if progress.max_ts == BEGINNING else to_datetime(progress.max_ts),
+            "last tuple": _moment(progress.max_ts),
+            "clock": _moment(progress.clock),
         }
         for name, progress in found.streams.items()
     ]
     queries = [
         {
             "query": name,
+            "clock": _moment(progress.clock),
             "shards": progress.shards,
             "segments": progress.segments,
             "state": size(progress.bytes),
@@ -62,10 +67,15 @@ def print_status(out: Console, found: Status) -> None:
         }
         for name, progress in found.queries.items()
     ]
-    for rows in (streams, queries):
+    failed = [{"suspended query": name, "error": error} for name, error in found.failed.items()]
+    for rows in (streams, queries, failed):
         if rows:
-            out.print()
-            out.print(rows_table(list(rows[0]), rows))
+            print_line(out, "")
+            print_table(out, pa.Table.from_pylist(rows))
+
+
+def _moment(instant_us: int) -> datetime | None:
+    return None if instant_us == BEGINNING else to_datetime(instant_us)
 
 
 def _behind(found: Status) -> str:

@@ -124,7 +124,7 @@ class Engine:
         except BaseException:
             self.stop(cut=True)
             raise
-        if heartbeat_s is not None and any(stream.timestamp is None for stream in streams):
+        if heartbeat_s is not None:
             self._heartbeat_us = int(heartbeat_s * 1_000_000)
             self._heartbeat = Heartbeat(heartbeat_s, self.beat)
 
@@ -140,12 +140,26 @@ class Engine:
             try:
                 after_commit(record)
             except BaseException as error:
-                self._callers_failure = error
-                raise
+                self._end_after(record.epoch, error)
 
         return EpochRunner(
             self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, told, suspend
         )
+
+    def _end_after(self, epoch: int, error: BaseException) -> None:
+        """Ends the run because the caller's own function has raised. The epoch is committed, for Spark too."""
+        error.add_note(f"on_epoch raised this after epoch {epoch}, which is committed; the run ended with it")
+        self._failure = self._callers_failure = error
+        self._is_stopping = True
+        query = self._query
+        if query is not None:
+
+            def end() -> None:
+                with suppress(*SPARK_ERRORS):
+                    self._end(query)
+
+            # By another thread: Spark commits the epoch when this one has returned.
+            threading.Thread(target=end, name="panes-end", daemon=True).start()
 
     def _begin(self, frames: Sequence[DataFrame], runner: EpochRunner, *, is_endless: bool) -> None:
         started = threading.Event()
@@ -238,6 +252,8 @@ class Engine:
         assert runner is not None
         assert session is not None
         self._in_spark(lambda: runner.catch_up(session))
+        if self._callers_failure is not None:
+            raise self._callers_failure
 
     def stop(self, *, cut: bool = False) -> None:
         """Ends the streaming query after the epoch that is under way; raises what ended it before.
@@ -267,7 +283,7 @@ class Engine:
 
     def _end(self, query: StreamingQuery) -> None:
         with self._epoch:
-            if self._failure is None:
+            if self._failure is self._callers_failure:
                 self._wait_for_commit(query)
         # Not under the lock: an epoch that is about to begin must be let in to be turned away.
         query.stop()
@@ -298,7 +314,9 @@ class Engine:
 
     def check(self) -> None:
         """Raises what ended the background run, if something did, until it is stopped or started anew."""
-        if self._query is None or self._is_stopping or self._failure is None:
+        if self._query is None or self._failure is None:
+            return
+        if self._is_stopping and self._callers_failure is None:
             return
         raise self._explained(self._failure) from None
 

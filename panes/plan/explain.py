@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import zip_longest
+from textwrap import TextWrapper
+from typing import Any, NamedTuple
 
 from panes.plan.describe import describe
 from panes.plan.nodes import (
@@ -30,6 +32,8 @@ from panes.plan.patterns import MONOTONIC, STRICT, WEAK, Pattern, answer_pattern
 from panes.plan.windows import RangeWindow, RowsWindow
 
 WIDTH = 100
+LEAST = 20
+"""Columns that the text of a node has at least."""
 
 Choose = Callable[[Pattern], str]
 
@@ -106,40 +110,61 @@ def _distinct(child: Pattern, choose: Choose) -> str:
 def explain(
     plan: Node, choose: Choose | None = None, statistics: Mapping[Node, Statistics] | None = None
 ) -> str:
-    """The plan as text, at most 100 columns wide."""
+    """The plan as text, at most 100 columns wide. Nothing is left out: what does not fit goes on below."""
     statistics = statistics or {}
     choose = choose or BUFFER_FOR.__getitem__
-    rows = [_row(node, indent, choose) for node, indent in _walk(plan)]
+    rows = [_row(node, bars, choose) for node, bars in _walk(plan)]
     numbers = [_numbers(statistics.get(node)) for node, _ in _walk(plan)] if statistics else []
-    header = ("plan", "pattern", "state")
+    header = _Row(("", ""), "plan", "pattern", "state")
     tail = 20 if statistics else 0
-    # The state column takes what it needs, up to half of the line; a long plan column is cut.
-    right = min(max(len(state) for _, _, state in [*rows, header]), (WIDTH - tail) // 2)
-    left = min(max(len(what) for what, _, _ in [*rows, header]), WIDTH - tail - right - 13)
+    # The state column takes what it needs, up to half of the line; a long plan column is wrapped.
+    right = min(max(len(row.state) for row in [*rows, header]), (WIDTH - tail) // 2)
+    left = min(max(len(row.bars[0] + row.what) for row in [*rows, header]), WIDTH - tail - right - 13)
     lines = []
-    for place, (what, pattern, state) in enumerate([header, *rows]):
-        line = f"{_cut(what, left):<{left}}  {pattern:<9}  {_cut(state, right)}"
-        if statistics:
-            shown = ("rows/s", "cost/s") if place == 0 else numbers[place - 1]
-            line = f"{line:<{WIDTH - tail}}{shown[0]:>10}{shown[1]:>10}"
-        lines.append(line.rstrip())
-    lines.append(_answer_line(plan, choose))
-    return "\n".join(lines)
+    for place, row in enumerate([header, *rows]):
+        whats, states = _wrapped(row.what, left, *row.bars), _wrapped(row.state, right)
+        for n, (what, state) in enumerate(zip_longest(whats, states, fillvalue="")):
+            line = f"{what or row.bars[1]:<{left}}  {row.pattern * (n == 0):<9}  {state}"
+            if statistics and n == 0:
+                shown = ("rows/s", "cost/s") if place == 0 else numbers[place - 1]
+                line = f"{line:<{WIDTH - tail}}{shown[0]:>10}{shown[1]:>10}"
+            lines.append(line.rstrip())
+    return "\n".join([*lines, *_answer_lines(plan, choose)])
 
 
-def _answer_line(plan: Node, choose: Choose) -> str:
+def _answer_lines(plan: Node, choose: Choose) -> list[str]:
     pattern, reason = answer_pattern(plan)
-    return _cut(f"answer: {pattern} ({reason}), kept as {choose(pattern)}", WIDTH)
+    line = f"answer: {pattern} ({reason}), kept as {choose(pattern)}"
+    return _wrapped(line, WIDTH, "", "  ")
 
 
-def _row(node: Node, indent: str, choose: Choose) -> tuple[str, str, str]:
+def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    """The lines of a text after what is drawn in front of them; a deep tree takes the width that it needs."""
+    return TextWrapper(
+        max(width, len(others) + LEAST),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    ).wrap(text)
+
+
+class _Row(NamedTuple):
+    bars: tuple[str, str]
+    """What is drawn in front of the first line, and in front of the others."""
+    what: str
+    pattern: str
+    state: str
+
+
+def _row(node: Node, bars: tuple[str, str], choose: Choose) -> _Row:
     inputs = tuple(pattern_of(child).pattern for child in node.children)
-    return indent + describe(node), str(pattern_of(node).pattern), state_of(node, inputs, choose) or ""
+    return _Row(bars, describe(node), str(pattern_of(node).pattern), state_of(node, inputs, choose) or "")
 
 
-def _walk(node: Node, indent: str = "", below: str = "") -> list[tuple[Node, str]]:
-    """Every node with what is drawn in front of it."""
-    found = [(node, indent)]
+def _walk(node: Node, indent: str = "", below: str = "") -> list[tuple[Node, tuple[str, str]]]:
+    """Every node with what is drawn in front of its first line, and of those that follow."""
+    found = [(node, (indent, below + ("│    " if node.children else "     ")))]
     for place, child in enumerate(node.children):
         last = place == len(node.children) - 1
         found += _walk(child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
@@ -150,10 +175,6 @@ def _numbers(statistics: Statistics | None) -> tuple[str, str]:
     if statistics is None:
         return "", ""
     return f"{statistics.rate:,.4g}", f"{statistics.cost:,.4g}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def explain_json(

@@ -12,8 +12,9 @@ from queue import Queue
 import pytest
 
 from panes.answers.changes import Change
-from panes.answers.following import changes_as_they_come, changes_within, seconds_of
-from panes.errors import CatalogError, ChangesGone, DatabaseClosed, PanesError
+from panes.answers.following import Patience, changes_as_they_come, changes_within, seconds_of
+from panes.clock import HandClock
+from panes.errors import CatalogError, ChangesGone, DatabaseClosed, PanesError, QueryFailed
 from panes.state.epochs import NOTHING
 from tests.answers.kept import Kept
 from tests.answers.test_readers import WINDOW, came
@@ -80,9 +81,9 @@ def test_a_follower_may_come_before_the_first_epoch(database):
     assert follower.next() == "end"
 
 
-def test_a_follower_of_a_query_that_no_epoch_has_seen_finds_it_when_one_has(database):
+def test_a_follower_of_a_query_that_no_epoch_has_seen_finds_it_when_one_has(tmp_path):
+    database = Kept(tmp_path, WINDOW, first_epoch=1, since=1)
     database.first_epoch = None
-    database.log.commit(replace(NOTHING, epoch=0, clock=1))
     assert list(within(database, timeout=0.0)) == []
     follower = Follower(database)
     database.first_epoch = 1
@@ -138,6 +139,25 @@ def test_dropping_the_query_ends_the_waiting_with_an_error(database):
     assert str(error) == "query 'q' was dropped while it was being read"
 
 
+def test_a_query_that_is_suspended_ends_the_waiting_with_its_error(database):
+    database.epoch(came(("1", 1)), 1)
+    follower = Follower(database)
+    assert follower.next().epoch == 0
+    database.log.commit(replace(NOTHING, epoch=1))
+    error = follower.next()
+    assert isinstance(error, QueryFailed)
+    assert str(error) == "query 'q' failed in epoch 1 and is suspended"
+
+
+def test_an_epoch_without_the_query_says_that_it_was_dropped(database):
+    database.epoch(came(("1", 1)), 1)
+    follower = Follower(database)
+    assert follower.next().epoch == 0
+    database.dropped = True
+    database.log.commit(replace(NOTHING, epoch=1))
+    assert str(follower.next()) == "query 'q' was dropped while it was being read"
+
+
 def test_a_change_that_is_worked_on_while_the_database_is_closed_is_not_counted_as_read(database):
     database.epoch(came(("1", 1)), 1)
     changes = within(database)
@@ -156,6 +176,19 @@ def test_a_follower_that_comes_too_late_is_told(database):
     database.collect(retain_epochs=0)
     with pytest.raises(ChangesGone, match="restart=True"):
         next(within(database))
+
+
+def test_epochs_without_a_change_do_not_make_the_waiting_longer():
+    clock = HandClock()
+    patience, endless = Patience(3.0, clock), Patience(None, clock)
+    clock.advance(5_000_000)
+    assert patience.left() == 3.0
+    clock.advance(2_000_000)
+    assert patience.left() == 1.0
+    clock.advance(2_000_000)
+    assert (patience.left(), endless.left()) == (0.0, None)
+    patience.renew()
+    assert patience.left() == 3.0
 
 
 @pytest.mark.parametrize("timeout", [-1, math.nan, "soon", True])

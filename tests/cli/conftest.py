@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from rich.console import Console
 import panes
 from panes.answers.answer import Answer
 from panes.errors import SqlError
+from panes.state.epochs import StreamProgress
 from panes.status import Epoch
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -27,6 +28,7 @@ class FakeStatus:
     rows_per_second: float = 5000.0
     lag_seconds: float | None = 0.4
     state_bytes: int = 1_500_000
+    streams: Mapping[str, StreamProgress] = field(default_factory=dict)
 
 
 @dataclass
@@ -48,6 +50,8 @@ class FakeDatabase:
     queries: dict[str, FakeQuery] = field(default_factory=dict)
     results: dict[str, object] = field(default_factory=dict)
     on_status: Callable[[], None] = lambda: None
+    streams: dict[str, StreamProgress] = field(default_factory=dict)
+    """What the streams have brought, after a run."""
 
     def sql(self, text: str) -> object:
         self.calls.append(text.strip())
@@ -69,7 +73,7 @@ class FakeDatabase:
 
     def status(self) -> FakeStatus:
         self.on_status()
-        return FakeStatus()
+        return FakeStatus(streams=self.streams if {"run()", "stop()"} & set(self.calls) else {})
 
     def run(
         self, on_epoch: Callable[[Epoch], None] | None = None, *, progress: Console | bool | None = None

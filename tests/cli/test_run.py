@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 from panes.cli.main import app
+from panes.state.epochs import StreamProgress
 
 SCRIPT = """
 CREATE STREAM s (ts BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS FROM FILES 'data';
@@ -28,10 +31,15 @@ def test_data_flows_after_the_last_statement_and_every_query_is_answered(db, run
     result = run(SCRIPT)
     assert result.exit_code == 0
     assert db.calls[3:] == ["run()", "close()"]
-    assert [line for line in result.output.splitlines() if "as of" in line] == [
-        "a, as of 2026-01-01 12:00:00",
-        "b, as of 2026-01-01 12:00:00",
+    table = [
+        "src  dst  proto  link  packets  bytes  bytes0  bytes1  total",
+        "────────────────────────────────────────────────────────────",
+        "  4    2  udp       1       50   1400    1400    1400   1400",
+        "  7    1  tcp       0       30    900     900     900    900",
+        "2 rows, as of 2026-01-01 12:00:00 UTC",
+        "",
     ]
+    assert result.output.splitlines() == ["a", *table, "b", *table]
 
 
 def test_data_flows_before_the_first_statement_that_asks_for_an_answer(db, run):
@@ -42,8 +50,50 @@ def test_data_flows_before_the_first_statement_that_asks_for_an_answer(db, run):
 @pytest.mark.usefixtures("db")
 def test_a_query_that_was_invoked_or_dropped_is_not_answered_again(run):
     result = run(SCRIPT + "INVOKE a; DROP QUERY b;")
-    assert "as of" not in result.output
+    assert result.output.count("as of") == 1
     assert result.output.count("udp") == 1
+
+
+def test_csv_has_every_answer_under_its_columns(db, run):
+    db.table = pa.table({"who": ["ann", "", None], "x": [0.1 + 0.2, 1e-9, None]})
+    result = run(SCRIPT, "--format", "csv")
+    table = 'who,x\n"",1e-09\nann,0.30000000000000004\n,\n'
+    assert result.stdout == f"{table}\n{table}"
+
+
+def test_json_has_an_object_per_answer_with_its_name_and_instant(db, run):
+    db.table = pa.table({"who": ["ann", None]})
+    result = run(SCRIPT, "--format", "json")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"query": name, "as_of": "2026-01-01T12:00:00Z", "count": 2, "rows": [{"who": "ann"}, {"who": None}]}
+        for name in ("a", "b")
+    ]
+
+
+def test_a_pipe_gets_all_rows_unless_a_limit_is_asked_for(db, run):
+    db.table = pa.table({"n": range(1000)})
+    every, two = run(SCRIPT), run(SCRIPT, "--limit", "2")
+    assert every.output.count("\n") == 2 * 1005
+    assert two.output.splitlines()[:6] == [
+        "a",
+        "n",
+        "─",
+        "0",
+        "1",
+        "1,000 rows, the first 2 shown (--limit 0 shows all), as of 2026-01-01 12:00:00 UTC",
+    ]
+
+
+@pytest.mark.parametrize(("form", "where"), [("table", "stdout"), ("csv", "stderr"), ("json", "stderr")])
+def test_rows_that_were_set_aside_are_told_apart_from_results(db, run, form: str, where: str):
+    db.streams = {"s": StreamProgress(rows=9, late=1, bad=2)}
+    result = run(SCRIPT, "--format", form)
+    assert result.exit_code == 0
+    told = getattr(result, where)
+    assert "s: 1 row came late" in told
+    assert "s: 2 rows could not be used. db.bad_rows('s') has them, with the reason." in told
+    if form != "table":
+        assert "late" not in result.stdout
 
 
 def test_with_seconds_the_sources_are_followed(db, run):

@@ -7,8 +7,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from panes.answers.answer import Answer
 from panes.cli.main import app
-from panes.cli.shell import CONTINUED, PROMPT, Shell
+from panes.cli.results import TableResults
+from panes.cli.shell import CONTINUED, HOW_TO_BEGIN, PROMPT, Shell
+from panes.state.epochs import StreamProgress
 
 
 class Typist:
@@ -28,13 +31,13 @@ class Typist:
 
 def typed(db, *lines: str | type[BaseException]) -> str:
     out = Console(file=io.StringIO(), width=100)
-    Shell(db, out, Typist(*lines)).loop()
+    Shell(db, TableResults(out, how_to_begin=HOW_TO_BEGIN), None, Typist(*lines)).loop()
     return out.file.getvalue()
 
 
 def test_a_statement_may_take_several_lines(db):
     typist = Typist("CREATE QUERY q", "AS SELECT x", "FROM s [NOW];", "SHOW QUERIES;")
-    Shell(db, Console(file=io.StringIO()), typist).loop()
+    Shell(db, TableResults(Console(file=io.StringIO())), None, typist).loop()
     assert db.calls == ["CREATE QUERY q\nAS SELECT x\nFROM s [NOW]", "SHOW QUERIES"]
     assert typist.prompts == [PROMPT, CONTINUED, CONTINUED, PROMPT, PROMPT]
 
@@ -74,6 +77,37 @@ def test_dot_commands(db):
     assert "12 rows in 1 epochs" in printed
     assert "Statements end with a semicolon" in printed
     assert "There is no .what" in printed
+
+
+def test_run_tells_which_rows_were_set_aside(db):
+    db.streams = {"packets": StreamProgress(rows=12, late=2, bad=1), "good": StreamProgress(rows=3)}
+    printed = typed(db, ".run")
+    assert printed.splitlines() == [
+        "12 rows in 1 epochs",
+        "packets: 2 rows came late, and count only from now on, in windows that are open. "
+        "db.late_rows('packets') has them. With SLACK INTERVAL … a stream waits for rows out of order, "
+        "until the end of a run.",
+        "packets: 1 row could not be used. db.bad_rows('packets') has them, with the reason.",
+    ]
+
+
+def test_an_answer_before_the_first_epoch_says_what_to_do(db):
+    db.results = {"SELECT x": Answer(None, pa.table({"x": pa.array([], pa.int64())}))}
+    assert typed(db, "SELECT x;").splitlines() == [
+        "x",
+        "─",
+        "no rows: no epoch has taken in a row yet; .run or .start takes in rows",
+    ]
+
+
+def test_results_and_notes_are_told_apart_for_programs(db):
+    db.results = {"SHOW STREAMS": pa.table({"name": ["packets"]})}
+    result = CliRunner().invoke(
+        app, ["shell", "--format", "json"], input="SHOW STREAMS;\nSELECT wrong;\n.run\n"
+    )
+    assert result.stdout == '{"count": 1, "rows": [{"name": "packets"}]}\n'
+    assert "this is wrong" in result.stderr
+    assert "12 rows in 1 epochs" in result.stderr
 
 
 @pytest.mark.parametrize("text", ["SHOW STREAMS;\n", "SHOW STREAMS;\n.quit\n"])

@@ -27,6 +27,8 @@ def database(tmp_path: Path) -> Path:
     (stream,) = parse("CREATE STREAM s (x INT)")
     catalog.create(stream)
     query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
+    broken = catalog.register("broken", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
+    catalog.suspend(broken.id, "a sum is too large")
     log = EpochLog(tmp_path / "epochs", catalog.database)
     catalog.close()
     for epoch in range(2):
@@ -43,7 +45,9 @@ def database(tmp_path: Path) -> Path:
                         rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch, clock=NOON_US
                     )
                 },
-                queries={query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6)},
+                queries={
+                    query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6, clock=NOON_US)
+                },
             )
         )
     return tmp_path
@@ -54,12 +58,14 @@ def test_status_tells_rows_rate_phases_streams_and_queries(database):
     assert result.exit_code == 0
     lines = [line.split() for line in result.output.splitlines()]
     assert (
-        "Epoch 1, not in use: 1,000 rows, 1,000 rows/s, clock 2026-01-01 12:00:00, 12.3 kB of state "
+        "Epoch 1, not in use: 1,000 rows, 1,000 rows/s, clock 2026-01-01 12:00:00 UTC, 12.3 kB of state "
         "in 6 segments, 3 late and 1 bad rows." in result.output
     )
     assert "The last epoch took 0.75 s: tasks 0.50 s, commit 0.25 s." in result.output
-    assert ["s", "1000", "3", "1", "2026-01-01", "12:00:00"] in lines
-    assert ["busy", "2", "6", "12.3", "kB", "40"] in lines
+    noon = ["2026-01-01", "12:00:00", "UTC"]
+    assert ["s", "1000", "3", "1", *noon, *noon] in lines
+    assert ["busy", *noon, "2", "6", "12.3", "kB", "40"] in lines
+    assert ["broken", "a", "sum", "is", "too", "large"] in lines
 
 
 def test_a_database_that_another_process_runs_can_be_looked_at(database):

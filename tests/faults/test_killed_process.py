@@ -54,13 +54,14 @@ def kill_at(process: subprocess.Popen, points: Path, step: str) -> None:
 
 def kill_all(process: subprocess.Popen) -> None:
     """The program, Java and the Python workers: all at once, as when the power fails."""
-    members = descendants(process.pid)
-    for pid in [process.pid, *members]:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    send_kills(process)
     process.communicate(timeout=PATIENCE_S)
+
+
+def send_kills(process: subprocess.Popen) -> None:
+    for pid in [process.pid, *descendants(process.pid)]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture

@@ -98,10 +98,23 @@ def test_data_for_programs_has_the_same_nodes_and_is_json() -> None:
     assert join["reason"] == "a pair leaves with the first of its two rows to leave"
 
 
-def test_long_plans_are_cut_at_the_edge_and_marked() -> None:
-    text = explain(plan_of("SELECT " + ", ".join(f"a + {i} AS x{i}" for i in range(50)) + " FROM s1"))
+def test_long_plans_are_wrapped_at_the_edge_and_nothing_is_left_out() -> None:
+    columns = ", ".join(f"a + {i} AS x{i}" for i in range(50))
+    text = explain(plan_of(f"SELECT {columns} FROM s1 [ROWS 3] WHERE a + b * 2 > 7"))
     assert max(map(len, text.splitlines())) <= 100
-    assert "…" in text
+    assert "…" not in text
+    assert [f"AS x{i}" for i in range(50) if f"AS x{i}" not in text] == []
+    first, second, *_ = text.splitlines()[1:]
+    assert first.split()[:1] == ["Project"]
+    assert second.startswith("│    ")
+
+
+def test_a_deep_plan_is_shown_whole() -> None:
+    sql = "SELECT a FROM s1 [ROWS 3]"
+    for depth in range(30):
+        sql = f"SELECT a FROM ({sql}) AS t{depth} WHERE a <> {depth}"
+    text = explain(plan_of(sql))
+    assert [depth for depth in range(30) if f"<> {depth}" not in " ".join(text.split())] == []
 
 
 def test_answers_over_internal_windows_are_explained_as_streams() -> None:
