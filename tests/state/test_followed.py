@@ -14,7 +14,7 @@ PATIENCE_S = 60
 
 
 def record(epoch: int) -> EpochRecord:
-    return EpochRecord(epoch=epoch, batch=epoch, clock=epoch, rows=0, seconds=0.0, finished_us=0)
+    return EpochRecord(epoch=epoch, batch=epoch, rows=0, seconds=0.0, finished_us=0)
 
 
 @pytest.fixture
