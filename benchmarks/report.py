@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import growth, live, run, update_patterns
+from benchmarks import growth, live, readers, run, update_patterns
 from benchmarks.paper_queries import EXPERIMENTS
 from benchmarks.result_files import load
 from benchmarks.workloads import WORKLOADS
@@ -200,6 +200,19 @@ def live_stream(content: Content) -> str:
     return f"{measured_on(content)}\n\n{table(header, rows)}\n\n{chart}"
 
 
+def readers_without_pause(content: Content) -> str:
+    (summary,) = content["results"]
+    names = {
+        "median_epoch_alone_s": "median epoch without readers, s",
+        "median_epoch_with_readers_s": "median epoch with readers, s",
+        "ratio": "ratio",
+        "answers_per_s": "answers per second, all threads together",
+    }
+    header = [f"{summary['threads']} threads, {content['rate']:,} rows/s", "reached"]
+    rows = [[title, f"{summary[name]:,}"] for name, title in names.items()]
+    return f"{measured_on(content)}\n\n{table(header, rows)}"
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "workloads": (run.NAME, workloads),
     "ratios": (run.NAME, ratios),
@@ -207,6 +220,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "growth": (growth.NAME, growth_curves),
     "update-patterns": ("update_patterns", update_pattern_times),
     "live": (live.NAME, live_stream),
+    "readers": (readers.NAME, readers_without_pause),
 }
 
 

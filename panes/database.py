@@ -18,6 +18,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
+from panes.answers.current_answers import CurrentAnswers
 from panes.answers.cursors import Cursors
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
@@ -103,9 +104,10 @@ class Database:
             self._open_to_read(path, state)
         else:
             self._open(path, state)
+        self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
-        self._registered = Registered(self._catalog, self._states, self.path / "indexes")
+        self._registered = Registered(self._catalog, self._states)
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
 
@@ -215,6 +217,8 @@ class Database:
             except BaseException:
                 self._engine.stop(cut=True)
                 raise
+            finally:
+                self._answers.keep_pace(False)
 
     async def run_async(
         self,
@@ -278,7 +282,10 @@ class Database:
         Ctrl-C does not wait for that epoch: the next run does it again.
         """
         self._check_writable()
-        self._engine.stop()
+        try:
+            self._engine.stop()
+        finally:
+            self._answers.keep_pace(False)
 
     def status(self) -> Status:
         """How things are: rows, rate, lag, clock, state, by stream and by query.
@@ -303,7 +310,7 @@ class Database:
         if self._is_closed:
             return
         try:
-            self._engine.stop()
+            self._engine.close()
         finally:
             self._is_closed = True
             self._readers.close()
@@ -347,6 +354,7 @@ class Database:
                 self._create_query(statement)
             case st.AlterQuery():
                 self._registered.resume(statement.name)
+                self._answers.forget()
             case st.Invoke():
                 return self._invoke(statement.name)
             case st.Explain():
@@ -393,9 +401,14 @@ class Database:
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
         self._check_open()
         self._engine.check()
-        return self._read(lambda: self._invoke_now(name, as_of))
+        if self._is_read_only:
+            # Queries may be dropped and made anew by another process: nothing is kept ready by name.
+            return self._read(lambda: self._computed(name, as_of))
+        if as_of is not None:
+            return self._answers.computed(lambda: self._computed(name, as_of))
+        return self._answers.get(name, lambda: self._computed(name, None))
 
-    def _invoke_now(self, name: str, as_of: datetime | str | None) -> Answer:
+    def _computed(self, name: str, as_of: datetime | str | None) -> Answer:
         record, latest = self._running_query(name), self._log.latest()
         plan = self._registered.plan_of(record)
         if is_begin_end(plan) and record.group is None:
@@ -466,7 +479,9 @@ class Database:
     def _drop(self, statement: st.Drop) -> None:
         try:
             if statement.kind == "QUERY":
-                self._readers.forget_query(self._registered.drop(statement.name))
+                dropped_query = self._registered.drop(statement.name)
+                self._answers.forget()
+                self._readers.forget_query(dropped_query)
                 return
             self._check_unused(statement.name)
             dropped = self._catalog.stream(statement.name)
@@ -536,6 +551,7 @@ class Database:
             heartbeat_s=heartbeat,
             epoch_bytes=epoch_bytes,
         )
+        self._answers.keep_pace(True)
 
     def _files_left(self) -> int | None:
         return files_left(self.path, self._catalog.base_streams())

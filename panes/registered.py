@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from pathlib import Path
 
 from panes.answers.instants import whole_from
 from panes.answers.readers import Readers
@@ -35,11 +34,10 @@ from panes.state.locations import Location, remove_tree
 class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
 
-    def __init__(self, catalog: Catalog, states: Location, indexes: Path) -> None:
-        """`states` is where the folders of queries are, `indexes` where those of groups are."""
+    def __init__(self, catalog: Catalog, states: Location) -> None:
+        """`states` is where the folders of queries are."""
         self._catalog = catalog
         self._states = states
-        self._indexes = indexes
         self._plans: dict[int, Node] = {}
         self._stages: dict[int, tuple[Stage, ...]] = {}
         self._groups: dict[int, Group] = {}
@@ -229,7 +227,7 @@ class Registered:
             partitions=record.partitions,
             first_epoch=record.first_epoch,
             folder=self._folder(-record.id),
-            members=group.members(self._indexes / str(record.id), fresh, kept[stream.stream.number].us),
+            members=group.members(fresh, kept[stream.stream.number].us),
         )
 
     def _group(self, number: int, plan: Node) -> Group:
@@ -248,6 +246,3 @@ class Registered:
                 remove_tree(folder)
         for number in self._groups.keys() - groups:
             del self._groups[number]
-        for folder in folders_in(self._indexes):
-            if int(folder.name) not in groups:
-                remove_tree(folder)

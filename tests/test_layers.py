@@ -120,3 +120,10 @@ def test_parts_do_not_import_each_other_in_a_circle():
 def test_only_the_pipeline_imports_pyspark(path: Path):
     tops = {name.partition(".")[0] for name in imported_modules(path.read_text(), package="panes")}
     assert part_of(path) == "pipeline" or "pyspark" not in tops
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_is_unpickled_from_files(path: Path):
+    """To read a pickle is to execute it. What tasks need goes through Spark."""
+    tops = {name.partition(".")[0] for name in imported_modules(path.read_text(), package="panes")}
+    assert tops & {"pickle", "cloudpickle", "shelve", "marshal", "dill", "joblib"} == set()

@@ -21,12 +21,6 @@ from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, Q
 from panes.state.bell import Bell
 from panes.state.epochs import EpochLog, QueryProgress
 from panes.state.holds import Hold
-from panes.state.recently_used import RecentlyUsed
-
-_BYTES_IN_MEMORY = 64 * 1024 * 1024
-"""So much may the answers take that are kept ready for those who ask next."""
-_LEAST_BYTES = 64 * 1024
-"""So much an answer counts at least: small ones are not to be kept by the ten thousand."""
 
 
 class Readers:
@@ -41,9 +35,6 @@ class Readers:
         self._log = log
         self._cursors = cursors
         self._is_registered = is_registered
-        self._answers: RecentlyUsed[tuple[int, int], Answer] = RecentlyUsed(
-            _BYTES_IN_MEMORY, lambda answer: max(_LEAST_BYTES, int(answer.table.nbytes))
-        )
         self._is_closed = False
         self._dropped: set[int] = set()
         """The queries that were dropped since the database was opened."""
@@ -66,7 +57,7 @@ class Readers:
             if as_of is not None:
                 return self._invoke_at(standing, instant_of(as_of))
             with self._held(standing, lambda kept: kept[-1]) as hold:
-                return invoke(standing, None) if hold is None else self._answer(standing, hold.epoch)
+                return invoke(standing, None if hold is None else self._ran(standing, hold.epoch))
 
     def _invoke_at(self, standing: Standing, instant: int) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
@@ -75,12 +66,6 @@ class Readers:
             kept = [self._ran(standing, epoch) for epoch in self._log.epochs if epoch >= hold.epoch]
             runs = {ran.epoch: ran for ran in kept if ran is not None}
             return invoke_at(standing, instant, list(runs.values()))
-
-    def _answer(self, standing: Standing, epoch: int) -> Answer:
-        ran = self._ran(standing, epoch)
-        if ran is None:
-            return invoke(standing, None)
-        return self._answers.get((standing.id, ran.epoch), lambda: invoke(standing, ran))
 
     def _ran(self, standing: Standing, epoch: int) -> QueryProgress | None:
         record = self._log.record(epoch)

@@ -26,7 +26,6 @@ from panes.pipeline.exchange import (
     encoded,
     read_parts,
 )
-from panes.pipeline.members import read_indexes
 from panes.pipeline.query_failure import QueryFailure, blamed_on_the_query
 from panes.pipeline.standing import StandingQuery
 from panes.plan.nodes import Matched
@@ -184,10 +183,10 @@ def _advance_selections(
     kept = {name: state.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
     store = SelectionStore(kept)
     if before is not None and query.members.fresh is not None:
-        store.admit(read_indexes(query.members.fresh)[0])
+        store.admit(query.members.fresh.value[0])
     came = arrivals.get(task.inputs[0])
     if came is not None:
-        store.add(came, read_indexes(query.members.all)[0], BEGINNING if is_first else span.since)
+        store.add(came, query.members.all.value[0], BEGINNING if is_first else span.since)
     if query.members.retained_us is not None and span.since != BEGINNING:
         store.expire(span.since, query.members.retained_us)
     after = state.save(span.epoch, store.chunks, before)

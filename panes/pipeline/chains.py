@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,7 +12,7 @@ from panes.delta.evaluate import evaluate, mask_of
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.window import TimeWindow
 from panes.pipeline.cut import StageInput, matched_in
-from panes.pipeline.members import read_indexes
+from panes.pipeline.members import ForTasks
 from panes.plan.expressions import columns_of
 from panes.plan.nodes import GroupBy, Matched, Node, Project, Select, StreamScan
 from panes.plan.stream import Stream
@@ -27,9 +26,9 @@ class Chains:
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
-        self._done: dict[tuple[Node, Path | None], pa.Table] = {}
+        self._done: dict[tuple[Node, ForTasks | None], pa.Table] = {}
 
-    def input(self, source: StageInput, members: Path | None = None) -> pa.Table:
+    def input(self, source: StageInput, members: ForTasks | None = None) -> pa.Table:
         """The columns of the input and its hidden ones: `_ts`, and of partial rows `_exp`.
 
         `members` are the indexes of the queries that rows are matched with, where they are.
@@ -38,7 +37,7 @@ class Chains:
         if matched is not None and source.group_by is not None:
             assert members is not None
             assert source.window is not None
-            index = read_indexes(members)[matched.scan_number]
+            index = members.value[matched.scan_number]
             return index.partials(self._rows, source.group_by, source.window)
         rows = self._table(source.node, members if matched is not None else None)
         if source.group_by is None:
@@ -48,19 +47,19 @@ class Chains:
         seen = TimeWindow(source.window).process([lasting], BEGINNING, FOREVER)
         return partial_rows(source.group_by, seen)
 
-    def _table(self, node: Node, members: Path | None) -> pa.Table:
+    def _table(self, node: Node, members: ForTasks | None) -> pa.Table:
         if (node, members) not in self._done:
             self._done[node, members] = self._computed(node, members)
         return self._done[node, members]
 
-    def _computed(self, node: Node, members: Path | None) -> pa.Table:
+    def _computed(self, node: Node, members: ForTasks | None) -> pa.Table:
         if isinstance(node, StreamScan):
             there = [n for n in node.schema.names if _bare(node, n) in self._rows.column_names]
             columns = [self._rows.column(_bare(node, name)) for name in there]
             return pa.table([*columns, self._rows.column(TS)], names=[*there, TS])
         if isinstance(node, Matched):
             assert members is not None
-            return read_indexes(members)[node.scan_number].exploded(self._rows)
+            return members.value[node.scan_number].exploded(self._rows)
         assert isinstance(node, (Select, Project)), node
         below = self._table(node.child, members)
         if isinstance(node, Select):

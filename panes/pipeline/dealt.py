@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow as pa
 from panes.delta.hashing import hash_rows
 from panes.delta.rows import take
 from panes.pipeline.cut import StageInput
-from panes.pipeline.members import Members
+from panes.pipeline.members import ForTasks, Members
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Dealt:
     members: Members | None = None
     """The queries that share what is computed from it, where it holds rows that are matched with them."""
 
-    def members_for(self, is_history: bool) -> Path | None:
+    def members_for(self, is_history: bool) -> ForTasks | None:
         """The indexes to match rows with: those of the past are for the queries that begin in this epoch."""
         if self.members is None:
             return None

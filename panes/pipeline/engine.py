@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +19,7 @@ from panes.errors import PanesError, PipelineError
 from panes.history.parts import stream_folder
 from panes.history.store import History
 from panes.pipeline.batch import union_streams
+from panes.pipeline.broadcasts import Broadcasts
 from panes.pipeline.epoch import EpochRunner, Workload
 from panes.pipeline.failures import SPARK_ERRORS, explained
 from panes.pipeline.heartbeat import Heartbeat
@@ -80,6 +82,7 @@ class Engine:
         """Whether the epoch under way is not waited for: whatever becomes of it is no failure."""
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
+        self._broadcasts = Broadcasts()
         self.history = History(folder / "history", log)
 
     @property
@@ -142,8 +145,14 @@ class Engine:
             except BaseException as error:
                 self._end_after(record.epoch, error)
 
+        def shipped(before: EpochRecord) -> Workload:
+            assert self._session is not None
+            work = workload(before)
+            context = self._session.sparkContext
+            return replace(work, queries=self._broadcasts.shipped(context, work.queries))
+
         return EpochRunner(
-            self._folder, streams, by_tasks, workload, self._log, self.history, self._clock, told, suspend
+            self._folder, streams, by_tasks, shipped, self._log, self.history, self._clock, told, suspend
         )
 
     def _end_after(self, epoch: int, error: BaseException) -> None:
@@ -300,6 +309,13 @@ class Engine:
                     query.stop()
 
             threading.Thread(target=stop, name="panes-cut", daemon=True).start()
+
+    def close(self) -> None:
+        """Stops, and lets go of what it holds in Spark; the session stays."""
+        try:
+            self.stop()
+        finally:
+            self._broadcasts.close()
 
     def _wait_for_commit(self, query: StreamingQuery) -> None:
         """Lets Spark commit the epoch that has just ended; else it would do it again, to no harm and no use."""

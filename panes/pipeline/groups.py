@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from pathlib import Path
-
-import numpy as np
 
 from panes.pipeline.cut import Stage, cut, selection_stage
-from panes.pipeline.members import Members, write_indexes
+from panes.pipeline.members import Indexes, Members
 from panes.plan.nodes import Node
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
@@ -27,7 +23,8 @@ class Group:
     indexes: list[QueryIndex]
     queries: dict[int, int | None] = field(default_factory=dict)
     """The queries, and for how long each needs the tuples of its stream, if they are selections."""
-    written: Path | None = None
+    all: Indexes | None = None
+    """The indexes as epochs get them: one object for as long as the queries stay the same."""
 
     @classmethod
     def of(cls, plan: Node) -> Group:
@@ -52,36 +49,21 @@ class Group:
         for query in gone:
             del self.queries[query]
         self.queries |= {query: _retained_us(plan) for query, plan in come.items()}
-        self.written = None
+        self.all = None
 
-    def members(self, folder: Path, fresh: Set[int], least_us: int | None) -> Members:
-        """The indexes in files of a folder; `fresh` are the queries that begin in the epoch.
+    def members(self, fresh: Set[int], least_us: int | None) -> Members:
+        """The indexes for an epoch; `fresh` are the queries that begin in it.
 
-        `least_us` is for how long the stream keeps its tuples in any case. To be called between epochs, when no
-        task reads the files.
+        `least_us` is for how long the stream keeps its tuples in any case.
         """
-        if self.written is None or not self.written.exists():
-            self.written = _write(folder, self.queries.keys(), self.indexes)
+        if self.all is None:
+            self.all = Indexes(tuple(self.indexes))
         some = None
         if fresh:
-            only = [index.only(fresh) for index in self.indexes]
-            some = self.written if fresh == self.queries.keys() else _write(folder, fresh, only)
-        for old in folder.glob("*.pickle"):
-            if old not in (self.written, some):
-                old.unlink()
+            is_all = fresh == self.queries.keys()
+            some = self.all if is_all else Indexes(tuple(index.only(fresh) for index in self.indexes))
         needs = [least_us, *self.queries.values()]
-        return Members(
-            self.written, some, None if None in needs else max(us for us in needs if us is not None)
-        )
-
-
-def _write(folder: Path, queries: Set[int], indexes: Sequence[QueryIndex]) -> Path:
-    # The number of a query is never used again, and what it asks does not change.
-    digest = hashlib.sha256(np.array(sorted(queries), np.int64).tobytes()).hexdigest()
-    path = folder / f"{digest[:32]}.pickle"
-    if not path.exists():
-        write_indexes(path, indexes)
-    return path
+        return Members(self.all, some, None if None in needs else max(us for us in needs if us is not None))
 
 
 def _predicates(plan: Node) -> tuple[Predicate, ...]:

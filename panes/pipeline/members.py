@@ -1,50 +1,69 @@
-"""The queries that share a plan, as tasks see them: the indexes of their predicates, in files.
-
-An index of thousands of queries is not small. It is written when the set of queries changes, and a worker that has
-read it keeps it for the epochs that follow.
-"""
+"""The queries that share a plan, as tasks see them: the indexes of their predicates."""
 
 from __future__ import annotations
 
-import pickle
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pyspark import Broadcast
 
 from panes.sharing.query_index import QueryIndex
-from panes.state.files import make_folder, write_bytes
 
-_OPEN = 16
-"""So many indexes a worker keeps."""
+_GROUPS_IN_MEMORY = 64
+"""So many groups a worker remembers."""
 
-_open: OrderedDict[Path, Sequence[QueryIndex]] = OrderedDict()
+_read: OrderedDict[tuple[str, int], tuple[int, Sequence[QueryIndex]]] = OrderedDict()
+"""The number and the value of the last indexes of each group that this process has read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Indexes:
+    """The indexes of a set of queries, by scan number.
+
+    An object of this class stands for one set of queries: it is equal to itself alone.
+    """
+
+    value: Sequence[QueryIndex]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Indexes on their way to tasks, in a Spark broadcast.
+
+    A worker keeps what it has read for the epochs that follow, until the group has other queries. Spark alone
+    would not: it takes a broadcast from a worker that runs any task without it.
+    """
+
+    group: tuple[str, int]
+    """The database and the group."""
+    number: int
+    """Another one for every set of queries."""
+    broadcast: Broadcast[Sequence[QueryIndex]] = field(compare=False)
+
+    @property
+    def value(self) -> Sequence[QueryIndex]:
+        number, value = _read.get(self.group, (None, ()))
+        if number != self.number:
+            value = self.broadcast.value
+            _read[self.group] = self.number, value
+        _read.move_to_end(self.group)
+        while len(_read) > _GROUPS_IN_MEMORY:
+            _read.popitem(last=False)
+        return value
+
+
+ForTasks: TypeAlias = Indexes | Sent
+"""The indexes themselves on the driver; in tasks, where to get them from."""
 
 
 @dataclass(frozen=True)
 class Members:
-    """The queries of a group: files with an index for each stream of the plan."""
+    """The queries of a group: an index for each stream of the plan."""
 
-    all: Path
-    fresh: Path | None = None
+    all: ForTasks
+    fresh: ForTasks | None = None
     """Of those that begin in this epoch, if there are any."""
     retained_us: int | None = None
     """Of selections: for how long tuples are kept; None for ever."""
-
-
-def write_indexes(path: Path, indexes: Sequence[QueryIndex]) -> None:
-    """Stores indexes under a name that is theirs alone: workers never look at a file twice."""
-    content = pickle.dumps([index.to_ship() for index in indexes], protocol=pickle.HIGHEST_PROTOCOL)
-    make_folder(path.parent)
-    write_bytes(path, content)
-
-
-def read_indexes(path: Path) -> Sequence[QueryIndex]:
-    """The indexes of a file, by scan number."""
-    if path in _open:
-        _open.move_to_end(path)
-    else:
-        _open[path] = pickle.loads(path.read_bytes())
-        while len(_open) > _OPEN:
-            _open.popitem(last=False)
-    return _open[path]

@@ -9,6 +9,7 @@ that its epoch stands on. So the last record pins all that is kept.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -133,9 +134,7 @@ class EpochLog:
         self._folder = folder
         self._database = database
         self._lock = threading.Lock()
-        names = folder.iterdir() if folder.is_dir() else ()
-        epochs = [int(found[1]) for path in names if (found := _RECORD.fullmatch(path.name))]
-        self._kept = range(min(epochs), max(epochs) + 1) if epochs else range(0)
+        self._kept = epochs_in(folder)
         self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
         self._before: dict[int, str] = {}
         """For the records that were followed back from the last one: the checksum of the one before each."""
@@ -150,6 +149,12 @@ class EpochLog:
         """The numbers of the epochs that are kept. Where a record in the midst is lost, reading it says so."""
         with self._lock:
             return self._kept
+
+    @property
+    def last(self) -> int:
+        """The number of the last committed epoch; -1 before the first. Cheap enough to be asked all the time."""
+        kept = self._kept
+        return kept.stop - 1 if kept else -1
 
     def commit(self, record: EpochRecord) -> None:
         epoch = record.epoch
@@ -212,8 +217,9 @@ class EpochLog:
 
     def _pinned(self, epoch: int) -> str | None:
         """The checksum that the record of an epoch must have; None for the last one, which nothing pins."""
+        last = self.last
         with self._lock:
-            known, last = self._before.get(epoch + 1), self._kept.stop - 1
+            known = self._before.get(epoch + 1)
         if known is not None or epoch >= last:
             return known
         for later in range(last, epoch, -1):
@@ -252,3 +258,13 @@ class EpochLog:
                 yield hold
             return
         yield None
+
+
+def epochs_in(folder: Path) -> range:
+    """The epochs from the first to the last of which there are records."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return range(0)
+    epochs = [int(found[1]) for name in names if (found := _RECORD.fullmatch(name))]
+    return range(min(epochs), max(epochs) + 1) if epochs else range(0)

@@ -39,6 +39,11 @@ class FollowedLog(EpochLog):
     def epochs(self) -> range:
         return self._listed().epochs
 
+    @property
+    def last(self) -> int:
+        epochs = self.epochs
+        return epochs[-1] if epochs else -1
+
     def record(self, epoch: int) -> EpochRecord:
         try:
             return self._listed().record(epoch)

@@ -31,6 +31,14 @@ class RecentlyUsed(Generic[Key, Value]):
         self.put(key, value)
         return value
 
+    def find(self, key: Key) -> Value | None:
+        """The value of a key, if it is there."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key]
+
     def put(self, key: Key, value: Value) -> None:
         size = self._size(value)
         with self._lock:

@@ -24,6 +24,16 @@ def test_nothing_is_committed_at_first(tmp_path):
     assert EpochLog(tmp_path / "epochs").latest() is None
 
 
+def test_the_number_of_the_last_epoch_follows_commits_and_not_collection(tmp_path):
+    log = EpochLog(tmp_path / "epochs")
+    assert log.last == -1
+    for epoch in (0, 1, 2):
+        log.commit(record(epoch))
+        assert log.last == epoch
+    log.collect(oldest_epoch=2)
+    assert log.last == EpochLog(tmp_path / "epochs").last == 2
+
+
 def test_the_latest_epoch_comes_back_whole(tmp_path):
     log = EpochLog(tmp_path)
     for epoch in (8, 9, 10):

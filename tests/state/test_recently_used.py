@@ -27,3 +27,12 @@ def test_values_count_by_their_size_and_one_that_is_too_large_is_not_kept():
     assert cache.get("b", refuse) == "12345"
     assert cache.get("a", lambda: "made again: too large") == "made again: too large"
     assert len(cache) == 1
+
+
+def test_what_is_found_counts_as_used_and_what_is_not_there_is_none():
+    cache = RecentlyUsed(2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert (cache.find("a"), cache.find("c")) == (1, None)
+    cache.put("c", 3)
+    assert (cache.find("a"), cache.find("b"), cache.find("c")) == (1, None, 3)

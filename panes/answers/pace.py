@@ -1,0 +1,48 @@
+"""Spreads the work of readers over time, so that threads which read without pause leave room for epochs.
+
+Readers and epochs share one Python interpreter. A thread that runs Python code gives up the interpreter only after
+some milliseconds, to any one of those that wait for it. An epoch needs it hundreds of times, once for every call
+to Spark, so threads that read without pause make it wait again and again. Readers that take turns, with a moment
+between two of them, hold the interpreter for microseconds at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from panes.clock import WallClock
+
+
+class Pace:
+    """Turns in the order in which they are asked for, each for some seconds; whoever comes early waits.
+
+    A reader that comes now and then never waits. `is_kept` says whether anyone does: it is off until epochs run.
+    """
+
+    def __init__(
+        self, elapsed: Callable[[], float] | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.is_kept = False
+        self._elapsed = elapsed or WallClock().elapsed
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._free = 0.0
+        """The end of the last turn."""
+
+    def turn(self, seconds: float = 0.0) -> None:
+        """Waits for a turn; the next one begins no sooner than so many seconds after it."""
+        if not self.is_kept:
+            return
+        with self._lock:
+            now = self._elapsed()
+            begin = max(now, self._free)
+            self._free = begin + seconds
+        if begin > now:
+            self._sleep(begin - now)
+
+    def rest(self, seconds: float) -> None:
+        """Lets the next turn begin no sooner than so many seconds from now."""
+        with self._lock:
+            self._free = max(self._free, self._elapsed() + seconds)

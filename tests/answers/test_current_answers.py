@@ -1,0 +1,106 @@
+"""The answers of the last epoch are computed once, and computed anew whenever something has changed."""
+
+from __future__ import annotations
+
+from threading import Barrier, Thread
+
+import pyarrow as pa
+import pytest
+
+from panes.answers import current_answers
+from panes.answers.answer import Answer
+from panes.answers.current_answers import CurrentAnswers
+
+
+class Asked:
+    """Answers with a row that says how many have been computed."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.computed = 0
+        self.answers = CurrentAnswers(lambda: self.epoch)
+
+    def compute(self) -> Answer:
+        self.computed += 1
+        return Answer(None, pa.table({"number": [self.computed]}))
+
+    def get(self, name: str = "q") -> int:
+        (row,) = self.answers.get(name, self.compute).to_pylist()
+        return row["number"]
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return Asked()
+
+
+def test_an_answer_is_computed_once_per_epoch_and_query(asked):
+    assert [asked.get("q"), asked.get("r"), asked.get("q"), asked.get("r")] == [1, 2, 1, 2]
+    asked.epoch += 1
+    assert [asked.get("q"), asked.get("r"), asked.get("q")] == [3, 4, 3]
+
+
+def test_an_answer_without_rows_is_computed_once_too(asked):
+    nothing = Answer(None, pa.table({"number": pa.array([], pa.int64())}))
+    assert asked.answers.get("q", lambda: nothing) is nothing
+    assert asked.answers.get("q", asked.compute) is nothing
+
+
+def test_what_is_forgotten_is_computed_anew(asked):
+    assert asked.get() == 1
+    asked.answers.forget()
+    assert asked.get() == 2
+
+
+def test_a_query_that_is_dropped_while_its_answer_is_computed_is_not_kept(asked):
+    def dropped_meanwhile() -> Answer:
+        asked.answers.forget()
+        return asked.compute()
+
+    asked.answers.get("q", dropped_meanwhile)
+    with pytest.raises(ZeroDivisionError):
+        asked.answers.get("q", lambda: 1 // 0)
+
+
+def test_an_answer_that_an_epoch_overtakes_is_not_kept(asked):
+    def overtaken() -> Answer:
+        asked.epoch += 1
+        return asked.compute()
+
+    asked.answers.get("q", overtaken)
+    assert asked.get() == 2
+
+
+def test_a_failure_is_not_kept(asked):
+    with pytest.raises(ZeroDivisionError):
+        asked.answers.get("q", lambda: 1 // 0)
+    assert asked.get() == 1
+
+
+def test_an_answer_of_an_instant_is_computed_for_each_reader(asked):
+    assert [len(asked.answers.computed(asked.compute)) for _ in range(3)] == [1, 1, 1]
+    assert asked.computed == 3
+
+
+def test_threads_that_come_together_wait_for_one_of_them_to_compute(monkeypatch):
+    monkeypatch.setattr(current_answers, "_COMPUTED_AT_ONCE", 1)
+    asked, together, seen = Asked(), Barrier(20), []
+
+    def read() -> None:
+        together.wait()
+        seen.append(asked.get())
+
+    threads = [Thread(target=read) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [1] * 20
+    assert asked.computed == 1
+
+
+def test_no_more_is_kept_than_fits(asked, monkeypatch):
+    monkeypatch.setattr(current_answers, "_BYTES_IN_MEMORY", 3 * current_answers._LEAST_BYTES)
+    asked.answers.forget()
+    assert [asked.get(name) for name in "abcd"] == [1, 2, 3, 4]
+    assert [asked.get(name) for name in "dcba"] == [4, 3, 2, 5]
