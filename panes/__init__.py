@@ -49,16 +49,20 @@ def connect(
     *,
     state: str | Path | None = None,
     spark: SparkSession | None = None,
+    read_only: bool = False,
 ) -> Database:
     """Opens the database in a directory, making it if need be; None is a temporary one.
 
     `state` names another folder, or a URI that pyarrow knows (`s3://…`, `hdfs://…`), for the states and answers
     of queries; it is remembered. With `spark` the epochs run in that session's Spark context; without, one is
     started here when needed.
+
+    One connection at a time may write. With `read_only` any number may read beside it, in other processes too:
+    they see the committed epochs, follow new ones, and write nothing.
     """
     from panes.database import Database
 
-    return Database(path, state=state, spark=spark)
+    return Database(path, state=state, spark=spark, read_only=read_only)
 
 
 if not TYPE_CHECKING:  # for a type checker every name would exist

@@ -89,14 +89,6 @@ class Catalog:
         """The id of the database, which its other files carry too."""
         return self._file.database
 
-    def names_by_number(self) -> tuple[dict[int, str], dict[int, str], dict[str, str]]:
-        """The names of queries and of streams by number, and why queries are suspended."""
-        return (
-            dict(self._select("SELECT id, name FROM queries")),
-            dict(self._select("SELECT id, name FROM objects WHERE kind = 'STREAM'")),
-            dict(self._select("SELECT name, error FROM queries WHERE error IS NOT NULL")),
-        )
-
     # How far the epochs have come.
 
     @property

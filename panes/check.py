@@ -14,6 +14,7 @@ from pathlib import Path
 from panes.answers.cursors import Cursors
 from panes.catalog import Catalog, QueryRecord
 from panes.clock import to_datetime
+from panes.directory import is_in_use
 from panes.errors import CatalogError, PanesError, StateError
 from panes.history.check import check as check_file
 from panes.history.store import History
@@ -29,7 +30,6 @@ from panes.state.locations import Location
 from panes.state.manifest import FOR_READERS, ShardState, pinned
 from panes.state.opening import CATALOG, check_place, check_together
 from panes.state.segments import check_segment
-from panes.status import is_in_use
 
 READERS = "readers.sqlite"
 _PASSES = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import tempfile
@@ -14,7 +13,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 from rich.console import Console
@@ -22,20 +21,24 @@ from rich.console import Console
 from panes.answers.answer import Answer
 from panes.answers.current_answers import CurrentAnswers
 from panes.answers.cursors import Cursors
+from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
 from panes.answers.standing import Standing
 from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock, WallClock
 from panes.config import SETTINGS
+from panes.directory import is_in_use, lock_directory
 from panes.errors import (
     CatalogError,
     DatabaseClosed,
-    DatabaseInUse,
+    EpochGone,
     QueryFailed,
+    ReadOnly,
     SourceError,
     SqlError,
     StateError,
 )
+from panes.followed_catalog import FollowedCatalog
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names import why_no_name
@@ -51,6 +54,7 @@ from panes.pipeline.engine import Engine
 from panes.pipeline.epoch import Workload
 from panes.pipeline.push import Rows, push
 from panes.pipeline.sources import check_source
+from panes.pipeline.uninterrupted import let_ctrl_c_end_waits
 from panes.plan.begin_end import is_begin_end
 from panes.plan.explain import explain, explain_json
 from panes.plan.nodes import Node, TableScan
@@ -63,6 +67,7 @@ from panes.registered import Registered
 from panes.sharing.reading import reading_of
 from panes.state.choose import kind_of_buffer
 from panes.state.epochs import EpochLog, EpochRecord
+from panes.state.followed import FollowedLog
 from panes.state.home import state_home
 from panes.state.locations import remove_tree
 from panes.state.opening import CATALOG, check_place, check_together
@@ -72,6 +77,13 @@ if TYPE_CHECKING:
     from panes.pipeline.session import SparkSession
 
 Result: TypeAlias = "Answer | pa.Table | str | None"
+T = TypeVar("T")
+
+_READING = (st.SelectQuery, st.Invoke, st.Explain, st.Show)
+"""The statements that change nothing."""
+
+_ATTEMPTS = 20
+"""So often a connection that only reads tries to read what another process keeps removing."""
 
 
 class Database:
@@ -84,25 +96,47 @@ class Database:
         state: str | Path | None = None,
         spark: SparkSession | None = None,
         clock: Clock | None = None,
+        read_only: bool = False,
     ) -> None:
+        let_ctrl_c_end_waits()
+        self._is_temporary = path is None
+        self._is_read_only = read_only
+        self._clock = clock or WallClock()
         if path is not None:
             check_place(path)
-        self._is_temporary = path is None
-        self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
-        with ExitStack() as opened:
-            self._lock = opened.enter_context(_lock_directory(self.path))
-            self._states = state_home(self.path, state)
-            self._catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
-            self._log = EpochLog(self.path / "epochs", self._catalog.database)
-            self._readers = self._open_readers(opened)
-            opened.pop_all()  # all is well: they stay open
-        self._clock = clock or WallClock()
+        if read_only:
+            self._open_to_read(path, state)
+        else:
+            self._open(path, state)
         self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._registered = Registered(self._catalog, self._states)
         self._on_epoch: Callable[[Epoch], None] | None = None
         self._is_closed = False
+
+    def _open(self, path: str | Path | None, state: str | Path | None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
+        with ExitStack() as opened:
+            self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
+            self._states = state_home(self.path, state)
+            self._catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
+            self._log = EpochLog(self.path / "epochs", self._catalog.database)
+            self._readers = self._open_readers(opened)
+            opened.pop_all()  # all is well: they stay open
+
+    def _open_to_read(self, path: str | Path | None, state: str | Path | None) -> None:
+        """Opens what is there, and nothing that would write; another process may be changing it."""
+        if path is None or state is not None:
+            raise ReadOnly(
+                "read_only=True needs the directory of a database that is there, and takes no state="
+            )
+        self.path = Path(path).absolute()
+        self._lock = None
+        self._catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
+        self._states = state_home(self.path, None)
+        self._log = FollowedLog(self.path / "epochs", self._catalog.database)
+        self._readers = Readers(self._log, MemoryCursors(), lambda query: self._catalog.has_query(query))
 
     def _open_readers(self, opened: ExitStack) -> Readers:
         """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
@@ -136,7 +170,7 @@ class Database:
 
     def register(self, query: str, name: str | None = None) -> Query:
         """Registers a standing query; it sees the tuples of the epochs that begin from now on."""
-        self._check_open()
+        self._check_writable()
         match parse(query):
             case [st.SelectQuery() as select]:
                 if name is not None:
@@ -236,15 +270,16 @@ class Database:
         Raises SourceError, with the row (counted from 0) and the column, for a value that the declared type does
         not hold exactly, such as 2.7 in an integer or a text in a number; then nothing is stored.
         """
+        self._check_writable()
         return push(self.path / "pushed", self._base_stream(stream), rows)
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return self._aside(stream, "late")
+        return self._read(lambda: self._aside(stream, "late"))
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return self._aside(stream, "bad")
+        return self._read(lambda: self._aside(stream, "bad"))
 
     def _aside(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
         stream, latest = self._base_stream(name), self._log.latest()
@@ -259,7 +294,10 @@ class Database:
         return read_bad_files(self.path / "aside", self._base_stream(stream), last)
 
     def stop(self) -> None:
-        """Ends what `start` began, after the epoch that is under way. Nothing is lost."""
+        """Ends what `start` began, after the epoch that is under way. Nothing is lost.
+
+        Ctrl-C does not wait for that epoch: the next run does it again.
+        """
         self._check_not_closed()
         try:
             self._engine.stop()
@@ -269,17 +307,19 @@ class Database:
     def status(self) -> Status:
         """How things are: rows, rate, lag, clock, state, by stream and by query.
 
-        Raises what ended the background run, if something did.
+        Raises what ended the background run, if something did, until `stop`, `run` or `start`. For a connection
+        that only reads, `is_running` says whether another one has the database open.
         """
         self._check_open()
         self._engine.check()
+        is_running = is_in_use(self.path) if self._is_read_only else self._engine.is_running
         return status_of(
             self._log.recent(RECENT),
             self._registered.names(),
             {stream.number: stream.name for stream in self._catalog.base_streams()},
             {query.name: query.error for query in self._catalog.queries() if query.error is not None},
             self._clock.now_us(),
-            is_running=self._engine.is_running,
+            is_running=is_running,
         )
 
     def close(self) -> None:
@@ -291,12 +331,13 @@ class Database:
         finally:
             self._is_closed = True
             self._readers.close()
-            with suppress(
-                StateError
-            ):  # the folder may be gone; the mark only makes the next opening stricter
-                self._note_committed()
+            if not self._is_read_only:
+                # The folder may be gone; the mark only makes the next opening stricter.
+                with suppress(StateError):
+                    self._note_committed()
             self._catalog.close()
-            self._lock.close()
+            if self._lock is not None:
+                self._lock.close()
             if self._is_temporary:
                 remove_tree(self._states)
                 remove_tree(self.path)
@@ -315,6 +356,8 @@ class Database:
     # What statements do.
 
     def _execute(self, statement: st.Statement) -> Result:
+        if not isinstance(statement, _READING):
+            self._check_writable()
         match statement:
             case st.CreateStream():
                 check_source(statement.stream)
@@ -352,6 +395,9 @@ class Database:
 
     def _select(self, query: st.SelectQuery) -> Answer:
         """A query that is asked once."""
+        return self._read(lambda: self._select_now(query))
+
+    def _select_now(self, query: st.SelectQuery) -> Answer:
         plan = self._plan(query)
         _check_runnable(plan, query)
         why_not = self._one_time.why_not(plan)
@@ -371,6 +417,10 @@ class Database:
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
         self._check_open()
+        self._engine.check()
+        if self._is_read_only:
+            # Queries may be dropped and made anew by another process: nothing is kept ready by name.
+            return self._read(lambda: self._computed(name, as_of))
         if as_of is not None:
             return self._answers.computed(lambda: self._computed(name, as_of))
         return self._answers.get(name, lambda: self._computed(name, None))
@@ -388,6 +438,7 @@ class Database:
     def _standing(self, name: str) -> Standing:
         """Where the answer of a query is to be read."""
         self._check_open()
+        self._engine.check()
         return self._registered.standing(self._running_query(name), self._readers)
 
     def _running_query(self, name: str) -> QueryRecord:
@@ -535,7 +586,8 @@ class Database:
         """Nothing is read or written when the directory was removed, or replaced by another one."""
         self._check_not_closed()
         try:
-            is_there = os.path.samestat(os.stat(self.path / "lock"), os.fstat(self._lock.fileno()))
+            found = os.stat(self.path / "lock")
+            is_there = self._lock is None or os.path.samestat(found, os.fstat(self._lock.fileno()))
         except OSError:
             is_there = False
         if not is_there:
@@ -548,8 +600,34 @@ class Database:
         if self._is_closed:
             raise DatabaseClosed(f"{self.path} is closed; connect to it again")
 
-    def _check_stopped(self) -> None:
+    def _check_writable(self) -> None:
         self._check_open()
+        if self._is_read_only:
+            raise ReadOnly(
+                f"{self.path} was opened with read_only=True; connect without it to change the database"
+            )
+
+    def _read(self, read: Callable[[], T]) -> T:
+        """Reads, and reads again when what was being read was removed by another process meanwhile."""
+        if not self._is_read_only:
+            return read()
+        for _ in range(_ATTEMPTS):
+            before = self._log.epochs[:1], self._catalog.base_streams()
+            try:
+                found = read()
+            except (EpochGone, StateError, FileNotFoundError):
+                if before == (self._log.epochs[:1], self._catalog.base_streams()):
+                    raise
+            else:
+                if before[1] == self._catalog.base_streams():
+                    return found
+        raise EpochGone(
+            f"the epochs of {self.path} are removed faster than they can be read; "
+            "SET retain_epochs to a larger number"
+        )
+
+    def _check_stopped(self) -> None:
+        self._check_writable()
         if self._engine.is_running:
             raise CatalogError("the database is running in the background; stop() it first")
 
@@ -591,17 +669,3 @@ def _parse_query(sql: str) -> st.SelectQuery:
     (statement,) = parse(sql)
     assert isinstance(statement, st.SelectQuery), sql
     return statement
-
-
-def _lock_directory(path: Path) -> TextIO:
-    """Holds the directory for this connection alone, for as long as the file stays open."""
-    path.mkdir(parents=True, exist_ok=True)
-    lock = (path / "lock").open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        raise DatabaseInUse(
-            f"{path} is in use by another connection; close that one, or connect to another directory"
-        ) from error
-    return lock

@@ -9,6 +9,7 @@
     │   └── ChangesGone     a reader came back after its next changes were removed
     ├── DatabaseInUse       another process holds the directory
     ├── DatabaseClosed      the database was used after close()
+    ├── ReadOnly            the connection was opened with read_only=True
     ├── SettingError        an unknown setting, or a value it does not take
     ├── EnvironmentMissing  something outside Python is needed (Java), and how to get it
     ├── QueryFailed         a query failed and is suspended; the others go on
@@ -88,6 +89,10 @@ class DatabaseInUse(PanesError):
 
 class DatabaseClosed(PanesError):
     """The database was used after close()."""
+
+
+class ReadOnly(PanesError):
+    """Something would change the database, and the connection was opened with `read_only=True`."""
 
 
 class SettingError(PanesError):

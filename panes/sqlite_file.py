@@ -94,10 +94,12 @@ class SqliteFile:
             self.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self.execute("COMMIT")
             except BaseException:
-                self.execute("ROLLBACK")
+                # A full disk ends a transaction by itself.
+                if self._connection.in_transaction:
+                    self.execute("ROLLBACK")
                 raise
-            self.execute("COMMIT")
 
     def _verified(self, schema: str) -> str:
         """The id of the database that the file belongs to, when all of it is as it was written."""

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 
-from panes.catalog import Catalog, check_there
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.errors import StateError
-from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
+from panes.state.epochs import EpochRecord, QueryProgress, StreamProgress
 
 RECENT = 10
 """So many epochs say how fast rows come."""
-
-_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -96,33 +89,6 @@ def status_of(
         failed=failed,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
     )
-
-
-def status_at(path: Path, now_us: int) -> Status:
-    """The status of the database in a directory, also of one that another process is using."""
-    check_there(path / "catalog.sqlite")
-    with closing(Catalog(path / "catalog.sqlite", read_only=True)) as catalog:
-        names, database = catalog.names_by_number(), catalog.database
-    for attempt in range(_ATTEMPTS):
-        try:
-            recent = EpochLog(path / "epochs", database).recent(RECENT)
-        except StateError:
-            # Whoever runs it may have collected an epoch between our listing it and our reading it.
-            if attempt == _ATTEMPTS - 1:
-                raise
-        else:
-            break
-    return status_of(recent, *names, now_us, is_running=is_in_use(path))
-
-
-def is_in_use(path: Path) -> bool:
-    """Whether a connection holds the directory."""
-    with (path / "lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
 
 
 def _moment(clock: int) -> datetime | None:

@@ -8,6 +8,7 @@ import pytest
 
 import panes
 from panes import errors
+from panes.answers.cursors import Cursors
 
 PACKETS = (
     "CREATE STREAM packets (ts BIGINT, src BIGINT, proto STRING) TIMESTAMP BY ts MILLISECONDS FROM FILES '{}'"
@@ -106,12 +107,56 @@ def test_an_error_of_a_statement_points_at_its_place(db):
 
 
 def test_a_directory_is_held_by_one_connection(db):
-    with pytest.raises(errors.DatabaseInUse, match="close that one, or connect to another directory"):
+    with pytest.raises(
+        errors.DatabaseInUse,
+        match=r"close that one, connect .*, or connect with read_only=True",
+    ):
         panes.connect(db.path)
     assert db.sql("SHOW STREAMS").num_rows == 1
     db.close()
     with panes.connect(db.path) as again:
         assert again.sql("SHOW STREAMS").num_rows == 1
+
+
+def test_a_place_that_cannot_hold_a_database_is_refused():
+    with pytest.raises(
+        errors.StateError, match=r"/proc/self/nowhere cannot hold a database: .*; choose a folder"
+    ):
+        panes.connect("/proc/self/nowhere")
+
+
+def fill_disk_of(file):
+    """Lets SQLite have no more room for a file than it has now."""
+    ((pages,),) = file.select("PRAGMA page_count")
+    file.select(f"PRAGMA max_page_count = {pages}")
+
+
+def test_a_full_disk_leaves_the_catalog_as_it_was(db):
+    before = contents(db)
+    fill_disk_of(db._catalog._file)
+    long = "'" + "x" * 20_000 + "'"
+    for change in (
+        lambda: db.register(f"SELECT src FROM packets [NOW] WHERE proto = {long}"),
+        lambda: db.sql(f"CREATE STREAM other AS SELECT src FROM packets WHERE proto = {long}"),
+    ):
+        with pytest.raises(
+            errors.StateError, match=r"catalog\.sqlite cannot be used: .*full; nothing is lost"
+        ):
+            change()
+        assert contents(db) == before
+    db._catalog._file.select("PRAGMA max_page_count = 1000000")
+    db.register(f"SELECT src FROM packets [NOW] WHERE proto = {long}")
+    assert len(db.queries()) == 1
+
+
+def test_a_full_disk_leaves_the_places_of_readers_as_they_were(tmp_path):
+    cursors = Cursors(tmp_path / "readers.sqlite")
+    cursors.move(1, "phone", 3)
+    fill_disk_of(cursors._file)
+    with pytest.raises(errors.StateError, match=r"readers\.sqlite cannot be used: .*full"):
+        cursors.move(1, "x" * 20_000, 4)
+    assert cursors.of_query(1) == {"phone": 3}
+    cursors.close()
 
 
 def test_a_closed_database_says_so(db):

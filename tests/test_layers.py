@@ -16,11 +16,12 @@ PUBLIC_FACE = "panes"
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer.split())
     for layer in (
-        "errors clock config metrics java crash_points",
+        "errors clock config metrics java crash_points directory",
         "sqlite_file",
         "delta plan",
         "language",
         "catalog",
+        "followed_catalog",
         "state aggregates synopses",
         "history",
         "optimizer",

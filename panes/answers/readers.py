@@ -12,6 +12,7 @@ from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
+from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.answers.selection_rows import OpenStores
 from panes.answers.standing import Standing
@@ -28,7 +29,9 @@ class Readers:
     Whatever is read is held, so that it stays until it has been read, however far the epochs go on meanwhile.
     """
 
-    def __init__(self, log: EpochLog, cursors: Cursors, is_registered: Callable[[int], bool]) -> None:
+    def __init__(
+        self, log: EpochLog, cursors: Cursors | MemoryCursors, is_registered: Callable[[int], bool]
+    ) -> None:
         self._log = log
         self._cursors = cursors
         self._is_registered = is_registered
@@ -118,7 +121,12 @@ class Readers:
 
     def _committed(self, epoch: int) -> Generator[None, None, bool]:
         """Returns True when an epoch is committed, and gives None until then."""
-        while epoch not in self._log.epochs:
+        while epoch not in (kept := self._log.epochs):
+            if kept and epoch < kept[0]:
+                # What a reader in another process needs cannot be held.
+                raise EpochGone(
+                    f"epoch {epoch} was removed before it was read; epoch {kept[0]} is the oldest kept"
+                )
             yield None
         return True
 

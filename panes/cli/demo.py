@@ -14,7 +14,6 @@ from panes.cli.demo_queries import QUERIES, STREAMS, DemoQuery
 from panes.cli.demo_views import LiveView, PlainView, View, status_line
 from panes.cli.interrupts import ctrl_c
 from panes.cli.snapshot import Snapshot, take_snapshot
-from panes.cli.spark_noise import without_spark_noise
 from panes.cli.tables import console
 from panes.clock import Clock, WallClock
 
@@ -42,7 +41,7 @@ def demo(
 ) -> None:
     """Watch standing queries over generated network traffic."""
     out = console()
-    with without_spark_noise(), closing(panes.connect(None)) as db:
+    with closing(panes.connect(None)) as db:
         try:
             with out.status("Starting Spark …"):
                 queries = prepare(db, rate)

@@ -23,7 +23,9 @@ def explain(
     ] = None,
 ) -> None:
     """Print the plan of a query: its operators, and the update pattern of each with the reason."""
-    with closing(panes.connect(database)) as db:
+    # To explain what is there, nobody has to close the database.
+    opened = panes.connect(database) if file or database is None else panes.connect(database, read_only=True)
+    with closing(opened) as db:
         if file:
             db.sql(file.read_text())
         print_result(TableResults(console()), db.sql(f"EXPLAIN {query}"))

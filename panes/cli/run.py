@@ -13,7 +13,6 @@ import panes
 from panes.cli.interrupts import ctrl_c
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.set_aside import set_aside
-from panes.cli.spark_noise import without_spark_noise
 from panes.cli.statements import split
 from panes.cli.tables import console
 from panes.language import parse
@@ -41,7 +40,6 @@ def run(
     progress = out if out.is_terminal and form is Format.TABLE else None
     with (
         results_in(form, limit) as results,
-        without_spark_noise(),
         closing(panes.connect(database)) as db,
     ):
         Script(db, results, progress, seconds).run(file.read_text())

@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 
 import panes
+from panes.cli.failures import INTERRUPTED
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.set_aside import set_aside
-from panes.cli.spark_noise import without_spark_noise
 from panes.cli.statements import split
 from panes.cli.tables import console
 from panes.errors import PanesError
@@ -45,23 +45,33 @@ def shell(
     database: Annotated[
         Path | None, typer.Argument(help="The directory of the database; without it, a temporary one.")
     ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Only read: also beside a process that has the database open.")
+    ] = False,
     form: FormatOption = Format.TABLE,
     limit: LimitOption = None,
 ) -> None:
     """Type statements and see their answers."""
     keep_history()
     is_typed = sys.stdin.isatty()
-    read: Callable[[str], str] = input if is_typed else (lambda _prompt: input())
+    read: Callable[[str], str] = input if is_typed else _read_piped
     with (
         results_in(form, limit, HOW_TO_BEGIN) as results,
-        without_spark_noise(),
-        closing(panes.connect(database)) as db,
+        closing(panes.connect(database, read_only=True) if read_only else panes.connect(database)) as db,
     ):
         out = console()
         if is_typed:
             results.note("Statements end with a semicolon; .help tells more.")
         progress = out if out.is_terminal and form is Format.TABLE else None
         Shell(db, results, progress, read).loop()
+
+
+def _read_piped(_prompt: str) -> str:
+    """The next line of a file or pipe. Ctrl-C ends the shell: there is nobody who would type on."""
+    try:
+        return input()
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def keep_history() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,11 +11,12 @@ import pyarrow as pa
 import typer
 from rich.console import Console
 
+import panes
 from panes.cli.tables import console, print_line, print_table, size
 from panes.cli.values import text
-from panes.clock import WallClock, to_datetime
+from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.status import Status, status_at
+from panes.status import Status
 
 _LIVE_SECONDS = 24 * 3600
 
@@ -23,7 +25,8 @@ def status(
     database: Annotated[Path, typer.Argument(help="The directory of the database.")],
 ) -> None:
     """Show rows, rate, lag, clock, time by phase, and state by query."""
-    print_status(console(), status_at(database, WallClock().now_us()))
+    with closing(panes.connect(database, read_only=True)) as db:
+        print_status(console(), db.status())
 
 
 def print_status(out: Console, found: Status) -> None:

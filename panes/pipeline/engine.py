@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +25,7 @@ from panes.pipeline.failures import SPARK_ERRORS, explained
 from panes.pipeline.heartbeat import Heartbeat
 from panes.pipeline.session import epoch_session, is_spark_lost, local_session, why_spark_was_lost
 from panes.pipeline.sources import read_source
-from panes.pipeline.uninterrupted import uninterrupted
+from panes.pipeline.uninterrupted import uninterrupted, wait_for
 from panes.plan.stream import Stream
 from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.locations import remove_tree
@@ -41,8 +43,17 @@ class _TurnedAway(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "py4j.protocol.Py4JJavaError: An error occurred while calling foreachBatch: java.lang.InterruptedException"
+            "py4j.protocol.Py4JJavaError: An error occurred while calling foreachBatch: "
+            "java.lang.InterruptedException"
         )
+
+
+def _is_no_news(record: logging.LogRecord) -> bool:
+    """Whether a message of Py4J's log is one of those that tell of an epoch that was turned away."""
+    return record.exc_info is not None and isinstance(record.exc_info[1], _TurnedAway)
+
+
+logging.getLogger("py4j.clientserver").addFilter(lambda record: not _is_no_news(record))
 
 
 class Engine:
@@ -59,7 +70,7 @@ class Engine:
         self._session: SparkSession | None = None
         self._query: StreamingQuery | None = None
         self._ended = threading.Event()
-        """Set when the streaming query has ended, in any way."""
+        """Set when the streaming query has ended, in any way; every run has its own."""
         self._runner: EpochRunner | None = None
         self._failure: BaseException | None = None
         self._callers_failure: BaseException | None = None
@@ -108,7 +119,7 @@ class Engine:
 
         self._failure = self._callers_failure = None
         self._is_stopping = self._is_cut = False
-        self._ended.clear()
+        self._ended = threading.Event()
         try:
             self._in_spark(lambda: self._begin(read(), runner, is_endless=heartbeat_s is not None))
         except BaseException:
@@ -172,7 +183,10 @@ class Engine:
         if not is_endless:
             writer = writer.trigger(availableNow=True)
         query = self._query = writer.start()
-        threading.Thread(target=self._watch, args=[query], name="panes-watch", daemon=True).start()
+        watching = threading.Thread(
+            target=self._watch, args=[query, self._ended], name="panes-watch", daemon=True
+        )
+        watching.start()
         started.set()
 
     def _run(self, runner: EpochRunner, batch: DataFrame, epoch: int) -> bool:
@@ -197,15 +211,15 @@ class Engine:
             time.sleep(_POLL_S)
         raise _TurnedAway
 
-    def _watch(self, query: StreamingQuery) -> None:
+    def _watch(self, query: StreamingQuery, ended: threading.Event) -> None:
         """Waits for the end of the streaming query."""
         try:
             query.awaitTermination()
         except BaseException as error:
-            if not self._is_cut and self._failure is None:
+            if ended is self._ended and not self._is_cut and self._failure is None:
                 self._failure = error
         finally:
-            self._ended.set()
+            ended.set()
 
     def beat(self) -> None:
         """Moves the clock by an epoch of its own, if there was none for a heartbeat's time."""
@@ -233,7 +247,7 @@ class Engine:
         """Returns when the streaming query has ended; raises what ended it."""
         if self._query is None:
             return
-        self._ended.wait()
+        wait_for(self._ended)
         self._query = None
         if self._failure is not None:
             raise self._explained(self._failure) from None
@@ -328,10 +342,11 @@ class Engine:
                 "connect again with a session that runs, or without one: nothing is lost"
             )
         session = self._session
-        if session is None or uninterrupted(lambda: is_spark_lost(session)):
-            base = given or local_session()
-            session = self._session = uninterrupted(lambda: epoch_session(base))
-        return session
+        if session is not None and not uninterrupted(functools.partial(is_spark_lost, session)):
+            return session
+        base = given or local_session()
+        self._session = uninterrupted(lambda: epoch_session(base))
+        return self._session
 
     def _in_spark(
         self, call: Callable[[], None], when_interrupted: Callable[[], None] = lambda: None

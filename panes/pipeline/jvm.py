@@ -11,6 +11,7 @@ import contextlib
 import os
 import shlex
 import signal
+import struct
 import subprocess
 import tempfile
 import threading
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import IO
 
 import pyspark
-from pyspark.serializers import UTF8Deserializer, read_int
 
 from panes.errors import EnvironmentMissing, SettingError
 
@@ -55,6 +55,10 @@ class JavaProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ended = False
         self._log: IO[bytes] | None = None
+        self._last_words = ""
+        self._said_on_the_way = 0
+        """How many bytes of its log are what every Spark says when it starts."""
+        self._owner = os.getpid()
 
     @property
     def is_alive(self) -> bool:
@@ -74,7 +78,9 @@ class JavaProcess:
                     raise EnvironmentMissing(f"Spark did not start: Java has ended{self.last_words()}")
                 time.sleep(_POLL_S)
             with told.open("rb") as file:
-                return read_int(file), UTF8Deserializer().loads(file)
+                (port,) = struct.unpack(">i", file.read(4))
+                (length,) = struct.unpack(">i", file.read(4))
+                return port, file.read(length).decode()
 
     def _launch(self, conf: Mapping[str, str], environ: Mapping[str, str]) -> None:
         home = Path(environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
@@ -83,11 +89,11 @@ class JavaProcess:
             command += ["--conf", f"{name}={value}"]
         command += shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
         is_heard = log_level() != "OFF"
-        # Deleted when it is closed; Java and its workers hold it as well.
-        self._log = None if is_heard else tempfile.TemporaryFile(prefix="panes-java-")  # noqa: SIM115
         with self._lock:
             if self._is_ended:
                 raise EnvironmentMissing("Spark did not start: it was interrupted")
+            # Deleted when it is closed; Java and its workers hold it as well.
+            self._log = None if is_heard else tempfile.TemporaryFile(prefix="panes-java-")  # noqa: SIM115
             self._process = subprocess.Popen(
                 command,
                 env=environ,
@@ -97,13 +103,18 @@ class JavaProcess:
                 process_group=0,
             )
 
+    def came_up(self) -> None:
+        """Spark is up: what it said so far is no reason for anything."""
+        if self._log is not None:
+            self._said_on_the_way = os.fstat(self._log.fileno()).st_size
+
     def end(self) -> None:
         """Ends it in order: Spark removes its temporary files. What takes too long is killed."""
         with self._lock:
             self._is_ended = True
             process = self._process
-        if process is None:
-            return
+        if process is None or os.getpid() != self._owner:
+            return  # a process that was forked off has it from its parent
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
@@ -125,14 +136,18 @@ class JavaProcess:
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
+        with self._lock:
+            if self._log is not None:
+                self._last_words = self.last_words()
+                self._log.close()
+                self._log = None
 
     def last_words(self) -> str:
         """The end of what it wrote, to be put behind an error message; nothing if it wrote nothing."""
         if self._log is None:
-            return ""
+            return self._last_words
         size = os.fstat(self._log.fileno()).st_size
-        written = os.pread(self._log.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS)).decode(
-            errors="replace"
-        )
+        begin = max(self._said_on_the_way, size - _LAST_WORDS)
+        written = os.pread(self._log.fileno(), _LAST_WORDS, begin).decode(errors="replace")
         lines = [line for line in written.splitlines() if line.strip() and not line.startswith("\tat ")]
-        return ":\n  " + "\n  ".join(lines[-5:]) if lines else ""
+        return ":\n  " + "\n  ".join(lines[-5:]) + "\n" if lines else ""

@@ -13,7 +13,7 @@ from panes.history.parts import stream_folder
 from panes.pipeline.exact import Inexact, exact
 from panes.pipeline.given_rows import Rows, columns_given
 from panes.plan.stream import Stream
-from panes.state.files import write_atomically
+from panes.state.files import make_folder, write_atomically
 
 __all__ = ["Rows", "push"]
 
@@ -28,7 +28,7 @@ def push(folder: Path, stream: Stream, rows: Rows) -> int:
     table = _conforming(stream, rows)
     if table.num_rows:
         target = stream_folder(folder, stream.number)
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target)
         # A name that was never used before: Spark remembers the files it has read by their names.
         write_atomically(target / f"{uuid.uuid4().hex}.parquet", lambda file: pq.write_table(table, file))
     return int(table.num_rows)

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from panes.errors import EnvironmentMissing, PanesError
 from panes.java import find_java
 from panes.pipeline.jvm import JavaProcess, log_level
+from panes.pipeline.py4j_log import log_under_its_own_name
 from panes.pipeline.uninterrupted import uninterrupted
 
 __all__ = [
@@ -91,6 +92,7 @@ def local_session() -> SparkSession:
 
 def _new_session(java: JavaProcess) -> SparkSession:
     global _java
+    log_under_its_own_name()
     os.environ["JAVA_HOME"] = str(find_java().home)
     # Workers must be this Python, with its packages, and not the first one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -104,14 +106,16 @@ def _new_session(java: JavaProcess) -> SparkSession:
     _end_java_at_exit()
     os.environ.update(found)
     try:
-        gateway = launch_gateway()
+        gateway = launch_gateway()  # type: ignore[no-untyped-call]
     finally:
         for name in _GATEWAY:
             os.environ.pop(name, None)
     context = SparkContext(gateway=gateway, conf=SparkConf().setAll(list(conf.items())))
     # It prints a traceback when Java ends before it does.
-    context._accumulatorServer.handle_error = lambda *_: None
-    return _builder().getOrCreate()
+    setattr(context._accumulatorServer, "handle_error", lambda *_: None)  # noqa: B010
+    session = _builder().getOrCreate()
+    java.came_up()
+    return session
 
 
 def _builder() -> SparkSession.Builder:

@@ -7,6 +7,7 @@ with Java are held by other threads, and the main thread waits for their end.
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -14,6 +15,21 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 _POLL_S = 0.1
+
+
+def let_ctrl_c_end_waits() -> None:
+    """Lets Ctrl-C end a wait of the main thread at once.
+
+    Polars handles the signal in a way that lets waits go on, so that Python hears of it only when they are over.
+    """
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+
+
+def wait_for(event: threading.Event) -> None:
+    """Waits for an event; Ctrl-C ends the wait, whoever handles the signal."""
+    while not event.wait(_POLL_S):
+        pass
 
 
 class _Call(threading.Thread, Generic[T]):
@@ -44,7 +60,7 @@ def uninterrupted(call: Callable[[], T], when_interrupted: Callable[[], None] = 
     thread = _Call(call)
     try:
         thread.start()
-        thread.done.wait()
+        wait_for(thread.done)
     except BaseException:
         when_interrupted()
         while thread.is_alive() and not thread.done.wait(_POLL_S):

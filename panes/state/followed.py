@@ -7,24 +7,37 @@ reader that finds the record of its epoch still there when it is done has read a
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 from panes.errors import EpochGone, StateError
-from panes.state.epochs import EpochLog, EpochRecord, epochs_in
+from panes.state.bell import Bell
+from panes.state.epochs import EpochLog, EpochRecord
 from panes.state.holds import Hold, Holds
+
+_POLL_S = 0.1
+"""How often those who wait for an epoch look for one."""
 
 
 class FollowedLog(EpochLog):
     """The records of the epochs that are kept at this moment: the folder is listed whenever it is asked for."""
 
-    def __init__(self, folder: Path, database: str = "") -> None:
-        super().__init__(folder, database)
+    def __init__(self, folder: Path, *identity: str) -> None:
+        super().__init__(folder, *identity)
+        self._identity = identity
+        self._refreshing = threading.Lock()
+        self._names: list[str] = []
+        self._now: EpochLog = self
         self.holds = _Watches(self)
+        self.bell = _LookingBell(self)
 
     @property
     def epochs(self) -> range:
-        return epochs_in(self._folder)
+        return self._listed().epochs
 
     @property
     def last(self) -> int:
@@ -33,14 +46,18 @@ class FollowedLog(EpochLog):
 
     def record(self, epoch: int) -> EpochRecord:
         try:
-            return super().record(epoch)
+            return self._listed().record(epoch)
         except StateError as error:
             if self.is_kept(epoch):
                 raise
             raise _gone(epoch) from error
 
+    def latest(self) -> EpochRecord | None:
+        """The last committed epoch; that one is never removed."""
+        return self._listed().latest()
+
     def recent(self, count: int) -> list[EpochRecord]:
-        found = []
+        found: list[EpochRecord] = []
         for epoch in self.epochs[-count:]:
             try:
                 found.append(self.record(epoch))
@@ -51,6 +68,22 @@ class FollowedLog(EpochLog):
     def is_kept(self, epoch: int) -> bool:
         """Whether an epoch, and so all that belongs to it, is still there."""
         return self.path(epoch).exists()
+
+    def names(self) -> list[str]:
+        """The files of the log at this moment."""
+        try:
+            return sorted(name for name in os.listdir(self._folder) if name.startswith("epoch-"))
+        except FileNotFoundError:
+            return []
+
+    def _listed(self) -> EpochLog:
+        """The log as it is at this moment."""
+        names = self.names()
+        with self._refreshing:
+            if names != self._names or self._now is self:
+                self._now = EpochLog(self._folder, *self._identity)
+                self._names = names
+            return self._now
 
 
 class _Watches(Holds):
@@ -78,6 +111,35 @@ class _Watch(Hold):
         is_in_doubt = kind is None or issubclass(kind, StateError)
         if is_in_doubt and not self._log.is_kept(self.epoch):
             raise _gone(self.epoch) from error
+
+
+class _LookingBell(Bell):
+    """Looks for new epochs while somebody listens: no other process rings here."""
+
+    def __init__(self, log: FollowedLog) -> None:
+        super().__init__()
+        self._log = log
+
+    @contextmanager
+    def heard_by(self, listener: Callable[[], object]) -> Iterator[None]:
+        is_over = threading.Event()
+
+        def look() -> None:
+            seen = self._log.names()
+            listener()
+            while not is_over.wait(_POLL_S):
+                names = self._log.names()
+                if names != seen:
+                    seen = names
+                    listener()
+
+        with super().heard_by(listener):
+            looking = threading.Thread(target=look, name="panes-looking", daemon=True)
+            looking.start()
+            try:
+                yield
+            finally:
+                is_over.set()
 
 
 def _gone(epoch: int) -> EpochGone:

@@ -45,6 +45,7 @@ class Kept:
         self.every_instant = every_instant
         self.first_epoch = first_epoch
         self.dropped = False
+        folder.mkdir(parents=True, exist_ok=True)
         self.log = EpochLog(folder / "epochs")
         self.readers = Readers(self.log, Cursors(folder / "readers.sqlite"), lambda _: not self.dropped)
         if first_epoch:

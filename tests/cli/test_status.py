@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 from panes.catalog import Catalog
 from panes.cli.main import app
 from panes.cli.status import print_status
-from panes.clock import to_microseconds
+from panes.clock import HandClock, to_microseconds
+from panes.database import Database
 from panes.language import parse
 from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
-from panes.status import status_at
 from tests.cli.conftest import NOON
 
 NOON_US = to_microseconds(NOON)
@@ -27,9 +27,9 @@ def database(tmp_path: Path) -> Path:
     (stream,) = parse("CREATE STREAM s (x INT)")
     catalog.create(stream)
     query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
-    log = EpochLog(tmp_path / "epochs", catalog.database)
     broken = catalog.register("broken", "SELECT x FROM s [NOW]", shards=2, strategy="upa", partitions=10)
     catalog.suspend(broken.id, "a sum is too large")
+    log = EpochLog(tmp_path / "epochs", catalog.database)
     catalog.close()
     for epoch in range(2):
         log.commit(
@@ -71,7 +71,8 @@ def test_status_tells_rows_rate_phases_streams_and_queries(database):
 def test_a_database_that_another_process_runs_can_be_looked_at(database):
     with (database / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = status_at(database, NOON_US + 2_500_000)
+        with Database(database, clock=HandClock(NOON_US + 2_500_000), read_only=True) as db:
+            found = db.status()
     assert (found.is_running, found.lag_seconds) == (True, 2.5)
     out = io.StringIO()
     print_status(Console(file=out, width=400), found)

@@ -25,7 +25,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def of_group(group: int) -> list[str]:
+def of_session(session: int) -> list[str]:
     """The commands of the processes of a session that are still there."""
     found = []
     for entry in Path("/proc").iterdir():
@@ -35,6 +35,6 @@ def of_group(group: int) -> list[str]:
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if fields[0] not in "ZX" and int(fields[3]) == group:
+            if fields[0] not in "ZX" and int(fields[3]) == session:
                 found.append(f"{entry.name} {command[:200]}")
     return found

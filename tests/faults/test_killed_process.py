@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from panes.crash_points import STEPS, was_reached
+from tests.faults.processes import descendants
 
 PROGRAM = Path(__file__).with_name("killed.py")
 ROOT = PROGRAM.parent.parent.parent
@@ -58,26 +59,9 @@ def kill_all(process: subprocess.Popen) -> None:
 
 
 def send_kills(process: subprocess.Popen) -> None:
-    for pid in [process.pid, *_descendants(process.pid)]:
+    for pid in [process.pid, *descendants(process.pid)]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
-
-def _descendants(pid: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            children.setdefault(parent, []).append(int(entry.name))
-    found, rest = [], [pid]
-    while rest:
-        mine = children.get(rest.pop(), [])
-        found += mine
-        rest += mine
-    return found
 
 
 @pytest.fixture

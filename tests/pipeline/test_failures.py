@@ -1,5 +1,7 @@
 """Errors of Spark become sentences; errors of others stay what they are."""
 
+import errno
+
 from py4j.protocol import Py4JError
 
 from panes.errors import PipelineError, StateError
@@ -45,3 +47,18 @@ def test_an_exception_of_python_in_a_worker_is_told():
 
 def test_without_a_code_the_first_line_is_told():
     assert str(explained(Py4JError("boom\n\tat java"), "x")) == "an epoch failed in Spark (x): boom"
+
+
+def test_what_spark_said_is_in_the_details():
+    text = "boom\n\tat java.lang.Thread.run"
+    assert explained(Py4JError(text), "x").details == text
+
+
+def test_an_error_of_the_file_system_names_the_file():
+    error = PermissionError(errno.EACCES, "Permission denied", "/db/epochs/epoch-1.json")
+    found = explained(error, "epoch 0 was the last that succeeded")
+    assert isinstance(found, StateError)
+    assert str(found) == (
+        "an epoch failed (epoch 0 was the last that succeeded): /db/epochs/epoch-1.json: Permission denied; see "
+        "that there is space and that the folder can be written to, then run again: nothing is lost"
+    )

@@ -125,3 +125,15 @@ def test_a_file_that_is_not_what_it_was_said_to_be_ends_the_run_and_loses_nothin
         pq.write_table(pa.table({"a": [3]}), folder / "two.parquet")
         db.run()
         assert sorted(row["a"] for row in query.invoke().to_pylist()) == [1, 2, 3]
+
+
+def test_a_session_that_was_stopped_is_named(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("panes.pipeline.engine.is_spark_lost", lambda _session: True)
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(RATE.format("ticks"))
+        for action in (db.run, db.start):
+            with pytest.raises(
+                errors.PipelineError, match=r"connect\(spark=…\) was stopped.*nothing is lost"
+            ):
+                action()
+        assert not db.status().is_running
