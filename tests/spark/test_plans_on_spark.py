@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 
@@ -52,6 +53,10 @@ def streams(folder: Path, drawn: Arrivals) -> list[Stream]:
         )
         created.append(base_stream(statement, number))
     return created
+
+
+def no_query_fails(failures: Mapping[int, str]) -> None:
+    raise AssertionError(failures)
 
 
 @settings(
@@ -106,7 +111,9 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
             epochs.append(record)
 
         workload = Workload(list(queries.values()), retain_epochs=8, idle_after_us=60_000_000)
-        engine.start(streams(folder, came), lambda _: workload, compare, heartbeat_s=None)
+        engine.start(
+            streams(folder, came), lambda _: workload, compare, suspend=no_query_fails, heartbeat_s=None
+        )
         engine.wait()
         engine.catch_up()
         last = max(max(table.column(TS).to_pylist(), default=0) for table in came.tables.values())
