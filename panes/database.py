@@ -4,41 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import tempfile
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
 from panes.answers.current_answers import CurrentAnswers
-from panes.answers.cursors import Cursors
-from panes.answers.memory_cursors import MemoryCursors
-from panes.answers.readers import Readers
 from panes.answers.standing import Standing
-from panes.catalog import Catalog, QueryRecord
+from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
-from panes.config import SETTINGS
-from panes.directory import is_in_use, lock_directory
+from panes.connection import Connection
 from panes.errors import (
     CatalogError,
-    DatabaseClosed,
-    EpochGone,
     QueryFailed,
-    ReadOnly,
     SourceError,
     SqlError,
-    StateError,
 )
-from panes.followed_catalog import FollowedCatalog
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
 from panes.language.names import why_no_name
@@ -65,25 +54,18 @@ from panes.progress_bar import progress_bar
 from panes.query import Query
 from panes.registered import Registered
 from panes.sharing.reading import reading_of
+from panes.show import show
 from panes.state.choose import kind_of_buffer
-from panes.state.epochs import EpochLog, EpochRecord
-from panes.state.followed import FollowedLog
-from panes.state.home import state_home
-from panes.state.locations import remove_tree
-from panes.state.opening import CATALOG, check_place, check_together
+from panes.state.epochs import EpochRecord
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
 if TYPE_CHECKING:
     from panes.pipeline.session import SparkSession
 
 Result: TypeAlias = "Answer | pa.Table | str | None"
-T = TypeVar("T")
 
 _READING = (st.SelectQuery, st.Invoke, st.Explain, st.Show)
 """The statements that change nothing."""
-
-_ATTEMPTS = 20
-"""So often a connection that only reads tries to read what another process keeps removing."""
 
 
 class Database:
@@ -99,61 +81,17 @@ class Database:
         read_only: bool = False,
     ) -> None:
         let_ctrl_c_end_waits()
-        self._is_temporary = path is None
-        self._is_read_only = read_only
+        self._connection = Connection(path, state, read_only=read_only)
+        self.path = self._connection.path
+        self._catalog = self._connection.catalog
+        self._log = self._connection.log
+        self._readers = self._connection.readers
         self._clock = clock or WallClock()
-        if path is not None:
-            check_place(path)
-        if read_only:
-            self._open_to_read(path, state)
-        else:
-            self._open(path, state)
         self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
-        self._registered = Registered(self._catalog, self._states)
+        self._registered = Registered(self._catalog, self._connection.states)
         self._on_epoch: Callable[[Epoch], None] | None = None
-        self._is_closed = False
-
-    def _open(self, path: str | Path | None, state: str | Path | None) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
-        with ExitStack() as opened:
-            self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
-            self._states = state_home(self.path, state)
-            self._catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
-            self._log = EpochLog(self.path / "epochs", self._catalog.database)
-            self._readers = self._open_readers(opened)
-            opened.pop_all()  # all is well: they stay open
-
-    def _open_to_read(self, path: str | Path | None, state: str | Path | None) -> None:
-        """Opens what is there, and nothing that would write; another process may be changing it."""
-        if path is None or state is not None:
-            raise ReadOnly(
-                "read_only=True needs the directory of a database that is there, and takes no state="
-            )
-        self.path = Path(path).absolute()
-        self._lock = None
-        self._catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
-        self._states = state_home(self.path, None)
-        self._log = FollowedLog(self.path / "epochs", self._catalog.database)
-        self._readers = Readers(self._log, MemoryCursors(), lambda query: self._catalog.has_query(query))
-
-    def _open_readers(self, opened: ExitStack) -> Readers:
-        """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
-        catalog, log = self._catalog, self._log
-        places = self.path / "readers.sqlite"
-        cursors = Cursors(places, catalog.database, must_exist=catalog.has_readers)
-        opened.enter_context(closing(cursors))
-        check_together(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
-        catalog.note_readers()
-        self._note_committed()
-        return Readers(log, cursors, catalog.has_query)
-
-    def _note_committed(self) -> None:
-        """Notes in the catalog which epoch must be there when the database is opened again."""
-        epochs = self._log.epochs
-        if epochs:
-            self._catalog.note_committed(epochs[-1])
 
     # Statements.
 
@@ -162,7 +100,7 @@ class Database:
 
         SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, the others nothing.
         """
-        self._check_open()
+        self._connection.check_open()
         result: Result = None
         for statement in parse(text):
             result = self._execute(statement)
@@ -170,7 +108,7 @@ class Database:
 
     def register(self, query: str, name: str | None = None) -> Query:
         """Registers a standing query; it sees the tuples of the epochs that begin from now on."""
-        self._check_writable()
+        self._connection.check_writable()
         match parse(query):
             case [st.SelectQuery() as select]:
                 if name is not None:
@@ -185,12 +123,12 @@ class Database:
 
     def query(self, name: str) -> Query:
         """A query that is already registered."""
-        self._check_open()
+        self._connection.check_open()
         return Query(self, self._catalog.query(name).name)
 
     def queries(self) -> list[Query]:
         """All registered queries, in the order of registration."""
-        self._check_open()
+        self._connection.check_open()
         return [Query(self, record.name) for record in self._catalog.queries()]
 
     # Data.
@@ -270,16 +208,16 @@ class Database:
         Raises SourceError, with the row (counted from 0) and the column, for a value that the declared type does
         not hold exactly, such as 2.7 in an integer or a text in a number; then nothing is stored.
         """
-        self._check_writable()
+        self._connection.check_writable()
         return push(self.path / "pushed", self._base_stream(stream), rows)
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return self._read(lambda: self._aside(stream, "late"))
+        return self._connection.read(lambda: self._aside(stream, "late"))
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return self._read(lambda: self._aside(stream, "bad"))
+        return self._connection.read(lambda: self._aside(stream, "bad"))
 
     def _aside(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
         stream, latest = self._base_stream(name), self._log.latest()
@@ -298,7 +236,7 @@ class Database:
 
         Ctrl-C does not wait for that epoch: the next run does it again.
         """
-        self._check_not_closed()
+        self._connection.check_not_closed()
         try:
             self._engine.stop()
         finally:
@@ -310,9 +248,9 @@ class Database:
         Raises what ended the background run, if something did, until `stop`, `run` or `start`. For a connection
         that only reads, `is_running` says whether another one has the database open.
         """
-        self._check_open()
+        self._connection.check_open()
         self._engine.check()
-        is_running = is_in_use(self.path) if self._is_read_only else self._engine.is_running
+        is_running = self._connection.is_in_use if self._connection.is_read_only else self._engine.is_running
         return status_of(
             self._log.recent(RECENT),
             self._registered.names(),
@@ -324,23 +262,12 @@ class Database:
 
     def close(self) -> None:
         """Stops, and lets go of the directory; a temporary one is removed. The Spark session stays."""
-        if self._is_closed:
+        if self._connection.is_closed:
             return
         try:
             self._engine.close()
         finally:
-            self._is_closed = True
-            self._readers.close()
-            if not self._is_read_only:
-                # The folder may be gone; the mark only makes the next opening stricter.
-                with suppress(StateError):
-                    self._note_committed()
-            self._catalog.close()
-            if self._lock is not None:
-                self._lock.close()
-            if self._is_temporary:
-                remove_tree(self._states)
-                remove_tree(self.path)
+            self._connection.close()
 
     def __enter__(self) -> Database:
         return self
@@ -351,13 +278,13 @@ class Database:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Database {self.path}{' (closed)' if self._is_closed else ''}>"
+        return f"<Database {self.path}{' (closed)' if self._connection.is_closed else ''}>"
 
     # What statements do.
 
     def _execute(self, statement: st.Statement) -> Result:
         if not isinstance(statement, _READING):
-            self._check_writable()
+            self._connection.check_writable()
         match statement:
             case st.CreateStream():
                 check_source(statement.stream)
@@ -377,7 +304,7 @@ class Database:
             case st.Explain():
                 return self._explain(statement)
             case st.Show():
-                return self._show(statement)
+                return show(statement, self._catalog)
             case st.Drop():
                 self._drop(statement)
             case st.SetSetting():
@@ -395,7 +322,7 @@ class Database:
 
     def _select(self, query: st.SelectQuery) -> Answer:
         """A query that is asked once."""
-        return self._read(lambda: self._select_now(query))
+        return self._connection.read(lambda: self._select_now(query))
 
     def _select_now(self, query: st.SelectQuery) -> Answer:
         plan = self._plan(query)
@@ -416,11 +343,11 @@ class Database:
         self._registered.add(statement, plan)
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
-        self._check_open()
+        self._connection.check_open()
         self._engine.check()
-        if self._is_read_only:
+        if self._connection.is_read_only:
             # Queries may be dropped and made anew by another process: nothing is kept ready by name.
-            return self._read(lambda: self._computed(name, as_of))
+            return self._connection.read(lambda: self._computed(name, as_of))
         if as_of is not None:
             return self._answers.computed(lambda: self._computed(name, as_of))
         return self._answers.get(name, lambda: self._computed(name, None))
@@ -437,7 +364,7 @@ class Database:
 
     def _standing(self, name: str) -> Standing:
         """Where the answer of a query is to be read."""
-        self._check_open()
+        self._connection.check_open()
         self._engine.check()
         return self._registered.standing(self._running_query(name), self._readers)
 
@@ -465,33 +392,6 @@ class Database:
         if statement.format == "JSON":
             return json.dumps(explain_json(plan, choose), indent=2)
         return explain(plan, choose)
-
-    def _show(self, statement: st.Show) -> pa.Table:
-        match statement.kind:
-            case "QUERIES":
-                return self._show_queries()
-            case "STREAMS":
-                rows = [(s.name, s.sql) for s in self._catalog.streams()]
-            case "TABLES":
-                rows = [(t.name, t.sql) for t in self._catalog.tables()]
-            case "SETTINGS":
-                rows = [(name, str(self._catalog.setting(name))) for name in SETTINGS]
-        second = "value" if statement.kind == "SETTINGS" else "sql"
-        names = [name for name, _ in rows]
-        return pa.table(
-            {"name": pa.array(names, pa.string()), second: pa.array([t for _, t in rows], pa.string())}
-        )
-
-    def _show_queries(self) -> pa.Table:
-        queries = self._catalog.queries()
-        text = pa.string()
-        return pa.table(
-            {
-                "name": pa.array([query.name for query in queries], text),
-                "sql": pa.array([query.sql for query in queries], text),
-                "error": pa.array([query.error for query in queries], text),
-            }
-        )
 
     def _drop(self, statement: st.Drop) -> None:
         try:
@@ -541,7 +441,7 @@ class Database:
         return {stream.name: stream for stream in self._catalog.base_streams()}
 
     def _base_stream(self, name: str) -> Stream:
-        self._check_open()
+        self._connection.check_open()
         found = self._catalog.stream(name)
         if not isinstance(found, st.CreateStream):
             known = ", ".join(stream.name for stream in self._catalog.base_streams()) or "none yet"
@@ -572,7 +472,7 @@ class Database:
 
     def _workload(self, before: EpochRecord) -> Workload:
         """What to do in the epoch that follows."""
-        self._check_open()
+        self._connection.check_open()
         return self._registered.workload(before)
 
     def _files_left(self) -> int | None:
@@ -582,52 +482,8 @@ class Database:
         numbers = count(self._catalog.next_query_number())
         return next(name for number in numbers if not self._catalog.is_query(name := f"query_{number}"))
 
-    def _check_open(self) -> None:
-        """Nothing is read or written when the directory was removed, or replaced by another one."""
-        self._check_not_closed()
-        try:
-            found = os.stat(self.path / "lock")
-            is_there = self._lock is None or os.path.samestat(found, os.fstat(self._lock.fileno()))
-        except OSError:
-            is_there = False
-        if not is_there:
-            raise StateError(
-                f"the directory {self.path} is gone: it was removed or replaced while this connection was open; "
-                "close it, and connect again to begin anew, or restore the directory from a copy first"
-            )
-
-    def _check_not_closed(self) -> None:
-        if self._is_closed:
-            raise DatabaseClosed(f"{self.path} is closed; connect to it again")
-
-    def _check_writable(self) -> None:
-        self._check_open()
-        if self._is_read_only:
-            raise ReadOnly(
-                f"{self.path} was opened with read_only=True; connect without it to change the database"
-            )
-
-    def _read(self, read: Callable[[], T]) -> T:
-        """Reads, and reads again when what was being read was removed by another process meanwhile."""
-        if not self._is_read_only:
-            return read()
-        for _ in range(_ATTEMPTS):
-            before = self._log.epochs[:1], self._catalog.base_streams()
-            try:
-                found = read()
-            except (EpochGone, StateError, FileNotFoundError):
-                if before == (self._log.epochs[:1], self._catalog.base_streams()):
-                    raise
-            else:
-                if before[1] == self._catalog.base_streams():
-                    return found
-        raise EpochGone(
-            f"the epochs of {self.path} are removed faster than they can be read; "
-            "SET retain_epochs to a larger number"
-        )
-
     def _check_stopped(self) -> None:
-        self._check_writable()
+        self._connection.check_writable()
         if self._engine.is_running:
             raise CatalogError("the database is running in the background; stop() it first")
 

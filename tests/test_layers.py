@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "status",
         "check",
         "progress_bar",
-        "query registered",
+        "connection query registered show",
         "database",
         PUBLIC_FACE,
         "testing",

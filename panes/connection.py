@@ -1,0 +1,156 @@
+"""A connection to the directory of a database: what is opened in it, and whether it may still be used."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import TextIO, TypeVar, cast
+
+from panes.answers.cursors import Cursors
+from panes.answers.memory_cursors import MemoryCursors
+from panes.answers.readers import Readers
+from panes.catalog import Catalog
+from panes.directory import is_in_use, lock_directory
+from panes.errors import DatabaseClosed, EpochGone, ReadOnly, StateError
+from panes.followed_catalog import FollowedCatalog
+from panes.state.epochs import EpochLog
+from panes.state.followed import FollowedLog
+from panes.state.home import state_home
+from panes.state.locations import remove_tree
+from panes.state.opening import CATALOG, check_place, check_together
+
+T = TypeVar("T")
+
+_ATTEMPTS = 20
+"""So often a connection that only reads tries to read what another process keeps removing."""
+
+
+class Connection:
+    """The catalog, the epochs and the readers of a database.
+
+    One connection at a time may change a database; it holds the directory's lock. Any number may read beside it.
+    """
+
+    def __init__(self, path: str | Path | None, state: str | Path | None, *, read_only: bool) -> None:
+        """`path` None makes a temporary directory, which goes when the connection is closed."""
+        self._is_temporary = path is None
+        self._is_closed = False
+        self.is_read_only = read_only
+        if path is not None:
+            check_place(path)
+        if read_only:
+            self._open_to_read(path, state)
+        else:
+            self._open(path, state)
+
+    def _open(self, path: str | Path | None, state: str | Path | None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
+        with ExitStack() as opened:
+            self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
+            self.states = state_home(self.path, state)
+            self.catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
+            self.log = EpochLog(self.path / "epochs", self.catalog.database)
+            self.readers = self._open_readers(opened)
+            opened.pop_all()  # all is well: they stay open
+
+    def _open_to_read(self, path: str | Path | None, state: str | Path | None) -> None:
+        """Opens what is there, and nothing that would write; another process may be changing it."""
+        if path is None or state is not None:
+            raise ReadOnly(
+                "read_only=True needs the directory of a database that is there, and takes no state="
+            )
+        self.path = Path(path).absolute()
+        self._lock = None
+        self.catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
+        self.states = state_home(self.path, None)
+        self.log = FollowedLog(self.path / "epochs", self.catalog.database)
+        self.readers = Readers(self.log, MemoryCursors(), lambda query: self.catalog.has_query(query))
+
+    def _open_readers(self, opened: ExitStack) -> Readers:
+        """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
+        catalog, log = self.catalog, self.log
+        places = self.path / "readers.sqlite"
+        cursors = Cursors(places, catalog.database, must_exist=catalog.has_readers)
+        opened.enter_context(closing(cursors))
+        check_together(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        catalog.note_readers()
+        self._note_committed()
+        return Readers(log, cursors, catalog.has_query)
+
+    def _note_committed(self) -> None:
+        """Notes in the catalog which epoch must be there when the database is opened again."""
+        epochs = self.log.epochs
+        if epochs:
+            self.catalog.note_committed(epochs[-1])
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a connection that may write holds the directory."""
+        return is_in_use(self.path)
+
+    def check_open(self) -> None:
+        """Raises unless it is open and its directory is there: neither removed, nor replaced by another one."""
+        self.check_not_closed()
+        try:
+            found = os.stat(self.path / "lock")
+            is_there = self._lock is None or os.path.samestat(found, os.fstat(self._lock.fileno()))
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise StateError(
+                f"the directory {self.path} is gone: it was removed or replaced while this connection was open; "
+                "close it, and connect again to begin anew, or restore the directory from a copy first"
+            )
+
+    def check_not_closed(self) -> None:
+        if self._is_closed:
+            raise DatabaseClosed(f"{self.path} is closed; connect to it again")
+
+    def check_writable(self) -> None:
+        """Raises unless it is open and may change the database."""
+        self.check_open()
+        if self.is_read_only:
+            raise ReadOnly(
+                f"{self.path} was opened with read_only=True; connect without it to change the database"
+            )
+
+    def read(self, read: Callable[[], T]) -> T:
+        """Reads, and reads again when what was being read was removed by another process meanwhile."""
+        if not self.is_read_only:
+            return read()
+        for _ in range(_ATTEMPTS):
+            before = self.log.epochs[:1], self.catalog.base_streams()
+            try:
+                found = read()
+            except (EpochGone, StateError, FileNotFoundError):
+                if before == (self.log.epochs[:1], self.catalog.base_streams()):
+                    raise
+            else:
+                if before[1] == self.catalog.base_streams():
+                    return found
+        raise EpochGone(
+            f"the epochs of {self.path} are removed faster than they can be read; "
+            "SET retain_epochs to a larger number"
+        )
+
+    def close(self) -> None:
+        """Lets go of the directory; a temporary one is removed."""
+        self._is_closed = True
+        self.readers.close()
+        if not self.is_read_only:
+            # The folder may be gone; the mark only makes the next opening stricter.
+            with suppress(StateError):
+                self._note_committed()
+        self.catalog.close()
+        if self._lock is not None:
+            self._lock.close()
+        if self._is_temporary:
+            remove_tree(self.states)
+            remove_tree(self.path)
