@@ -51,6 +51,7 @@ def print_status(out: Console, found: Status) -> None:
             "rows": progress.rows,
             "late": progress.late,
             "bad": progress.bad,
+            "bad files": progress.bad_files,
             "last tuple": _moment(progress.max_ts),
             "clock": _moment(progress.clock),
         }

@@ -42,7 +42,7 @@ def database(tmp_path: Path) -> Path:
                 phases={"tasks": 0.5, "commit": 0.25},
                 streams={
                     1: StreamProgress(
-                        rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch, clock=NOON_US
+                        rows=500 * (epoch + 1), max_ts=NOON_US, late=3, bad=epoch, clock=NOON_US, bad_files=2
                     )
                 },
                 queries={
@@ -63,7 +63,7 @@ def test_status_tells_rows_rate_phases_streams_and_queries(database):
     )
     assert "The last epoch took 0.75 s: tasks 0.50 s, commit 0.25 s." in result.output
     noon = ["2026-01-01", "12:00:00", "UTC"]
-    assert ["s", "1000", "3", "1", *noon, *noon] in lines
+    assert ["s", "1000", "3", "1", "2", *noon, *noon] in lines
     assert ["busy", *noon, "2", "6", "12.3", "kB", "40"] in lines
     assert ["broken", "a", "sum", "is", "too", "large"] in lines
 
