@@ -98,16 +98,19 @@ class Connection:
     def check_open(self) -> None:
         """Raises unless it is open and its directory is there: neither removed, nor replaced by another one."""
         self.check_not_closed()
-        try:
-            found = os.stat(self.path / "lock")
-            is_there = self._lock is None or os.path.samestat(found, os.fstat(self._lock.fileno()))
-        except OSError:
-            is_there = False
-        if not is_there:
+        if not self._is_there():
             raise StateError(
                 f"the directory {self.path} is gone: it was removed or replaced while this connection was open; "
                 "close it, and connect again to begin anew, or restore the directory from a copy first"
             )
+
+    def _is_there(self) -> bool:
+        if self._lock is None:
+            return (self.path / CATALOG).exists()
+        try:
+            return os.path.samestat(os.stat(self.path / "lock"), os.fstat(self._lock.fileno()))
+        except OSError:
+            return False
 
     def check_not_closed(self) -> None:
         if self._is_closed:
@@ -116,6 +119,9 @@ class Connection:
     def check_writable(self) -> None:
         """Raises unless it is open and may change the database."""
         self.check_open()
+        self.check_not_read_only()
+
+    def check_not_read_only(self) -> None:
         if self.is_read_only:
             raise ReadOnly(
                 f"{self.path} was opened with read_only=True; connect without it to change the database"

@@ -236,7 +236,9 @@ class Database:
 
         Ctrl-C does not wait for that epoch: the next run does it again.
         """
+        # Also when the directory is gone: a background run must end.
         self._connection.check_not_closed()
+        self._connection.check_not_read_only()
         try:
             self._engine.stop()
         finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from panes.crash_points import reach
 from panes.state.base import State
@@ -72,7 +73,8 @@ class ShardState:
     @property
     def place(self) -> str:
         """The folder below that of all states, such as `000002/shard-0000`."""
-        parts = str(self.folder).partition("?")[0].split("/")
+        folder = self.folder
+        parts = folder.parts if isinstance(folder, Path) else folder.path.split("/")
         is_stage = len(parts) > 1 and parts[-2].startswith("stage-")
         return "/".join(parts[-3 if is_stage else -2 :])
 

@@ -107,6 +107,7 @@ def test_ctrl_c_while_a_file_is_run_ends_it_with_one_line(tmp_path):
     press_ctrl_c(process)
     code, out, err, left = end_of(process)
     assert (code, err, left) == (0, "", [])
-    assert out.startswith("counted, as of")
+    assert out.startswith("counted\n")
+    assert "1 row, as of" in out
     ended = start(*PANES, "status", tmp_path / "db")
     assert end_of(ended)[0::2] == (0, "")

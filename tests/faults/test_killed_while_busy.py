@@ -37,15 +37,18 @@ def lines_of(process: subprocess.Popen[str], kill_after: int | None) -> list[dic
     watchdog = Timer(PATIENCE_S, send_kills, (process,))
     watchdog.start()
     assert process.stdout is not None
-    for line in process.stdout:
-        if line.endswith("\n"):
-            found.append(json.loads(line))
-        if len(found) == kill_after:
-            send_kills(process)
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        for line in process.stdout:
+            if line.endswith("\n"):
+                found.append(json.loads(line))
+            if len(found) == kill_after:
+                send_kills(process)
+        said = process.stderr.read()[-3000:]
     watchdog.cancel()
-    if kill_after is not None and len(found) < kill_after:
-        pytest.fail(f"the program ended by itself: {process.stderr.read()[-3000:]}")
     process.wait(PATIENCE_S)
+    is_as_wanted = process.returncode == 0 if kill_after is None else len(found) >= kill_after
+    assert is_as_wanted, f"the program ended by itself with {process.returncode}: {said}"
     return found
 
 
@@ -59,7 +62,6 @@ def test_what_was_done_before_a_kill_stays_done_and_what_was_not_is_whole_or_not
         journal += lines_of(process, random.randint(2, 60))
     process = start(tmp_path / "db", "0", "finish")
     last = lines_of(process, None)
-    assert process.returncode == 0, process.stderr.read()[-3000:]
     journal += last
     answers = {line["answer"]: Counter(map(tuple, line["rows"])) for line in last if "answer" in line}
     check_pushes(journal, answers)
