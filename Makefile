@@ -19,7 +19,7 @@ demo: java
 	@$(BIN)/panes demo --seconds $(SECONDS)
 
 test: check java
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

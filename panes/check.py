@@ -16,7 +16,7 @@ from panes.catalog import Catalog, QueryRecord
 from panes.clock import to_datetime
 from panes.directory import is_in_use
 from panes.errors import CatalogError, PanesError, StateError
-from panes.history.check import check as check_file
+from panes.history.file_checksums import check as check_file
 from panes.history.store import History
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery

@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks the tests that use Spark, and runs them last: most mistakes show long before Spark is up.
 
-    Where several processes share the tests, one of them takes all that use Spark, and takes them first, while the
-    others run the rest: Spark starts once.
+    Where several processes share the tests, those that use Spark come first. One process begins with them and
+    another with the rest, and whoever is done takes over some of the other's (`--dist worksteal`).
     """
     is_shared_out = hasattr(config, "workerinput")
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.spark)
-            if is_shared_out:
-                item.add_marker(pytest.mark.xdist_group("spark"))
     items.sort(key=lambda item: (item.get_closest_marker("spark") is None) == is_shared_out)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from panes.errors import StateError
-from panes.history.check import sealed
 from panes.history.file import HistoryFile
+from panes.history.file_checksums import sealed
 from panes.history.parts import read_rows, write_rows
 from panes.plan.stream import Stream
 

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from panes.clock import LAST_US
 from panes.delta.delta import TS
 from panes.errors import StateError
-from panes.history.check import check
 from panes.history.event_time import event_time, timestamp_of
 from panes.history.file import CAME, EPOCH, HistoryFile
+from panes.history.file_checksums import check
 from panes.plan.stream import Stream
 from panes.state.files import write_atomically
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 from panes.clock import LAST_US
 from panes.delta.delta import BEGINNING, FOREVER, TS
 from panes.history.adopt import adopt_file
-from panes.history.check import sealed
 from panes.history.file import CAME, EPOCH, FileKind, HistoryFile
+from panes.history.file_checksums import sealed
 from panes.history.manifests import NO_HEAD, Head, Manifest, Manifests
 from panes.history.measure import has_times_beyond, measured_part, measured_raw
 from panes.history.merge import merge

@@ -6,9 +6,9 @@ import glob
 from collections.abc import Mapping, Sequence
 
 from panes.delta.delta import BEGINNING, TS
-from panes.history.check import check
 from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file import CAME, EPOCH, HistoryFile
+from panes.history.file_checksums import check
 from panes.history.store import History
 from panes.onetime.contents import ORDER, Reach, Scanned
 from panes.onetime.query_clocks import QueryClocks

@@ -23,6 +23,7 @@ from panes.pipeline.py4j_log import log_under_its_own_name
 from panes.pipeline.uninterrupted import uninterrupted
 
 __all__ = [
+    "CONTEXT_CONF",
     "SparkSession",
     "epoch_session",
     "forget_spark",
@@ -45,7 +46,7 @@ _EPOCH_CONF = {
     "spark.sql.streaming.minBatchesToRetain": "10",
 }
 
-_CONTEXT_CONF = {
+CONTEXT_CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "4g",
@@ -100,7 +101,7 @@ def _new_session(java: JavaProcess) -> SparkSession:
         "spark.master": "local[*]",
         "spark.app.name": "panes",
         "spark.log.level": log_level(),
-    } | _CONTEXT_CONF
+    } | CONTEXT_CONF
     found = dict(zip(_GATEWAY, map(str, java.start(conf, os.environ)), strict=True))
     _java = java
     _end_java_at_exit()
@@ -120,7 +121,7 @@ def _new_session(java: JavaProcess) -> SparkSession:
 
 def _builder() -> SparkSession.Builder:
     builder = SparkSession.builder.master("local[*]").appName("panes")
-    for name, value in _CONTEXT_CONF.items():
+    for name, value in CONTEXT_CONF.items():
         builder = builder.config(name, value)
     return builder
 

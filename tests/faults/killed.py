@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from panes.crash_points import arm
+from panes.pipeline.session import CONTEXT_CONF
 from tests.faults.standing import found_in, prepare
 
 database, folder, master, *steps = sys.argv[1:]
@@ -25,7 +26,7 @@ def after_epoch(_epoch):
         arm(points, *steps.pop().split("="))
 
 
-spark = SparkSession.builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
+spark = SparkSession.builder.master(master).config(map=CONTEXT_CONF).getOrCreate()
 with prepare(database, spark, folder) as db:
     db.run(on_epoch=after_epoch)
     sys.stdout.buffer.write(pickle.dumps(found_in(db)))
