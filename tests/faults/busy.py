@@ -3,14 +3,15 @@
     python busy.py DATABASE SEED [finish]
 
 Rows are pushed, queries and streams come and go, answers and changes are read, while epochs run in the background.
-The program prints a line of JSON before and after each thing it does. With `finish` it takes in what is left and
-prints what there is.
+The program prints a line of JSON before and after each thing it does, and for every epoch. With `finish` it takes
+in what is left and prints what there is.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -108,11 +109,21 @@ def main(path: str, seed: str, mode: str = "work") -> None:
                 say(answer=query.name, rows=rows)
             say(end=True)
             return
-        db.start()
-        busy = Busy(db, Random(seed), say)
-        say(ready=True)
+        random = Random(seed)
+        committed = threading.Event()
+
+        def tell(epoch: panes.Epoch) -> None:
+            say(epoch=epoch.number)
+            committed.set()
+
+        db.start(on_epoch=tell)
+        busy = Busy(db, random, say)
         while True:
-            busy.step()
+            for _ in range(random.randint(1, 8)):
+                busy.step()
+            # Some steps fall into one epoch, some into the next.
+            committed.wait(random.random())
+            committed.clear()
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ def start(database: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def lines_of(process: subprocess.Popen[str], kill_after: int | None) -> list[dict]:
-    """The lines that a process prints until it ends, or is killed after so many of them."""
+def lines_of(process: subprocess.Popen[str], kill_after: tuple[int, int] | None) -> list[dict]:
+    """The lines that a process prints until it ends, or is killed after so many epochs and so many lines more."""
     found = []
     watchdog = Timer(PATIENCE_S, send_kills, (process,))
     watchdog.start()
@@ -42,14 +42,20 @@ def lines_of(process: subprocess.Popen[str], kill_after: int | None) -> list[dic
         for line in process.stdout:
             if line.endswith("\n"):
                 found.append(json.loads(line))
-            if len(found) == kill_after:
+            if kill_after is not None and _has_come(found, *kill_after):
                 send_kills(process)
         said = process.stderr.read()[-3000:]
     watchdog.cancel()
     process.wait(PATIENCE_S)
-    is_as_wanted = process.returncode == 0 if kill_after is None else len(found) >= kill_after
+    is_as_wanted = process.returncode == 0 if kill_after is None else _has_come(found, *kill_after)
     assert is_as_wanted, f"the program ended by itself with {process.returncode}: {said}"
     return found
+
+
+def _has_come(lines: list[dict], epochs: int, more: int) -> bool:
+    places = [place for place, line in enumerate(lines) if "epoch" in line and "did" not in line]
+    begin = 0 if epochs == 0 else places[epochs - 1] + 1 if len(places) >= epochs else None
+    return begin is not None and len(lines) >= begin + more
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers to kill through /proc")
@@ -59,11 +65,12 @@ def test_what_was_done_before_a_kill_stays_done_and_what_was_not_is_whole_or_not
     for kill in range(KILLS):
         process = start(tmp_path / "db", str(kill))
         # The kill falls somewhere after that line: into an epoch, a push, a registration, a change of streams.
-        journal += lines_of(process, random.randint(2, 60))
+        journal += lines_of(process, (random.randint(0, 3), random.randint(1, 12)))
     process = start(tmp_path / "db", "0", "finish")
     last = lines_of(process, None)
     journal += last
     answers = {line["answer"]: Counter(map(tuple, line["rows"])) for line in last if "answer" in line}
+    assert sum("epoch" in line and "did" not in line for line in journal) >= KILLS // 2
     check_pushes(journal, answers)
     check_queries(journal, answers)
     check_changes(journal, answers)
