@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 from panes.config import SETTINGS, Value, check_setting
@@ -146,6 +147,12 @@ class Catalog:
     def drop(self, kind: str, name: str) -> None:
         if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
             raise self._missing(kind, name)
+
+    def has(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> bool:
+        """Whether there is a query, a stream or a table of that name."""
+        if kind == "QUERY":
+            return self.is_query(name)
+        return (self.stream(name) if kind == "STREAM" else self.table(name)) is not None
 
     def stream(self, name: str) -> CreateStream | CreateDerivedStream | None:
         statement = self._object(name)

@@ -396,20 +396,18 @@ class Database:
         return explain(plan, choose)
 
     def _drop(self, statement: st.Drop) -> None:
-        try:
-            if statement.kind == "QUERY":
-                dropped_query = self._registered.drop(statement.name)
-                self._answers.forget()
-                self._readers.forget_query(dropped_query)
-                return
-            self._check_unused(statement.name)
-            dropped = self._catalog.stream(statement.name)
-            self._change_streams(lambda: self._catalog.drop(statement.kind, statement.name))
-            if isinstance(dropped, st.CreateStream):
-                self._engine.forget(dropped.stream)
-        except CatalogError:
-            if not statement.if_exists:
-                raise
+        if statement.if_exists and not self._catalog.has(statement.kind, statement.name):
+            return
+        if statement.kind == "QUERY":
+            dropped_query = self._registered.drop(statement.name)
+            self._answers.forget()
+            self._readers.forget_query(dropped_query)
+            return
+        self._check_unused(statement.name)
+        dropped = self._catalog.stream(statement.name)
+        self._change_streams(lambda: self._catalog.drop(statement.kind, statement.name))
+        if isinstance(dropped, st.CreateStream):
+            self._engine.forget(dropped.stream)
 
     def _check_unused(self, name: str) -> None:
         """Nothing may be dropped while a query or a derived stream reads it."""

@@ -248,6 +248,8 @@ def test_what_is_read_cannot_be_dropped(db):
         db.sql("DROP STREAM packets")
     with pytest.raises(errors.CatalogError, match="'tcp' is read by query 'sources'; drop that first"):
         db.sql("DROP STREAM tcp")
+    with pytest.raises(errors.CatalogError, match="'tcp' is read by query 'sources'; drop that first"):
+        db.sql("DROP STREAM IF EXISTS tcp")
     query.drop()
     db.sql("DROP STREAM tcp; DROP STREAM packets; DROP STREAM IF EXISTS packets")
     assert db.sql("SHOW STREAMS").num_rows == 0
