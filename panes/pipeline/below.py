@@ -82,11 +82,17 @@ class FilesTask:
                 if isinstance(file, ArrivedFile):
                     self._take(work, self.feeds[place], file)
                 else:
-                    feed = self.feeds[place]
-                    work.take(
-                        feed, read_rows(file, feed.stream, self._needed(feed)).drop_columns([CAME, EPOCH])
-                    )
+                    self._take_history(work, self.feeds[place], file)
             yield encoded(list(work.messages()))
+
+    def _take_history(self, work: _Work, feed: Feed, file: HistoryFile) -> None:
+        try:
+            with blamed_on_the_query():
+                rows = read_rows(file, feed.stream, self._needed(feed))
+        except QueryFailure as failure:
+            work.fail(feed.inputs, failure)
+        else:
+            work.take(feed, rows.drop_columns([CAME, EPOCH]))
 
     def _take(self, work: _Work, feed: Feed, file: ArrivedFile) -> None:
         # Rows that came late, and those that are kept, are written whole.
@@ -167,7 +173,11 @@ class _Work:
                 with blamed_on_the_query():
                     self._compute(number, chains, is_history=feed.is_history)
             except QueryFailure as failure:
-                self._failed[number] = str(failure)
+                self.fail([number], failure)
+
+    def fail(self, inputs: Iterable[int], failure: QueryFailure) -> None:
+        """Inputs that cannot be computed: the queries that read them are suspended."""
+        self._failed |= dict.fromkeys(inputs, str(failure))
 
     def _compute(self, number: int, chains: Chains, *, is_history: bool) -> None:
         dealt = self._below.inputs[number]

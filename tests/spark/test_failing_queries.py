@@ -113,3 +113,18 @@ def test_a_query_whose_state_is_damaged_is_suspended_and_the_others_go_on(spark,
         db.push("s", rows((4, 1, 1)))
         db.run()
         assert counted(bad) == [(1, 13), (2, 6)]
+
+
+def test_a_damaged_file_of_the_history_stops_only_the_query_that_begins_with_it(spark, tmp_path):
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(STREAM)
+        good = db.register(COUNT, name="good")
+        db.push("s", rows((1, 1, 5), (2, 2, 6)))
+        db.run()
+        (kept,) = (tmp_path / "db" / "history").rglob("*.parquet")
+        kept.write_bytes(kept.read_bytes()[:-20])
+        db.register(SUM, name="later")
+        db.push("s", rows((3, 1, 7)))
+        db.run()
+        assert counted(good) == [(1, 2), (2, 1)]
+        assert kept.name in db.status().failed["later"]
