@@ -18,6 +18,7 @@ from tests.faults.test_killed_process import PATIENCE_S, ROOT, send_kills
 
 PROGRAM = Path(__file__).with_name("busy.py")
 KILLS = int(os.environ.get("PANES_KILLS", "3"))
+SEED = int(os.environ.get("PANES_SEED", "7"))
 
 
 def start(database: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -60,10 +61,10 @@ def _has_come(lines: list[dict], epochs: int, more: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers to kill through /proc")
 def test_what_was_done_before_a_kill_stays_done_and_what_was_not_is_whole_or_not_at_all(tmp_path):
-    random = Random(7)
+    random = Random(SEED)
     journal: list[dict] = []
     for kill in range(KILLS):
-        process = start(tmp_path / "db", str(kill))
+        process = start(tmp_path / "db", f"{SEED}-{kill}")
         # The kill falls somewhere after that line: into an epoch, a push, a registration, a change of streams.
         journal += lines_of(process, (random.randint(0, 3), random.randint(1, 12)))
     process = start(tmp_path / "db", "0", "finish")
