@@ -92,8 +92,14 @@ def make_stream(db: panes.Database, name: str) -> None:
         db.register(SHAPES["all"].format(name), name=f"all_{name}")
 
 
+_saying = threading.Lock()
+
+
 def say(**line: Any) -> None:
-    print(json.dumps(line), flush=True)
+    # The thread of epochs speaks, too: a line must not be cut by another.
+    with _saying:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
 
 
 def main(path: str, seed: str, mode: str = "work") -> None:
