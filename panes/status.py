@@ -16,7 +16,7 @@ RECENT = 10
 
 @dataclass(frozen=True)
 class Epoch:
-    """A committed epoch: its number, the clock of the furthest stream, its rows, and its seconds, also by phase."""
+    """A committed epoch: its number, the clock of the furthest stream, its rows, its seconds, also by phase."""
 
     number: int
     clock: datetime | None
