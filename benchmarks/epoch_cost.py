@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import panes
 
 if TYPE_CHECKING:
-    from panes.pipeline.session import SparkSession
+    from panes.spark.session import SparkSession
 
 QUERIES = {
     "selection": "SELECT k, x FROM s [RANGE {range} SECONDS] WHERE x < 100",
@@ -75,7 +75,7 @@ def measure(session: SparkSession, query: str, window: int) -> float:
 
 
 def main() -> None:
-    from panes.pipeline.session import local_session
+    from panes.spark.session import local_session
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(

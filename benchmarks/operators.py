@@ -29,13 +29,13 @@ from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
 from panes.operators.distinct import Distinct
 from panes.operators.distinct_star import DistinctStar
-from panes.operators.edge import Edge
 from panes.operators.except_ import except_
 from panes.operators.group_by import GroupBy
 from panes.operators.intersect import intersect
 from panes.operators.join import Join
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.semi_join import SemiJoin
+from panes.operators.tools.edge import Edge
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Column
 from panes.plan.patterns import Pattern

@@ -35,7 +35,7 @@ QUERIES = (
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TupleBlock:
     """Some seconds of the run: the threads that read, the epochs that ended, and the answers that were read."""
 
     threads: int
@@ -44,9 +44,9 @@ class Stretch:
     seconds: float
 
 
-def measure(threads: int, seconds: float, rate: int) -> list[Stretch]:
+def measure(threads: int, seconds: float, rate: int) -> list[TupleBlock]:
     epochs: list[float] = []
-    stretches: list[Stretch] = []
+    stretches: list[TupleBlock] = []
     with panes.connect() as db:
         db.sql(f"SET share_from = 10; {STREAM.format(rate=rate)}")
         queries = [db.register(sql) for sql in QUERIES]
@@ -62,7 +62,7 @@ def measure(threads: int, seconds: float, rate: int) -> list[Stretch]:
                 before = len(epochs)
                 answers = _read(queries, some, seconds)
                 # The first epoch of a stretch began in the one before it.
-                stretches.append(Stretch(some, epochs[before + 1 :], answers, seconds))
+                stretches.append(TupleBlock(some, epochs[before + 1 :], answers, seconds))
         db.stop()
     return stretches
 
@@ -88,7 +88,7 @@ def _read(queries: Sequence[panes.Query], threads: int, seconds: float) -> int:
     return sum(counts)
 
 
-def judged(stretches: Sequence[Stretch], threads: int) -> dict[str, float]:
+def judged(stretches: Sequence[TupleBlock], threads: int) -> dict[str, float]:
     alone = [epoch for stretch in stretches if not stretch.threads for epoch in stretch.epochs]
     read = [epoch for stretch in stretches if stretch.threads for epoch in stretch.epochs]
     answers = sum(stretch.answers for stretch in stretches)

@@ -34,7 +34,7 @@ from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.reading import Reading, reading_of
+from panes.sharing.selection import Selection, selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.template import template_of
 
@@ -86,13 +86,13 @@ class _Shelf:
 def kernels(most: int) -> Iterator[Point]:
     """Matching and storing 20,000 tuples at a time, and reading one answer over 2^17."""
     shelf = _Shelf()
-    found: list[Reading] = []
+    found: list[Selection] = []
     matched = None
     for sql in islice(selections("RANGE 131072 MILLISECONDS"), most):
         (query,) = parse(sql)
         assert isinstance(query, st.SelectQuery)
         plan = optimize(bind(query, shelf))
-        shared, reading = template_of(plan), reading_of(plan)
+        shared, reading = template_of(plan), selection_of(plan)
         assert shared is not None
         assert reading is not None
         matched = shared[0].matched[0]

@@ -34,9 +34,9 @@ from panes.language.statements import SelectQuery
 from panes.operators.dataflow import Dataflow
 from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
-from panes.state.base import State
-from panes.state.choose import choose_buffer
-from panes.state.chunked import ChunkedBuffer
+from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_buffer
+from panes.state.buffers.chunked import ChunkedBuffer
 
 WINDOWS = (2_000, 20_000, 200_000, 2_000_000)
 """In time units: the paper's range, and ten times its largest."""

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from panes.answers.answer import Answer
     from panes.answers.changes import Change
     from panes.database import Database
-    from panes.pipeline.given_rows import Rows
-    from panes.pipeline.session import SparkSession
+    from panes.ingest.given_rows import Rows
     from panes.query import Query
+    from panes.spark.session import SparkSession
     from panes.status import Epoch, Status
 
 __all__ = ["Answer", "Change", "Database", "Epoch", "Query", "Rows", "Status", "connect", "errors"]
@@ -39,7 +39,7 @@ _HOMES = {
     "Database": "panes.database",
     "Epoch": "panes.status",
     "Query": "panes.query",
-    "Rows": "panes.pipeline.given_rows",
+    "Rows": "panes.ingest.given_rows",
     "Status": "panes.status",
 }
 

@@ -17,19 +17,19 @@ from panes.clock import to_datetime
 from panes.directory import is_in_use
 from panes.errors import CatalogError, PanesError, StateError
 from panes.history.file_checksums import check as check_file
-from panes.history.store import History
+from panes.history.history_store import History
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import StreamScan
 from panes.plan.walk import walk
-from panes.state.checkpoint import Checkpoint
-from panes.state.epochs import EpochLog, EpochRecord
-from panes.state.home import state_home
-from panes.state.locations import Location
-from panes.state.manifest import FOR_READERS, ShardState, pinned
-from panes.state.opening import CATALOG, check_place, check_together
-from panes.state.segments import check_segment
+from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.epoch_log import EpochLog, EpochRecord
+from panes.state.storage.home import state_home
+from panes.state.storage.locations import Location
+from panes.state.storage.manifest import FOR_READERS, ShardState, pinned
+from panes.state.storage.opening import CATALOG, check_place, check_together
+from panes.state.storage.segments import check_segment
 
 READERS = "readers.sqlite"
 _PASSES = 3

@@ -16,11 +16,11 @@ from panes.catalog import Catalog
 from panes.directory import is_in_use, lock_directory
 from panes.errors import DatabaseClosed, EpochGone, ReadOnly, StateError
 from panes.followed_catalog import FollowedCatalog
-from panes.state.epochs import EpochLog
-from panes.state.followed import FollowedLog
-from panes.state.home import state_home
-from panes.state.locations import remove_tree
-from panes.state.opening import CATALOG, check_place, check_together
+from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.followed import FollowedLog
+from panes.state.storage.home import state_home
+from panes.state.storage.locations import remove_tree
+from panes.state.storage.opening import CATALOG, check_place, check_together
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
+from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
-from panes.answers.standing import Standing
 from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
@@ -28,22 +28,17 @@ from panes.errors import (
     SourceError,
     SqlError,
 )
+from panes.ingest.bad_files import read_bad_files
+from panes.ingest.push import Rows, push
+from panes.ingest.rejected_rows import read_aside
 from panes.language import bind, bind_stream, parse
 from panes.language import statements as st
+from panes.language.binder.names_read import names_read
 from panes.language.names import why_no_name
-from panes.language.names_read import names_read
 from panes.language.positions import offset_of, refuse
 from panes.onetime.one_time import OneTime
 from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
-from panes.pipeline.aside import read_aside
-from panes.pipeline.backlog import files_left
-from panes.pipeline.bad_files import read_bad_files
-from panes.pipeline.engine import Engine
-from panes.pipeline.epoch import Workload
-from panes.pipeline.push import Rows, push
-from panes.pipeline.sources import check_source
-from panes.pipeline.uninterrupted import let_ctrl_c_end_waits
 from panes.plan.begin_end import is_begin_end
 from panes.plan.explain import explain, explain_json
 from panes.plan.nodes import Node, TableScan
@@ -53,14 +48,19 @@ from panes.plan.walk import walk
 from panes.progress_bar import progress_bar
 from panes.query import Query
 from panes.registered import Registered
-from panes.sharing.reading import reading_of
+from panes.sharing.selection import selection_of
 from panes.show import show
-from panes.state.choose import kind_of_buffer
-from panes.state.epochs import EpochRecord
+from panes.spark.backlog import files_left
+from panes.spark.engine import Engine
+from panes.spark.epoch import Workload
+from panes.spark.sources import check_source
+from panes.spark.uninterrupted import let_ctrl_c_end_waits
+from panes.state.buffers.choose import kind_of_buffer
+from panes.state.storage.epoch_log import EpochRecord
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
 if TYPE_CHECKING:
-    from panes.pipeline.session import SparkSession
+    from panes.spark.session import SparkSession
 
 Result: TypeAlias = "Answer | pa.Table | str | None"
 
@@ -339,7 +339,7 @@ class Database:
         _check_runnable(plan, statement.query)
         strategy = str(self._catalog.setting("strategy"))
         partitions = int(self._catalog.setting("partitions"))
-        if not is_begin_end(plan) and reading_of(plan) is None:
+        if not is_begin_end(plan) and selection_of(plan) is None:
             # A strategy that cannot run the plan refuses it here, not in the next epoch. All can run selections.
             lower(plan, strategy=strategy, partitions=partitions)
         self._registered.add(statement, plan)
@@ -364,7 +364,7 @@ class Database:
             return self._one_time.answer(plan)
         return self._readers.invoke(standing, as_of)
 
-    def _standing(self, name: str) -> Standing:
+    def _standing(self, name: str) -> AnswerSource:
         """Where the answer of a query is to be read."""
         self._connection.check_open()
         self._engine.check()

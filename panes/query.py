@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Protocol
 
 from panes.answers.answer import Answer
+from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
 from panes.answers.following import changes_as_they_come, changes_within, seconds_of
 from panes.answers.readers import Readers
-from panes.answers.standing import Standing
 from panes.language import statements as st
 
 
@@ -24,7 +24,7 @@ class Owner(Protocol):
 
     def _invoke(self, name: str, as_of: datetime | str | None) -> Answer: ...
 
-    def _standing(self, name: str) -> Standing: ...
+    def _standing(self, name: str) -> AnswerSource: ...
 
 
 class Query:
@@ -100,7 +100,7 @@ class Query:
         """Ends the query; its state is removed."""
         self._database.sql(st.Drop("QUERY", self.name).sql)
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> AnswerSource:
         return self._database._standing(self.name)
 
     def __repr__(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_from_selections import AnswerFromSelections
+from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import whole_from
 from panes.answers.readers import Readers
-from panes.answers.segment_rows import SegmentRows
-from panes.answers.selection_rows import SelectionRows
-from panes.answers.standing import Standing
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
@@ -16,19 +16,19 @@ from panes.history.retention import Retained, kept_for, together
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
-from panes.pipeline.cut import Stage, cut
-from panes.pipeline.epoch import Workload
-from panes.pipeline.groups import Group
-from panes.pipeline.standing import StandingQuery
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
-from panes.sharing.reading import reading_of
+from panes.sharing.selection import selection_of
 from panes.sharing.template import template_of
-from panes.state.epochs import EpochRecord
-from panes.state.home import folders_in
-from panes.state.locations import Location, remove_tree
+from panes.spark.epoch import Workload
+from panes.stages.fragment import Stage, cut
+from panes.stages.groups import Group
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_log import EpochRecord
+from panes.state.storage.home import folders_in
+from panes.state.storage.locations import Location, remove_tree
 
 
 class Registered:
@@ -43,7 +43,7 @@ class Registered:
         self._groups: dict[int, Group] = {}
         self._kept: dict[int, dict[int, Retained]] = {}
         """What each query makes each stream keep."""
-        self._standings: dict[int, Standing] = {}
+        self._standings: dict[int, AnswerSource] = {}
 
     # Registering.
 
@@ -111,19 +111,19 @@ class Registered:
 
     # Reading.
 
-    def is_ahead_of(self, standing: Standing, latest: EpochRecord) -> bool:
+    def is_ahead_of(self, standing: AnswerSource, latest: EpochRecord) -> bool:
         """Whether a query has no answer of its own yet, but the history has."""
         ran = standing.ran_by(latest)
         return ran is None or ran.clock < standing.whole_from
 
-    def standing(self, record: QueryRecord, readers: Readers) -> Standing:
+    def standing(self, record: QueryRecord, readers: Readers) -> AnswerSource:
         """Where the answer of a query is to be read."""
         known = self._standings.get(record.id)
         if known is None or known.first_epoch != record.first_epoch:
             known = self._standings[record.id] = self._find(record, readers)
         return known
 
-    def _find(self, record: QueryRecord, readers: Readers) -> Standing:
+    def _find(self, record: QueryRecord, readers: Readers) -> AnswerSource:
         plan = self.plan_of(record)
         if is_begin_end(plan) and record.group is None:
             raise CatalogError(
@@ -133,20 +133,20 @@ class Registered:
         schema = plan.schema.arrow
         if record.group is None:
             shards = record.shards if self._stages_of(record)[-1].is_sharded else 1
-            alone = SegmentRows(readers.segments, self._folder(record.id), shards, schema)
-            return Standing(record.id, record.name, plan, alone, record.id, record.first_epoch)
+            alone = AnswerFromSegments(readers.segments, self._folder(record.id), shards, schema)
+            return AnswerSource(record.id, record.name, plan, alone, record.id, record.first_epoch)
         folder = self._folder(-record.group)
-        reading = reading_of(plan)
+        reading = selection_of(plan)
         if reading is not None:
-            chosen = SelectionRows(readers.stores, folder, record.shards, record.id, reading)
-            return Standing(record.id, record.name, plan, chosen, -record.group, record.first_epoch)
+            chosen = AnswerFromSelections(readers.stores, folder, record.shards, record.id, reading)
+            return AnswerSource(record.id, record.name, plan, chosen, -record.group, record.first_epoch)
         group = self._group(record.group, plan)
         shards = record.shards if group.stages[-1].is_sharded else 1
-        shared = SegmentRows(readers.segments, folder, shards, schema, member=record.id)
+        shared = AnswerFromSegments(readers.segments, folder, shards, schema, member=record.id)
         nothing = group.template.of_nothing
         # What a new query of a group has of the past is seen from the next slide on.
         clock = BEGINNING if record.first_clock is None else record.first_clock
-        return Standing(
+        return AnswerSource(
             record.id,
             record.name,
             plan,
@@ -176,7 +176,7 @@ class Registered:
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
         standing = [
-            StandingQuery(
+            RunningQuery(
                 id=record.id,
                 stages=self._stages_of(record),
                 shards=record.shards,
@@ -213,13 +213,13 @@ class Registered:
 
     def _shared(
         self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[int, Retained]
-    ) -> StandingQuery:
+    ) -> RunningQuery:
         group = self._group(record.id, self.plan_of(members[0]))
         group.update({member.id: self.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
         stream = self._catalog.stream(group.stages[0].inputs[0].scan.stream)
         assert isinstance(stream, st.CreateStream)
-        return StandingQuery(
+        return RunningQuery(
             id=-record.id,
             stages=group.stages,
             shards=record.shards,

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.state.epochs import EpochRecord, QueryProgress, StreamProgress
+from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
 
 RECENT = 10
 """So many epochs say how fast rows come."""

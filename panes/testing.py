@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, TS
-from panes.history.file import CAME
-from panes.onetime.answer import as_declared
+from panes.history.history_file import CAME
+from panes.onetime.answer_once import as_declared
 from panes.onetime.contents import ORDER, Reach, Scanned, contents_sql
 from panes.plan import nodes
 from panes.plan.to_sql import quoted

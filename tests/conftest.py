@@ -41,7 +41,7 @@ def crash_points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(crash_points: Path) -> Iterator[SparkSession]:  # noqa: ARG001
     """The session that databases under test borrow, and leave running."""
-    from panes.pipeline.session import local_session
+    from panes.spark.session import local_session
 
     # Epochs of a few rows gain nothing from Java's second compiler and its parallel collector, which take up the
     # cores for most of a run.

@@ -16,10 +16,10 @@ from panes.catalog import Catalog
 from panes.check import check_database
 from panes.cli.main import app
 from panes.errors import CatalogError, StateError
-from panes.history.store import History, write_part
-from panes.state.chunk import Chunk
-from panes.state.epochs import NOTHING, EpochLog
-from panes.state.manifest import ANSWER, CHANGES, ShardState, shard_folder
+from panes.history.history_store import History, write_part
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.epoch_log import NOTHING, EpochLog
+from panes.state.storage.manifest import ANSWER, CHANGES, ShardState, shard_folder
 
 EPOCHS = 3
 

@@ -29,7 +29,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "sharing",
         "answers",
         "onetime",
-        "pipeline",
+        "stages ingest",
+        "spark",
         "schedule",
         "status",
         "check",
@@ -83,7 +84,7 @@ def imported_parts(path: Path) -> set[str]:
         ("from panes import connect", ["panes.connect"]),
         ("from . import chunk", ["panes.state.chunk"]),
         ("from ..delta import delta", ["panes.delta.delta"]),
-        ("def f():\n    from panes.pipeline import session", ["panes.pipeline.session"]),
+        ("def f():\n    from panes.spark import session", ["panes.spark.session"]),
     ],
 )
 def test_every_form_of_import_is_seen(source: str, names: list[str]):
@@ -117,9 +118,9 @@ def test_parts_do_not_import_each_other_in_a_circle():
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_the_pipeline_imports_pyspark(path: Path):
+def test_only_the_spark_package_imports_pyspark(path: Path):
     tops = {name.partition(".")[0] for name in imported_modules(path.read_text(), package="panes")}
-    assert part_of(path) == "pipeline" or "pyspark" not in tops
+    assert part_of(path) == "spark" or "pyspark" not in tops
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

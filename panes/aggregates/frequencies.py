@@ -9,12 +9,12 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from panes.aggregates.accumulator_table import FIRST, SECOND
 from panes.aggregates.base import Ints
-from panes.aggregates.table import FIRST, SECOND
 from panes.delta.delta import FOREVER
 from panes.delta.hashing import Hashes
-from panes.state.base import State
-from panes.state.chunk import Chunk
+from panes.state.buffers.base import State
+from panes.state.buffers.chunk import Chunk
 
 VALUE = "_value"
 COUNT = "_count"

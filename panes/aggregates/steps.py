@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from panes.aggregates.accumulator_table import has_collision, starts_of
 from panes.aggregates.base import Accumulators, Ints
-from panes.aggregates.table import has_collision, starts_of
 from panes.delta.delta import Instants
 from panes.delta.hashing import Hashes, sort_order
 

@@ -8,15 +8,15 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
+from panes.answers.answer_source import AnswerSource
+from panes.answers.answer_store import repeated, summed
 from panes.answers.instants import last_slide
 from panes.answers.invoke import invoke
-from panes.answers.standing import Standing
-from panes.answers.store import repeated, summed
 from panes.clock import to_datetime
 from panes.delta.consolidate import AT
 from panes.delta.delta import BEGINNING, WEIGHT, Instants
 from panes.delta.rows import int64, with_column
-from panes.state.epochs import QueryProgress
+from panes.state.storage.epoch_log import QueryProgress
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 
@@ -59,7 +59,7 @@ class Change:
         return repeated(rows.filter(pa.array(weight > 0)))
 
 
-def change_in(standing: Standing, ran: QueryProgress) -> Change:
+def change_in(standing: AnswerSource, ran: QueryProgress) -> Change:
     """What an epoch that has the query did to its answer. The one before must be kept, if that had it too."""
     events = standing.rows.events(ran, is_first=standing.begins_in(ran))
     begin = max(_beginning(int64(events, AT), ran), standing.whole_from)
@@ -71,11 +71,11 @@ def change_in(standing: Standing, ran: QueryProgress) -> Change:
     return _change(standing, ran, table, is_whole=_is_from_nothing(standing, ran))
 
 
-def _is_from_nothing(standing: Standing, ran: QueryProgress) -> bool:
+def _is_from_nothing(standing: AnswerSource, ran: QueryProgress) -> bool:
     return standing.is_whole_first_in(ran) or ran.since == BEGINNING
 
 
-def whole_answer(standing: Standing, ran: QueryProgress) -> Change:
+def whole_answer(standing: AnswerSource, ran: QueryProgress) -> Change:
     """The answer as of an epoch, as if all of it had appeared then."""
     rows = invoke(standing, ran).table
     ones = np.ones(rows.num_rows, np.int64)
@@ -83,7 +83,7 @@ def whole_answer(standing: Standing, ran: QueryProgress) -> Change:
     return _change(standing, ran, table, is_whole=True)
 
 
-def _change(standing: Standing, ran: QueryProgress, table: pa.Table, *, is_whole: bool) -> Change:
+def _change(standing: AnswerSource, ran: QueryProgress, table: pa.Table, *, is_whole: bool) -> Change:
     place = table.column_names.index(AT)
     table = table.set_column(place, AT, table.column(AT).cast(_INSTANT))
     return Change(ran.epoch, to_datetime(last_slide(standing.plan, ran.clock)), table, is_whole)
@@ -110,7 +110,7 @@ def _beginning(at: Instants, ran: QueryProgress) -> int:
     return int(told.min()) if len(told) else ran.clock
 
 
-def _of_nothing(standing: Standing, ran: QueryProgress, changes: pa.Table, begin: int) -> pa.Table:
+def _of_nothing(standing: AnswerSource, ran: QueryProgress, changes: pa.Table, begin: int) -> pa.Table:
     """When the rows that stand for nothing appear, because there are no others, and when they go."""
     assert standing.of_nothing is not None
     rows = standing.of_nothing

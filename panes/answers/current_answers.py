@@ -10,7 +10,7 @@ from typing import NamedTuple
 from panes.answers.answer import Answer
 from panes.answers.pace import Pace
 from panes.clock import WallClock
-from panes.state.recently_used import RecentlyUsed
+from panes.state.storage.recently_used import RecentlyUsed
 
 _BYTES_IN_MEMORY = 64 * 1024 * 1024
 """So much may the answers take that are kept ready for those who ask next."""

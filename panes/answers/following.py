@@ -7,13 +7,13 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import closing
 
+from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
 from panes.answers.readers import Readers
-from panes.answers.standing import Standing
 from panes.clock import Clock, WallClock
 from panes.errors import PanesError
 
-Find = Callable[[], Standing]
+Find = Callable[[], AnswerSource]
 """Gives the query as it stands now: before its first epoch it has no place to read from."""
 
 

@@ -6,22 +6,22 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from panes.answers.answer import Answer
+from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import last_slide
-from panes.answers.standing import Standing
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
-from panes.state.epochs import QueryProgress
+from panes.state.storage.epoch_log import QueryProgress
 
 
-def invoke(standing: Standing, ran: QueryProgress | None) -> Answer:
+def invoke(standing: AnswerSource, ran: QueryProgress | None) -> Answer:
     """The answer of a query after an epoch that ran it; no rows and no instant when none has."""
     if ran is None or ran.clock == BEGINNING:
         return Answer(None, standing.schema.empty_table())
     return _answer(standing, ran, ran.clock)
 
 
-def invoke_at(standing: Standing, instant: int, runs: Sequence[QueryProgress]) -> Answer:
+def invoke_at(standing: AnswerSource, instant: int, runs: Sequence[QueryProgress]) -> Answer:
     """The answer at an instant, from the kept epochs that ran the query and in which the answer is whole.
 
     Where the answer is known at the end of epochs only, that of the last one that ended by then.
@@ -39,19 +39,19 @@ def invoke_at(standing: Standing, instant: int, runs: Sequence[QueryProgress]) -
     raise EpochGone(_why_not(standing, instant, runs[0], runs[-1]))
 
 
-def _is_begun(standing: Standing, first: QueryProgress, instant: int) -> bool:
+def _is_begun(standing: AnswerSource, first: QueryProgress, instant: int) -> bool:
     """Whether an instant in the first epoch of a query is not before its first answer."""
     return standing.is_whole_first_in(first) and max(first.since, standing.whole_from) <= instant
 
 
-def _answer(standing: Standing, ran: QueryProgress, instant: int) -> Answer:
+def _answer(standing: AnswerSource, ran: QueryProgress, instant: int) -> Answer:
     table = standing.rows.at(ran, instant, is_first=standing.begins_in(ran))
     if table.num_rows == 0 and standing.of_nothing is not None:
         table = standing.of_nothing
     return Answer(to_datetime(last_slide(standing.plan, instant)), table.combine_chunks())
 
 
-def _why_not(standing: Standing, instant: int, oldest: QueryProgress, latest: QueryProgress) -> str:
+def _why_not(standing: AnswerSource, instant: int, oldest: QueryProgress, latest: QueryProgress) -> str:
     asked = f"the answer of {standing.name!r} at {_text(instant)}"
     if instant > latest.clock:
         return f"{asked} is not known yet: its clock has come to {_text(latest.clock)}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 
 from panes.errors import StateError
-from panes.state.chunk import Chunk
-from panes.state.epochs import EpochLog
-from panes.state.locations import Location
-from panes.state.manifest import FOR_READERS, ShardState, pinned
-from panes.state.recently_used import RecentlyUsed
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.locations import Location
+from panes.state.storage.manifest import FOR_READERS, ShardState, pinned
+from panes.state.storage.recently_used import RecentlyUsed
 
 _EPOCHS_IN_MEMORY = 512
 _SEGMENTS_IN_MEMORY = 2_048

@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 
 from panes.answers.answer import Answer
+from panes.answers.answer_from_selections import OpenStores
+from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
-from panes.answers.selection_rows import OpenStores
-from panes.answers.standing import Standing
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, QueryFailed, StateError
-from panes.state.bell import Bell
-from panes.state.epochs import EpochLog, QueryProgress
-from panes.state.holds import Hold
+from panes.state.storage.bell import Bell
+from panes.state.storage.epoch_log import EpochLog, QueryProgress
+from panes.state.storage.leases import ReleaseOnTime
 
 
 class Readers:
@@ -51,7 +51,7 @@ class Readers:
         self._cursors.close()
         self.bell.ring()
 
-    def invoke(self, standing: Standing, as_of: datetime | str | None = None) -> Answer:
+    def invoke(self, standing: AnswerSource, as_of: datetime | str | None = None) -> Answer:
         """The answer as of the last committed epoch, or at an instant that is still kept."""
         with self._unless_dropped(standing):
             if as_of is not None:
@@ -59,7 +59,7 @@ class Readers:
             with self._held(standing, lambda kept: kept[-1]) as hold:
                 return invoke(standing, None if hold is None else self._ran(standing, hold.epoch))
 
-    def _invoke_at(self, standing: Standing, instant: int) -> Answer:
+    def _invoke_at(self, standing: AnswerSource, instant: int) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
@@ -67,7 +67,7 @@ class Readers:
             runs = {ran.epoch: ran for ran in kept if ran is not None}
             return invoke_at(standing, instant, list(runs.values()))
 
-    def _ran(self, standing: Standing, epoch: int) -> QueryProgress | None:
+    def _ran(self, standing: AnswerSource, epoch: int) -> QueryProgress | None:
         record = self._log.record(epoch)
         if standing.is_in(epoch) and standing.running not in record.queries:
             # An epoch that came while somebody reads, and no longer has the query.
@@ -76,7 +76,7 @@ class Readers:
             raise QueryFailed(f"query {standing.name!r} failed in epoch {epoch} and is suspended")
         return standing.ran_by(record)
 
-    def changes(self, standing: Standing, reader: str, *, restart: bool = False) -> Iterator[Change]:
+    def changes(self, standing: AnswerSource, reader: str, *, restart: bool = False) -> Iterator[Change]:
         """The changes of the epochs that a reader has not dealt with yet, up to the last epoch."""
         with closing(self.follow(standing, reader, restart=restart)) as found:
             for change in found:
@@ -85,7 +85,7 @@ class Readers:
                 yield change
 
     def follow(
-        self, standing: Standing, reader: str, *, restart: bool = False
+        self, standing: AnswerSource, reader: str, *, restart: bool = False
     ) -> Generator[Change | None, None, None]:
         """The changes of the epochs that a reader has not dealt with yet, and None when the next epoch is to come.
 
@@ -130,7 +130,7 @@ class Readers:
             yield None
         return True
 
-    def is_over(self, standing: Standing) -> bool:
+    def is_over(self, standing: AnswerSource) -> bool:
         """Whether no further change can come, because the database was closed.
 
         Raises CatalogError when the query was dropped.
@@ -139,7 +139,7 @@ class Readers:
             raise CatalogError(_dropped_while_read(standing))
         return self._is_closed
 
-    def _move(self, standing: Standing, reader: str, epoch: int) -> None:
+    def _move(self, standing: AnswerSource, reader: str, epoch: int) -> None:
         self._check_open()
         self._cursors.move(standing.id, reader, epoch)
 
@@ -147,11 +147,11 @@ class Readers:
         if self._is_closed:
             raise DatabaseClosed("the database is closed; connect to it again")
 
-    def readers(self, standing: Standing) -> Mapping[str, int]:
+    def readers(self, standing: AnswerSource) -> Mapping[str, int]:
         """The readers of a query, and the last epoch that each has dealt with."""
         return self._cursors.of_query(standing.id)
 
-    def forget(self, standing: Standing, reader: str) -> None:
+    def forget(self, standing: AnswerSource, reader: str) -> None:
         """The reader was never here."""
         self._cursors.forget(standing.id, reader)
 
@@ -162,8 +162,8 @@ class Readers:
         self.bell.ring()
 
     def _held(
-        self, standing: Standing, choose: Callable[[list[int]], int]
-    ) -> AbstractContextManager[Hold | None]:
+        self, standing: AnswerSource, choose: Callable[[list[int]], int]
+    ) -> AbstractContextManager[ReleaseOnTime | None]:
         """Holds one of the epochs that are kept and in which the query has an answer; None if there are none."""
 
         def chosen() -> int | None:
@@ -172,7 +172,7 @@ class Readers:
 
         return self._log.held(chosen)
 
-    def _kept(self, standing: Standing) -> list[int]:
+    def _kept(self, standing: AnswerSource) -> list[int]:
         """The epochs that are kept and in which the answer of the query is whole."""
         kept = [epoch for epoch in self._log.epochs if standing.is_in(epoch)]
         if standing.whole_from == BEGINNING or not kept:
@@ -185,7 +185,7 @@ class Readers:
         return kept[bisect_left(kept, standing.whole_from, key=clock_at) :]
 
     @contextmanager
-    def _unless_dropped(self, standing: Standing) -> Iterator[None]:
+    def _unless_dropped(self, standing: AnswerSource) -> Iterator[None]:
         """Missing files are no damage when the query has been dropped while it was being read."""
         try:
             yield
@@ -196,11 +196,11 @@ class Readers:
             raise CatalogError(_dropped_while_read(standing)) from error
 
 
-def _dropped_while_read(standing: Standing) -> str:
+def _dropped_while_read(standing: AnswerSource) -> str:
     return f"query {standing.name!r} was dropped while it was being read"
 
 
-def _what_was_missed(standing: Standing, reader: str, passed: int, oldest: int) -> str:
+def _what_was_missed(standing: AnswerSource, reader: str, passed: int, oldest: int) -> str:
     return (
         f"reader {reader!r} of query {standing.name!r} has read up to epoch {passed}, and of what came then only "
         f"epoch {oldest} and later ones are kept, so changes are missing in between. "

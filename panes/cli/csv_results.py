@@ -11,7 +11,7 @@ from rich.console import Console
 from panes.answers.answer import Answer
 from panes.cli.in_order import in_order
 from panes.cli.tables import print_line
-from panes.cli.values import escaped, exact
+from panes.cli.value_text import escaped, exact
 
 _AT_ONCE = 10_000
 """Rows that are turned into text at once."""

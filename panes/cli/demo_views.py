@@ -15,7 +15,7 @@ from rich.text import Text
 
 from panes.cli.snapshot import ShownAnswer, Snapshot
 from panes.cli.tables import size
-from panes.cli.values import text
+from panes.cli.value_text import text
 
 PANEL_WIDTH = 38
 """Columns of the screen that a panel needs at least."""

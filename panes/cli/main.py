@@ -10,8 +10,8 @@ import panes
 from panes.cli.bench import bench
 from panes.cli.check import check
 from panes.cli.demo import demo
+from panes.cli.exits_on_failure import exits_on_failure
 from panes.cli.explain import explain
-from panes.cli.failures import exits_on_failure
 from panes.cli.run import run
 from panes.cli.shell import shell
 from panes.cli.status import status

@@ -18,7 +18,7 @@ from panes.cli.csv_results import CsvResults
 from panes.cli.in_order import in_order
 from panes.cli.json_results import JsonResults
 from panes.cli.tables import console, print_line, print_table
-from panes.cli.values import escaped, instant
+from panes.cli.value_text import escaped, instant
 
 MAX_ROWS = 40
 """Rows that a terminal shows of one table, unless another number is asked for."""

@@ -13,7 +13,7 @@ import panes
 from panes.cli.interrupts import ctrl_c
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.set_aside import set_aside
-from panes.cli.statements import split
+from panes.cli.split_statements import split
 from panes.cli.tables import console
 from panes.language import parse
 from panes.language.statements import CreateQuery, CreateStream, Drop, Invoke, SelectQuery, Statement

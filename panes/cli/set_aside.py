@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from panes.state.epochs import StreamProgress
+from panes.state.storage.epoch_log import StreamProgress
 from panes.status import Status
 
 

@@ -14,10 +14,10 @@ import typer
 from rich.console import Console
 
 import panes
-from panes.cli.failures import INTERRUPTED
+from panes.cli.exits_on_failure import INTERRUPTED
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.set_aside import set_aside
-from panes.cli.statements import split
+from panes.cli.split_statements import split
 from panes.cli.tables import console
 from panes.errors import PanesError
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 import panes
 from panes.cli.tables import console, print_line, print_table, size
-from panes.cli.values import text
+from panes.cli.value_text import text
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.status import Status

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from panes.cli.values import escaped, texts
+from panes.cli.value_text import escaped, texts
 
 GAP = "  "
 LEAST_TEXT = 12

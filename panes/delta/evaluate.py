@@ -1,7 +1,7 @@
 """Expressions over Arrow columns.
 
 `evaluate` gives the column of an expression over a table, `mask_of` the rows for which a condition is true.
-What each function does is in `delta/functions.py`, by the names of `plan/functions.py`.
+What each function does is in `delta/arrow_functions.py`, by the names of `plan/functions.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panes.delta.arrow_functions import KERNELS
 from panes.delta.casts import cast
-from panes.delta.functions import KERNELS
 from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
 from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal

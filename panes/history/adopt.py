@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from panes.errors import StateError
-from panes.state.files import write_atomically
+from panes.state.storage.files import write_atomically
 
 
 def adopt_file(source: Path, target: Path) -> None:

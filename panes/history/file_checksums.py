@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from panes.errors import StateError
-from panes.history.file import HistoryFile
-from panes.state.records import WHAT_TO_DO, missing
-from panes.state.verified import difference, file_checksum
+from panes.history.history_file import HistoryFile
+from panes.state.storage.records import WHAT_TO_DO, missing
+from panes.state.storage.verified import difference, file_checksum
 
 _AT_ONCE = 4
 """So many files are read at a time; checksums are computed without Python's lock."""

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from panes.delta.delta import BEGINNING
 from panes.errors import StateError
-from panes.history.file import HistoryFile
-from panes.state.records import FIRST, WHAT_TO_DO, damaged, read_record, write_record
+from panes.history.history_file import HistoryFile
+from panes.state.storage.records import FIRST, WHAT_TO_DO, damaged, read_record, write_record
 
 
 class Head(NamedTuple):

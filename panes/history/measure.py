@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from panes.clock import FIRST_US, LAST_US, to_microseconds
 from panes.delta.delta import TS
 from panes.history.event_time import TO_MICROSECONDS, timestamp_of
-from panes.history.file import HistoryFile
+from panes.history.history_file import HistoryFile
 from panes.history.parts import metadata_of, read_rows, read_stored
 from panes.plan.stream import Stream, TimestampBy
 

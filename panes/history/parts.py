@@ -14,10 +14,10 @@ from panes.clock import LAST_US
 from panes.delta.delta import TS
 from panes.errors import StateError
 from panes.history.event_time import event_time, timestamp_of
-from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.file_checksums import check
+from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.plan.stream import Stream
-from panes.state.files import write_atomically
+from panes.state.storage.files import write_atomically
 
 
 def stream_folder(folder: Path, stream: int) -> Path:

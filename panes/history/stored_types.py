@@ -27,10 +27,10 @@ _DOUBLE_INTEGERS = 1 << 53
 _WIDEST = pa.decimal256(76, 0)
 
 
-def reading_of(stored: pa.DataType, declared: Type) -> Reading | None:
+def selection_of(stored: pa.DataType, declared: Type) -> Reading | None:
     """How a stored column is read as a declared type; None when it cannot be."""
     if types.is_dictionary(stored):
-        inner = reading_of(stored.value_type, declared)
+        inner = selection_of(stored.value_type, declared)
         return inner if inner is None or _is_text(stored.value_type) else "BY_VALUE"
     if types.is_null(stored):
         return "BY_VALUE"
@@ -58,7 +58,7 @@ def type_for(stored: pa.DataType) -> Type | None:
         (
             type_
             for type_ in (BOOLEAN, INT, BIGINT, DOUBLE, STRING, DATE, TIMESTAMP)
-            if reading_of(stored, type_) is not None
+            if selection_of(stored, type_) is not None
         ),
         None,
     )

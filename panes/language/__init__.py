@@ -1,9 +1,9 @@
 """Text to bound logical plans: the language of Panes, a dialect of sqlglot."""
 
-from panes.language.bind import bind, bind_stream
-from panes.language.bind_changes import bind_delete, bind_insert, bind_update
-from panes.language.catalog import Catalog
-from panes.language.parse import parse
+from panes.language.binder.bind import bind, bind_stream
+from panes.language.binder.bind_table_updates import bind_delete, bind_insert, bind_update
+from panes.language.binder.known_relations import Catalog
+from panes.language.parser.parse import parse
 
 __all__ = [
     "Catalog",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from panes.delta.delta import BEGINNING, EXP, TS
-from panes.history.file import CAME
+from panes.history.history_file import CAME
 from panes.plan import nodes
 from panes.plan.to_sql import quoted, to_sql
 from panes.plan.walk import walk

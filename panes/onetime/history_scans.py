@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from panes.delta.delta import BEGINNING, TS
 from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
-from panes.history.file import CAME, EPOCH, HistoryFile
 from panes.history.file_checksums import check
-from panes.history.store import History
+from panes.history.history_file import CAME, EPOCH, HistoryFile
+from panes.history.history_store import History
 from panes.onetime.contents import ORDER, Reach, Scanned
 from panes.onetime.query_clocks import QueryClocks
 from panes.plan import nodes

@@ -13,15 +13,15 @@ from panes.answers.instants import instant_of
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
-from panes.history.store import History
-from panes.onetime.answer import answer_once
+from panes.history.history_store import History
+from panes.onetime.answer_once import answer_once
+from panes.onetime.can_ask_once import why_not_once
+from panes.onetime.missing_history import missing_history
 from panes.onetime.query_clocks import KnownClocks, QueryClocks
-from panes.onetime.streams import why_not_once
-from panes.onetime.what_is_missing import what_is_missing
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
-from panes.state.epochs import EpochLog
+from panes.state.storage.epoch_log import EpochLog
 
 Streams = Callable[[], Mapping[str, Stream]]
 
@@ -53,7 +53,7 @@ class OneTime:
             missing = None
             if epoch is not None:
                 now = self._clocks_of(plan).at(epoch)
-                missing = what_is_missing(plan, self._streams(), self._history, epoch, now)
+                missing = missing_history(plan, self._streams(), self._history, epoch, now)
         if missing is None:
             return None
         hint = "a stream keeps what RETAIN INTERVAL … says, or what the registered queries on it need"

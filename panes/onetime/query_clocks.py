@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from panes.delta.delta import BEGINNING
 from panes.errors import StateError
-from panes.state.epochs import EpochLog
-from panes.state.recently_used import RecentlyUsed
+from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.recently_used import RecentlyUsed
 
 _QUERIES_IN_MEMORY = 256
 

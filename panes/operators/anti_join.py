@@ -10,15 +10,15 @@ import pyarrow as pa
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.rows import int64, take, where, with_column
 from panes.operators.base import Operator
-from panes.operators.edge import Edge
-from panes.operators.levels import Levels, rows_of
 from panes.operators.semi_join import SemiJoin
-from panes.operators.strategy import Departures
-from panes.operators.values import Values
+from panes.operators.tools.edge import Edge
+from panes.operators.tools.multiplicities import Multiplicities, rows_of
+from panes.operators.tools.numbered_values import NumberedValues
+from panes.operators.tools.strategy import Departures
 from panes.plan.expressions import Expression
 from panes.plan.patterns import Pattern
-from panes.state.base import State
-from panes.state.waiting import Waiting
+from panes.state.buffers.base import State
+from panes.state.buffers.timer_queue import TimerQueue
 
 _END = "_end"
 
@@ -43,7 +43,7 @@ class AntiJoin(Operator):
     residual: Expression | None = None
     null_aware: bool = False
     _semi: SemiJoin = field(init=False)
-    _waiting: Waiting = field(init=False)
+    _waiting: TimerQueue = field(init=False)
     departures: Departures = field(default_factory=Departures, init=False)
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class AntiJoin(Operator):
             self.left, self.right, self.left_keys, self.right_keys, self.residual, self.null_aware
         )
         fields = [*self.left.schema.arrow, *(pa.field(name, pa.int64()) for name in (EXP, _END, WEIGHT))]
-        self._waiting = Waiting(pa.schema(fields))
+        self._waiting = TimerQueue(pa.schema(fields))
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -86,8 +86,8 @@ class AntiJoin(Operator):
             table = with_column(left.table.select([*names, TS, EXP]), WEIGHT, left.weight)
             return table.select(self.output.columns.names)
         tables = [left.table.select(names), matched.table.select(names), due.select(names)]
-        values = Values(tables, names)
-        levels = Levels(1, values.count)
+        values = NumberedValues(tables, names)
+        levels = Multiplicities(1, values.count)
         levels.add(0, values.codes[0], left.exp, left.weight, left.ts)
         levels.add(0, values.codes[1], matched.exp, -matched.weight, matched.ts)
         levels.add(0, values.codes[2], int64(due, _END), int64(due, WEIGHT), int64(due, EXP))

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from panes.delta.delta import Delta
-from panes.state.base import State
+from panes.state.buffers.base import State
 
 
 @dataclass

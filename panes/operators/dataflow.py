@@ -10,11 +10,11 @@ import pyarrow as pa
 from panes.delta.consolidate import consolidate
 from panes.delta.delta import EXP, UNTIL, Delta
 from panes.operators.base import Counters, Operator
-from panes.operators.edge import Edge
 from panes.operators.input import Entry
+from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
-from panes.state.base import State
+from panes.state.buffers.base import State
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from panes.delta.grouped import Numbers
-from panes.operators.counting import Counting
 from panes.operators.distinct_star import DistinctStar
-from panes.operators.edge import Edge
+from panes.operators.set_operation_by_count import SetOperationByCount
+from panes.operators.tools.edge import Edge
 
 
-class Distinct(Counting):
+class Distinct(SetOperationByCount):
     """One row per value that is held at least once.
 
     Output: a row when a value appears, and its negative tuple when the last of its rows leaves. STRICT.

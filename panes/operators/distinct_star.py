@@ -14,13 +14,13 @@ from panes.delta.grouped import cummax_within, sort_groups_by_time, starts_of
 from panes.delta.hashing import HASH
 from panes.delta.rows import Positions, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
-from panes.operators.edge import Edge
-from panes.operators.values import Values
+from panes.operators.tools.edge import Edge
+from panes.operators.tools.numbered_values import NumberedValues
 from panes.plan.patterns import Pattern
-from panes.state.base import State
-from panes.state.calendar import Calendar
-from panes.state.chunked import ChunkedBuffer, equal_runs
-from panes.state.scan import Scan
+from panes.state.buffers.base import State
+from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.chunked import ChunkedBuffer, equal_runs
+from panes.state.buffers.scan import Scan
 
 YOUNGEST = "_youngest"
 """Until when the youngest duplicate of a value lives; `_exp` is until when the shown row does."""
@@ -150,7 +150,7 @@ class _Known:
     def __init__(
         self, delta: Delta, names: Sequence[str], state: ChunkedBuffer, ended: pa.Table, clock: int
     ) -> None:
-        self._numbered = Values([delta.table.select(list(names))], names)
+        self._numbered = NumberedValues([delta.table.select(list(names))], names)
         self.values = delta.table.select(list(names))
         self.codes, self.order = self._numbered.codes[0], self._numbered.order
         self.shown: Instants = np.full(self._numbered.count, BEGINNING)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from panes.operators.changes import Changes
+from panes.operators.output_stream import OutputStream
 
 
 @dataclass
-class Dstream(Changes):
+class Dstream(OutputStream):
     """The tuples that were in the relation an instant before and are no more.
 
     Output: one row without end for each copy that leaves; MONOTONIC.

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from panes.delta.grouped import Numbers
-from panes.operators.counting import Counting
-from panes.operators.edge import Edge
-from panes.operators.timelines import Timelines
+from panes.operators.set_operation_by_count import SetOperationByCount
+from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
+from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
 
 
-def except_(left: Edge, right: Edge, *, leaves_early: bool = True) -> Timelines | Counting:
+def except_(
+    left: Edge, right: Edge, *, leaves_early: bool = True
+) -> SetOperationByLifetime | SetOperationByCount:
     """Each value as often as the left side has more of it than the right.
 
     `leaves_early` says whether most rows are expected to leave the answer by a new row on the right: then
@@ -19,8 +21,8 @@ def except_(left: Edge, right: Edge, *, leaves_early: bool = True) -> Timelines 
     leave, and only what leaves before it is taken back.
     """
     if leaves_early or Pattern.STRICT in (left.pattern, right.pattern):
-        return Counting([left, right], _surplus)
-    return Timelines(left, right, _surplus, Pattern.STRICT)
+        return SetOperationByCount([left, right], _surplus)
+    return SetOperationByLifetime(left, right, _surplus, Pattern.STRICT)
 
 
 def _surplus(left: Numbers, right: Numbers) -> Numbers:

@@ -11,11 +11,11 @@ import pyarrow as pa
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
 from panes.delta.rows import concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
-from panes.operators.edge import Edge
+from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
-from panes.state.base import State
-from panes.state.calendar import Calendar
-from panes.state.chunked import sum_weights
+from panes.state.buffers.base import State
+from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.chunked import sum_weights
 
 
 @dataclass

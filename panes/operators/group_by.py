@@ -11,20 +11,20 @@ import polars as pl
 import pyarrow as pa
 
 from panes.aggregates import holistic
+from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable
 from panes.aggregates.base import Accumulators, Ints
 from panes.aggregates.frequencies import COUNT, GROUP, VALUE, Frequencies, held
 from panes.aggregates.linear import ROWS, Linear, is_count_distinct, is_linear
 from panes.aggregates.partials import partial_schema, value_name
 from panes.aggregates.replay import STEP, replayed
 from panes.aggregates.steps import Steps, steps_of
-from panes.aggregates.table import FIRST, SECOND, AccumulatorTable
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
 from panes.delta.hashing import Hashes, hash_pair
 from panes.operators.base import Operator
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate
-from panes.state.base import State
-from panes.state.waiting import Waiting
+from panes.state.buffers.base import State
+from panes.state.buffers.timer_queue import TimerQueue
 
 Flags = npt.NDArray[np.bool_]
 
@@ -55,7 +55,7 @@ class GroupBy(Operator):
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
     linear: Linear = field(init=False)
     groups: AccumulatorTable = field(init=False)
-    expiring: Waiting = field(init=False)
+    expiring: TimerQueue = field(init=False)
     distinct: Mapping[str, AccumulatorTable] = field(init=False)
     """How often each group holds each value, for each column whose distinct values are counted."""
     frequencies: Mapping[str, Frequencies] = field(init=False)
@@ -74,7 +74,7 @@ class GroupBy(Operator):
         self.frequencies = {name: Frequencies(schema.field(name).type) for name in sorted(ordered)}
         for name, type_ in ((FIRST, pa.uint64()), (SECOND, pa.uint64()), (EXP, pa.int64())):
             schema = schema.append(pa.field(name, type_))
-        self.expiring = Waiting(schema)
+        self.expiring = TimerQueue(schema)
 
     @property
     def buffers(self) -> Mapping[str, State]:

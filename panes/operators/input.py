@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from panes.delta.delta import EXP, FOREVER, HIDDEN, WEIGHT, Delta
 from panes.operators.base import Operator
-from panes.operators.edge import Edge
+from panes.operators.tools.edge import Edge
 from panes.plan.schema import Field, Schema
 
 
@@ -33,7 +33,7 @@ class Input:
 class Entry(Operator):
     """Gives arrivals the column names of the plan, and stream tuples a lifetime without end.
 
-    Output: the arrivals. Their `_ts` is the event time, and may lie outside the span: a window or Hold
+    Output: the arrivals. Their `_ts` is the event time, and may lie outside the span: a window or ReleaseOnTime
         follows.
     State: none.
     Cost: constant.

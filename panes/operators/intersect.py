@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from panes.operators.counting import Counting
-from panes.operators.edge import Edge, harder
-from panes.operators.timelines import Timelines
+from panes.operators.set_operation_by_count import SetOperationByCount
+from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
+from panes.operators.tools.edge import Edge, harder
 from panes.plan.patterns import Pattern
 
 
-def intersect(left: Edge, right: Edge) -> Timelines | Counting:
+def intersect(left: Edge, right: Edge) -> SetOperationByLifetime | SetOperationByCount:
     """Each value as often as on the side that has fewer of it.
 
     Over inputs without negative tuples the output has none either; else it is found by counting.
     """
     pattern = harder(left.pattern, right.pattern)
     if pattern is Pattern.STRICT:
-        return Counting([left, right], np.minimum)
-    return Timelines(left, right, np.minimum, pattern)
+        return SetOperationByCount([left, right], np.minimum)
+    return SetOperationByLifetime(left, right, np.minimum, pattern)

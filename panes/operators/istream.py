@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from panes.operators.changes import Changes
+from panes.operators.output_stream import OutputStream
 
 
 @dataclass
-class Istream(Changes):
+class Istream(OutputStream):
     """The tuples that are in the relation now and were not an instant before.
 
     Output: one row without end for each copy that enters; MONOTONIC.

@@ -13,11 +13,11 @@ from panes.delta.evaluate import mask_of
 from panes.delta.keys import has_null
 from panes.delta.rows import Positions, array_of, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
-from panes.operators.cuts import cuts_of, in_pieces
-from panes.operators.edge import Edge, harder
+from panes.operators.tools.edge import Edge, harder
+from panes.operators.tools.split_span import cuts_of, in_pieces
 from panes.plan.expressions import Expression
-from panes.state.base import State
-from panes.state.chunked import ChunkedBuffer, Match, cluster, matching, sum_weights
+from panes.state.buffers.base import State
+from panes.state.buffers.chunked import ChunkedBuffer, Match, cluster, matching, sum_weights
 
 
 @dataclass

@@ -11,23 +11,23 @@ from panes.operators.base import Operator
 from panes.operators.dataflow import Dataflow, Step
 from panes.operators.distinct import distinct
 from panes.operators.dstream import Dstream
-from panes.operators.edge import Edge
 from panes.operators.except_ import except_
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.group_by import GroupBy
-from panes.operators.hold import Hold
 from panes.operators.input import Entry, Input
 from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
 from panes.operators.join import Join
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
+from panes.operators.release_on_time import ReleaseOnTime
 from panes.operators.rows_window import RowsWindow
 from panes.operators.rstream import Rstream
 from panes.operators.select import Select
 from panes.operators.semi_join import SemiJoin
-from panes.operators.strategy import check_strategy, leave_early
 from panes.operators.to_slide import ToSlide
+from panes.operators.tools.edge import Edge
+from panes.operators.tools.strategy import check_strategy, leave_early
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
@@ -214,7 +214,7 @@ class _Lowering:
         return self._add("union", Union(node.schema), replace(edge, pattern=pattern), left, right)
 
     def _hold(self, arrivals: _Made) -> _Made:
-        return self._add("hold", Hold.over(arrivals.edge.columns), arrivals.edge, arrivals)
+        return self._add("hold", ReleaseOnTime.over(arrivals.edge.columns), arrivals.edge, arrivals)
 
     def _explicit(self, made: _Made) -> _Made:
         """Lets every departure be a negative tuple."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable, starts_of
 from panes.aggregates.base import Ints
-from panes.aggregates.table import FIRST, SECOND, AccumulatorTable, starts_of
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
 from panes.delta.hashing import hash_pair
 from panes.operators.base import Operator
 from panes.operators.window import round_up
 from panes.plan.windows import RowsWindow as Spec
-from panes.state.base import State
-from panes.state.keyed import Keyed
+from panes.state.buffers.base import State
+from panes.state.buffers.keyed import Keyed
 
 _AT = "_at"
 """The number of the tuple, within the partition, at which something is to happen to a stored row."""

@@ -12,9 +12,9 @@ from panes.delta.consolidate import contents_at, difference
 from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
 from panes.operators.base import Operator
 from panes.plan.schema import Schema
-from panes.state.base import State
-from panes.state.calendar import Calendar
-from panes.state.chunked import sum_weights
+from panes.state.buffers.base import State
+from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.chunked import sum_weights
 
 
 @dataclass

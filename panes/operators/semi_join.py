@@ -13,12 +13,12 @@ from panes.delta.keys import has_null
 from panes.operators.base import Operator
 from panes.operators.distinct import Distinct, distinct
 from panes.operators.distinct_star import DistinctStar
-from panes.operators.edge import Edge, harder
 from panes.operators.join import Join
+from panes.operators.tools.edge import Edge, harder
 from panes.plan.expressions import Expression
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT
-from panes.state.base import State
+from panes.state.buffers.base import State
 
 
 @dataclass

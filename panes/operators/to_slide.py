@@ -15,7 +15,7 @@ from panes.operators.window import round_up
 class ToSlide(Operator):
     """Lets the rows of a stream come at the next multiple of the slide.
 
-    Output: every row, with its `_ts` rounded up; it may then lie after the clock: Hold follows.
+    Output: every row, with its `_ts` rounded up; it may then lie after the clock: ReleaseOnTime follows.
     State: none.
     Cost: constant per row.
     """

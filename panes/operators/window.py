@@ -18,8 +18,8 @@ class TimeWindow(Operator):
     """`[RANGE d]`, `[RANGE d SLIDE s]`, `[NOW]` and `[RANGE UNBOUNDED]`.
 
     Output: every tuple once, with its lifetime; those that no instant of the window sees are left out.
-        With SLIDE a lifetime begins and ends at multiples of the slide, and may begin after the clock: Hold
-        follows. A tuple that came late is seen from the first instant of the span on.
+        With SLIDE a lifetime begins and ends at multiples of the slide, and may begin after the clock:
+        ReleaseOnTime follows. A tuple that came late is seen from the first instant of the span on.
     State: none.
     Cost: constant per tuple.
     """

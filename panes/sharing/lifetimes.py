@@ -7,7 +7,7 @@ import numpy as np
 from panes.delta.delta import BEGINNING, FOREVER, Instants
 from panes.operators.window import round_up
 from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
-from panes.sharing.reading import TimeWindow
+from panes.sharing.selection import TimeWindow
 
 
 def lifetimes(window: TimeWindow, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:

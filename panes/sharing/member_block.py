@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from panes.plan.expressions import Expression
 from panes.sharing.bits import Flags, Ints, Words, bit_of, set_columns, words_for
-from panes.sharing.cells import Cells
 from panes.sharing.predicates import Condition, Predicate
-from panes.sharing.residuals import Residuals
+from panes.sharing.residual_predicates import ResidualPredicates
+from panes.sharing.value_cells import ValueCells
 
 MOST = 1024
 """Queries in a block. So the cells of an attribute and a stretch of tuples fit into the caches of a processor, and
@@ -24,7 +24,7 @@ class Attribute:
     """Which queries of the block a value passes, as far as this attribute is concerned: a row of bits per cell."""
 
     expression: Expression
-    cells: Cells
+    cells: ValueCells
     passes: Words
 
 
@@ -34,7 +34,7 @@ class MemberBlock:
 
     queries: Ints
     attributes: tuple[Attribute, ...]
-    residuals: Residuals
+    residuals: ResidualPredicates
     alive: Words
     """The bits of the queries that are there: one that is dropped leaves a hole until the block is made anew."""
 
@@ -48,7 +48,9 @@ class MemberBlock:
         return cls(
             queries,
             attributes,
-            Residuals.of([(place, p.residual) for place, p in enumerate(predicates) if p.residual], words),
+            ResidualPredicates.of(
+                [(place, p.residual) for place, p in enumerate(predicates) if p.residual], words
+            ),
             set_columns(np.arange(len(queries)), words),
         )
 
@@ -96,7 +98,7 @@ def _by_attribute(predicates: Sequence[Predicate]) -> dict[Expression, _Found]:
 
 def _attribute(expression: Expression, found: _Found, words: int) -> Attribute:
     constants = [c for _, condition in found for c in condition.constants if c is not None]
-    cells = Cells.of(constants, expression.type)
+    cells = ValueCells.of(constants, expression.type)
     spans = _spans(found, cells, words)
     passes = _inside(*spans, len(cells))
     _leave_out(passes, [(place, c) for place, c in found if c.op == "ne"], cells)
@@ -104,7 +106,7 @@ def _attribute(expression: Expression, found: _Found, words: int) -> Attribute:
     return Attribute(expression, cells, passes)
 
 
-def _spans(found: _Found, cells: Cells, words: int) -> tuple[Ints, Ints]:
+def _spans(found: _Found, cells: ValueCells, words: int) -> tuple[Ints, Ints]:
     """The first cell that each query admits, and the first that it does not. Queries without a condition on this
     attribute admit all, also NULL."""
     low, high = np.zeros(words * 64, np.int64), np.full(words * 64, len(cells), np.int64)
@@ -144,7 +146,7 @@ def _inside(low: Ints, high: Ints, cells: int) -> Words:
     return np.bitwise_xor.accumulate(switches[:-1], axis=0)
 
 
-def _leave_out(passes: Words, found: _Found, cells: Cells) -> None:
+def _leave_out(passes: Words, found: _Found, cells: ValueCells) -> None:
     """`attribute <> constant`: all cells but one."""
     known = [(place, c.constants[0]) for place, c in found if c.constants[0] is not None]
     places = np.array([place for place, _ in known], np.int64)
@@ -152,7 +154,7 @@ def _leave_out(passes: Words, found: _Found, cells: Cells) -> None:
     np.bitwise_and.at(passes, (at, places // 64), ~bit_of(places))
 
 
-def _only_options(passes: Words, found: _Found, cells: Cells) -> None:
+def _only_options(passes: Words, found: _Found, cells: ValueCells) -> None:
     """`attribute IN (…)`: only the cells of the options. There is one such list per query and attribute."""
     if not found:
         return

@@ -15,12 +15,12 @@ from panes.delta.rows import take, with_column
 from panes.delta.zeros import with_unsigned_zeros
 from panes.plan.nodes import GroupBy, Matched, StreamScan
 from panes.plan.windows import RangeWindow
-from panes.sharing.batch import Batch
 from panes.sharing.bits import Ints
 from panes.sharing.matches import Matches, columns_of
 from panes.sharing.member_block import MOST, MemberBlock
-from panes.sharing.partials import partial_rows
+from panes.sharing.partial_sums import partial_rows
 from panes.sharing.predicates import Predicate
+from panes.sharing.tuple_batch import TupleBatch
 
 _AT_ONCE = 1 << 17
 """Tuples that are looked up at once."""
@@ -92,14 +92,14 @@ class QueryIndex:
 
     def match(self, rows: pa.Table) -> Matches:
         """Which tuples are for which queries. NULL is not true: such a tuple is for none."""
-        return Matches(Batch(self.named(rows), self.blocks).match(0, rows.num_rows), self.queries)
+        return Matches(TupleBatch(self.named(rows), self.blocks).match(0, rows.num_rows), self.queries)
 
     def exploded(self, rows: pa.Table) -> pa.Table:
         """The rows of the Matched node: every tuple once for each query that it is for, with `_ts`."""
         schema = self.matched.schema.arrow.append(pa.field(TS, pa.int64()))
         parts = [schema.empty_table()]
         for some in self._in_parts(rows):
-            batch = Batch(some, self.blocks)
+            batch = TupleBatch(some, self.blocks)
             for start, stop in batch.stretches(0, some.num_rows):
                 row, query = Matches(batch.match(start, stop), self.queries).pairs()
                 mine = with_column(take(some, row + start), self.matched.query_column, query)

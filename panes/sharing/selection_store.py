@@ -17,13 +17,13 @@ from panes.delta.delta import FOREVER, TS, WEIGHT
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where, with_column
 from panes.plan.expressions import columns_of
-from panes.sharing.layouts import MOST_TUPLES
 from panes.sharing.lifetimes import lifetimes
+from panes.sharing.match_encoding import MOST_TUPLES
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.reading import Reading, TimeWindow
-from panes.sharing.stretch import SEEN, Stretch
-from panes.state.chunk import Chunk
-from panes.state.manifest import MATCHES, TUPLES
+from panes.sharing.selection import Selection, TimeWindow
+from panes.sharing.tuple_block import SEEN, TupleBlock
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.manifest import MATCHES, TUPLES
 
 
 class SelectionStore:
@@ -36,7 +36,7 @@ class SelectionStore:
 
     def __init__(self, chunks: Mapping[str, Sequence[Chunk]] | None = None) -> None:
         chunks = chunks or {}
-        self._stretches = Stretch.restored(chunks.get(TUPLES, ()), chunks.get(MATCHES, ()))
+        self._stretches = TupleBlock.restored(chunks.get(TUPLES, ()), chunks.get(MATCHES, ()))
 
     @property
     def chunks(self) -> dict[str, list[Chunk]]:
@@ -60,7 +60,7 @@ class SelectionStore:
         rows = _in_order_of_time(index.named(rows))
         rows = with_column(rows, SEEN, np.maximum(int64(rows, TS), since + 1))
         for start in range(0, rows.num_rows, MOST_TUPLES):
-            stretch = Stretch.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
+            stretch = TupleBlock.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
             stretch.note(*index.match(stretch.tuples.table).by_query())
             self._stretches.append(stretch)
         self._merge(index)
@@ -74,7 +74,7 @@ class SelectionStore:
         """Forgets stretches of which no tuple is in a window of that length after `since`."""
         self._stretches = [s for s in self._stretches if s.max_ts + retained_us > since]
 
-    def answer(self, query: int, reading: Reading, now: int) -> pa.Table:
+    def answer(self, query: int, reading: Selection, now: int) -> pa.Table:
         """What a query holds at an instant."""
         parts = []
         for stretch, is_inside in self._touched_by(reading.window, now):
@@ -87,7 +87,7 @@ class SelectionStore:
             parts.append((stretch, mine))
         return _projected(parts, reading)
 
-    def changes(self, query: int, reading: Reading, since: int, clock: int, *, born: int) -> pa.Table:
+    def changes(self, query: int, reading: Selection, since: int, clock: int, *, born: int) -> pa.Table:
         """What comes into the answer and goes from it after `since` and up to `clock`: the columns, when (`_at`,
         in microseconds) and how (`_weight`, 1 or -1). Nothing was in the answer up to the instant `born`."""
         parts, instants, weights = [], [], []
@@ -106,7 +106,7 @@ class SelectionStore:
         table = table.append_column(AT, pa.array(_joined(instants), pa.int64()))
         return table.append_column(WEIGHT, pa.array(_joined(weights), pa.int64()))
 
-    def _touched_by(self, window: TimeWindow, now: int) -> Iterator[tuple[Stretch, bool]]:
+    def _touched_by(self, window: TimeWindow, now: int) -> Iterator[tuple[TupleBlock, bool]]:
         """The stretches that may have tuples in the window, and whether all of theirs are."""
         if not self._stretches:
             return
@@ -135,7 +135,7 @@ def _in_order_of_time(rows: pa.Table) -> pa.Table:
     return rows if (ts[1:] >= ts[:-1]).all() else take(rows, np.argsort(ts, kind="stable"))
 
 
-def _projected(parts: Sequence[tuple[Stretch, Positions]], reading: Reading) -> pa.Table:
+def _projected(parts: Sequence[tuple[TupleBlock, Positions]], reading: Selection) -> pa.Table:
     """The columns of a query over some of its tuples."""
     read = sorted(frozenset().union(*(columns_of(expression) for _, expression in reading.columns)))
     columns = {name: _gathered(parts, name, reading.scan.schema[name].type.arrow) for name in read}
@@ -147,7 +147,7 @@ def _projected(parts: Sequence[tuple[Stretch, Positions]], reading: Reading) -> 
     )
 
 
-def _gathered(parts: Sequence[tuple[Stretch, Positions]], name: str, kind: pa.DataType) -> pa.Array:
+def _gathered(parts: Sequence[tuple[TupleBlock, Positions]], name: str, kind: pa.DataType) -> pa.Array:
     """A column of some tuples."""
     numbers = [stretch.numbers(name) for stretch, _ in parts]
     if not parts or any(values is None for values in numbers):

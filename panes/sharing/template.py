@@ -5,7 +5,7 @@ node stands in its place; the rows above it are marked with the query that they 
 is one more key of whatever brings rows together. So operators need to know nothing of sharing.
 
 A selection (projections and one time window over a stream, nothing else) is kept in another way: its template is
-the stream alone, and window and projection belong to the query (`sharing/reading.py`). All selections on a
+the stream alone, and window and projection belong to the query (`sharing/selection.py`). All selections on a
 stream are one group.
 """
 
@@ -25,7 +25,7 @@ from panes.plan.types import BIGINT
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow, RowsWindow
 from panes.sharing.predicates import Predicate, predicate_of
-from panes.sharing.reading import reading_of
+from panes.sharing.selection import selection_of
 from panes.sharing.stateless import Columns, stateless_of
 
 
@@ -68,7 +68,7 @@ def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
     """
     if any(name.startswith(QUERY) for node in walk(plan) for name in node.schema.names):
         return None
-    reading = reading_of(plan)
+    reading = selection_of(plan)
     if reading is not None:
         return Template(Matched(reading.scan), plan), (reading.predicate,)
     if not _one_row_is_told(plan):

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_source import AnswerSource
+from panes.answers.answer_store import AnswerStore, changes_chunk
 from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
-from panes.answers.segment_rows import SegmentRows
-from panes.answers.standing import Standing
-from panes.answers.store import AnswerStore, changes_chunk
 from panes.delta.delta import BEGINNING
 from panes.operators.lower import lower
 from panes.plan.nodes import Node
-from panes.state.epochs import NOTHING, EpochLog, EpochRecord, QueryProgress
-from panes.state.manifest import ANSWER, CHANGES, ShardState, shard_folder
+from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, QueryProgress
+from panes.state.storage.manifest import ANSWER, CHANGES, ShardState, shard_folder
 
 QUERY_ID = 7
 
@@ -52,9 +52,11 @@ class Kept:
             self.log.commit(self._record(first_epoch - 1, BEGINNING, since))
 
     @property
-    def standing(self) -> Standing:
-        rows = SegmentRows(self.readers.segments, self.folder / "query", self.shards, self.plan.schema.arrow)
-        return Standing(QUERY_ID, "q", self.plan, rows, QUERY_ID, self.first_epoch)
+    def standing(self) -> AnswerSource:
+        rows = AnswerFromSegments(
+            self.readers.segments, self.folder / "query", self.shards, self.plan.schema.arrow
+        )
+        return AnswerSource(QUERY_ID, "q", self.plan, rows, QUERY_ID, self.first_epoch)
 
     def epoch(self, arrivals: Mapping[str, pa.Table], clock: int, *, history: bool = False) -> int:
         """One epoch: the rows of each stream are dealt out to the shards in turn. Gives its number.

@@ -15,7 +15,7 @@ from panes.answers.changes import Change
 from panes.answers.following import Patience, changes_as_they_come, changes_within, seconds_of
 from panes.clock import HandClock
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, PanesError, QueryFailed
-from panes.state.epochs import NOTHING
+from panes.state.storage.epoch_log import NOTHING
 from tests.answers.kept import Kept
 from tests.answers.test_readers import WINDOW, came
 

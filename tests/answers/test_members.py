@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import whole_from
-from panes.answers.segment_rows import SegmentRows
-from panes.answers.standing import Standing
 from panes.clock import to_datetime, to_microseconds
 from panes.errors import EpochGone
 from panes.plan.expressions import Aggregate, Column
@@ -43,11 +43,13 @@ def rows_of(arrivals: dict[str, pa.Table], member: int) -> dict[str, pa.Table]:
 class Group(Kept):
     """A plan that queries share; `_query` is called so in what is kept."""
 
-    def member(self, number: int, plan, of_nothing: pa.Table | None = None) -> Standing:
-        rows = SegmentRows(
+    def member(self, number: int, plan, of_nothing: pa.Table | None = None) -> AnswerSource:
+        rows = AnswerFromSegments(
             self.readers.segments, self.folder / "query", self.shards, plan.schema.arrow, number
         )
-        return Standing(100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch, of_nothing)
+        return AnswerSource(
+            100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch, of_nothing
+        )
 
 
 def shared_and_own(keys: tuple[str, ...], window: RangeWindow):

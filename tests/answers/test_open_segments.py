@@ -10,9 +10,9 @@ import pytest
 
 from panes.answers.open_segments import OpenSegments
 from panes.errors import StateError
-from panes.state.chunk import Chunk
-from panes.state.epochs import NOTHING, EpochLog
-from panes.state.manifest import ANSWER, ShardState, shard_folder
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.epoch_log import NOTHING, EpochLog
+from panes.state.storage.manifest import ANSWER, ShardState, shard_folder
 
 
 def database(

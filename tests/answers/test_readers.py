@@ -7,9 +7,9 @@ import shutil
 import pyarrow as pa
 import pytest
 
+from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
-from panes.answers.segment_rows import SegmentRows
 from panes.clock import to_datetime
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
 from panes.plan.expressions import Aggregate
@@ -210,7 +210,7 @@ def test_what_leaves_is_found_without_opening_what_stays(tmp_path):
     database.epoch(came(*(("long", 50) for _ in range(64)), ("short", 1)), 60)
     database.epoch(came(("x", 61)), 99)
     opened = Readers(database.log, Cursors(tmp_path / "other.sqlite"), lambda _: True)
-    rows = SegmentRows(opened.segments, tmp_path / "query", 1, WINDOW.schema.arrow)
+    rows = AnswerFromSegments(opened.segments, tmp_path / "query", 1, WINDOW.schema.arrow)
     (large,) = opened.segments.chunks(tmp_path / "query" / "shard-0000", 0)["answer"]
     assert rows.leaving(0, 60, 99) == []
     assert large._table is None

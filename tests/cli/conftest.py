@@ -13,7 +13,7 @@ from rich.console import Console
 import panes
 from panes.answers.answer import Answer
 from panes.errors import SqlError
-from panes.state.epochs import StreamProgress
+from panes.state.storage.epoch_log import StreamProgress
 from panes.status import Epoch
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

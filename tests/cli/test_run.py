@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from panes.cli.main import app
-from panes.state.epochs import StreamProgress
+from panes.state.storage.epoch_log import StreamProgress
 
 SCRIPT = """
 CREATE STREAM s (ts BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS FROM FILES 'data';

@@ -11,7 +11,7 @@ from panes.answers.answer import Answer
 from panes.cli.main import app
 from panes.cli.results import TableResults
 from panes.cli.shell import CONTINUED, HOW_TO_BEGIN, PROMPT, Shell
-from panes.state.epochs import StreamProgress
+from panes.state.storage.epoch_log import StreamProgress
 
 
 class Typist:

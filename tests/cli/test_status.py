@@ -14,7 +14,7 @@ from panes.cli.status import print_status
 from panes.clock import HandClock, to_microseconds
 from panes.database import Database
 from panes.language import parse
-from panes.state.epochs import EpochLog, EpochRecord, QueryProgress, StreamProgress
+from panes.state.storage.epoch_log import EpochLog, EpochRecord, QueryProgress, StreamProgress
 from tests.cli.conftest import NOON
 
 NOON_US = to_microseconds(NOON)

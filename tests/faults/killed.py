@@ -14,7 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from panes.crash_points import arm
-from panes.pipeline.session import CONTEXT_CONF
+from panes.spark.session import CONTEXT_CONF
 from tests.faults.standing import found_in, prepare
 
 database, folder, master, *steps = sys.argv[1:]

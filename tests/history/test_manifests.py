@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from panes.errors import StateError
-from panes.history.store import History, write_part
-from panes.state.epochs import NOTHING, EpochLog
-from tests.history.test_store import S
+from panes.history.history_store import History, write_part
+from panes.state.storage.epoch_log import NOTHING, EpochLog
+from tests.history.test_history_store import S
 
 EPOCHS = 6
 

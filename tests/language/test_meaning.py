@@ -18,8 +18,8 @@ from sqlglot import exp
 
 from panes.language import bind, parse
 from panes.language import statements as st
-from panes.language.dialect import Panes
-from panes.language.syntax import FromItem, Nested, Output, SelectBlock, WindowedCall
+from panes.language.parser.dialect import Panes
+from panes.language.parser.syntax import FromItem, Nested, Output, SelectBlock, WindowedCall
 from panes.plan import nodes
 from panes.plan.to_sql import quoted, to_sql
 from panes.plan.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type

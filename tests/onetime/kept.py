@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from panes.delta.delta import BEGINNING, TS
-from panes.history.file import CAME
-from panes.history.store import History, write_part
+from panes.history.history_file import CAME
+from panes.history.history_store import History, write_part
 from panes.language.statements import CreateStream, Statement
 from panes.onetime.query_clocks import QueryClocks
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream, TimestampBy
 from panes.plan.types import BIGINT
-from panes.state.epochs import EpochRecord, StreamProgress
+from panes.state.storage.epoch_log import EpochRecord, StreamProgress
 from tests.properties.streams import COLUMNS, STREAMS, Arrivals
 
 DECLARED: Mapping[str, Stream] = {

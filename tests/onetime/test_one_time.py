@@ -14,9 +14,9 @@ import pytest
 import panes
 from panes.catalog import Catalog
 from panes.errors import CatalogError, EpochGone, EvaluationError, SqlError, StateError
-from panes.history.store import History, write_part
+from panes.history.history_store import History, write_part
 from panes.language import parse
-from panes.state.epochs import EpochLog, EpochRecord, StreamProgress
+from panes.state.storage.epoch_log import EpochLog, EpochRecord, StreamProgress
 from tests.onetime.kept import numbered
 
 SECOND = 1_000_000

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from panes.history.store import History, write_part
+from panes.history.history_store import History, write_part
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.onetime.one_time import OneTime
 from panes.optimizer.optimizer import optimize
-from panes.state.epochs import EpochLog, EpochRecord, StreamProgress
+from panes.state.storage.epoch_log import EpochLog, EpochRecord, StreamProgress
 from tests.history.test_retention import Streams
 from tests.onetime.kept import numbered
 

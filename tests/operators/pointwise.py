@@ -18,7 +18,7 @@ from panes.delta.delta import EXP, FOREVER, TS, WEIGHT, Delta, delta_schema
 from panes.operators.base import Operator
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
-from panes.state.chunk import Chunk
+from panes.state.buffers.chunk import Chunk
 
 exact = settings(deadline=None, max_examples=120)
 """For the tests against the slow meaning: their time says nothing."""

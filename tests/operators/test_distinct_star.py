@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from panes.delta.delta import EXP, TS, Delta
 from panes.operators.distinct_star import DistinctStar
-from panes.operators.edge import Edge
+from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panes.delta.delta import FOREVER
-from panes.operators.edge import Edge
 from panes.operators.explicit_expiry import ExplicitExpiry
+from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT

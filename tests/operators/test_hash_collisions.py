@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panes.delta import keys
-from panes.operators import values
-from panes.state import chunked
+from panes.operators.tools import numbered_values as values
+from panes.state.buffers import chunked
 from tests.operators.pointwise import exact
 from tests.operators.test_distinct_star import check_distinct_star
 from tests.operators.test_join import check_join

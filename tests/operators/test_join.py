@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, Delta
-from panes.operators.edge import Edge
 from panes.operators.join import Join
+from panes.operators.tools.edge import Edge
 from panes.plan.expressions import Call, Column, Expression
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema

@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 
 from panes.delta.delta import WEIGHT, Delta
 from panes.delta.rows import with_column
-from panes.operators import anti_join, counting, join, levels, timelines
+from panes.operators import anti_join, join, set_operation_by_count, set_operation_by_lifetime
 from panes.operators.anti_join import AntiJoin
-from panes.operators.counting import Counting
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.join import Join
 from panes.operators.semi_join import SemiJoin
-from panes.operators.values import Values
-from panes.state.calendar import Calendar
-from panes.state.chunked import ChunkedBuffer
-from panes.state.waiting import Waiting
+from panes.operators.set_operation_by_count import SetOperationByCount
+from panes.operators.tools import multiplicities
+from panes.operators.tools.numbered_values import NumberedValues
+from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.chunked import ChunkedBuffer
+from panes.state.buffers.timer_queue import TimerQueue
 from tests.operators.test_distinct_star import check_distinct_star
 from tests.operators.test_join import check_join
 from tests.operators.test_semi_and_anti_join import check_anti_join, check_semi_join
@@ -104,7 +105,9 @@ def twice(original: Any) -> Any:
     return lambda rows: pa.concat_tables([original(rows), original(rows)])
 
 
-EXCEPT = [partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")]
+EXCEPT = [
+    partial(check_set_operation, name=f"except by {how}") for how in ("set_operation_by_count", "lifetimes")
+]
 
 MUTATIONS = [
     Mutation("a join does not look at its state", check_join, ChunkedBuffer, "matches", nothing_matches),
@@ -114,21 +117,31 @@ MUTATIONS = [
     Mutation("NULL equals NULL in a join", check_join, Join, "over", nulls_are_equal),
     Mutation("a duplicate never takes over", check_distinct_star, DistinctStar, "_continue", one_row_less),
     Mutation("δ* forgets what it shows", check_distinct_star, DistinctStar, "_remember", forgotten),
-    Mutation("younger duplicates are not kept", check_distinct_star, Values, "found_in", nothing_found),
-    Mutation("δ forgets who leaves", check_distinct, Counting, "_schedule", forgotten),
-    Mutation("δ forgets its counts", check_distinct, Counting, "_note_counts", forgotten),
-    Mutation("counts are not read", EXCEPT[0], counting, "_left_right", lambda _: lambda c: (c >> 32, c * 0)),
+    Mutation(
+        "younger duplicates are not kept", check_distinct_star, NumberedValues, "found_in", nothing_found
+    ),
+    Mutation("δ forgets who leaves", check_distinct, SetOperationByCount, "_schedule", forgotten),
+    Mutation("δ forgets its counts", check_distinct, SetOperationByCount, "_note_counts", forgotten),
+    Mutation(
+        "counts are not read",
+        EXCEPT[0],
+        set_operation_by_count,
+        "_left_right",
+        lambda _: lambda c: (c >> 32, c * 0),
+    ),
     Mutation("a difference never re-admits", EXCEPT[1], Calendar, "expire_clustered", found_nothing),
-    Mutation("rows end in the wrong order", EXCEPT[1], timelines, "rows_of", last_in_first_out),
+    Mutation(
+        "rows end in the wrong order", EXCEPT[1], set_operation_by_lifetime, "rows_of", last_in_first_out
+    ),
     Mutation(
         "an intersection ends too late",
         partial(check_set_operation, name="intersect"),
-        levels,
+        multiplicities,
         "last_of_instants",
         lambda _: lambda codes, _times: np.arange(len(codes)),
     ),
     Mutation("pairs are not looked at", check_semi_join, SemiJoin, "_matching", no_pairs),
-    Mutation("rows that wait are lost", check_anti_join, Waiting, "insert", forgotten),
+    Mutation("rows that wait are lost", check_anti_join, TimerQueue, "insert", forgotten),
     Mutation("blocked rows are given", check_anti_join, AntiJoin, "_free", left_as_it_is),
     Mutation("a waiting row is given twice", check_anti_join, anti_join, "_to_wait", twice),
 ]

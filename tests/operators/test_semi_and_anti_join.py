@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from panes.delta.delta import FOREVER
 from panes.operators.anti_join import AntiJoin
-from panes.operators.edge import Edge
 from panes.operators.semi_join import SemiJoin
+from panes.operators.tools.edge import Edge
 from panes.plan.expressions import Call, Column
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema

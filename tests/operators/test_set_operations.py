@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from panes.delta.delta import FOREVER
 from panes.operators.base import Operator
 from panes.operators.distinct import Distinct
-from panes.operators.edge import Edge
 from panes.operators.except_ import except_
 from panes.operators.intersect import intersect
+from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING

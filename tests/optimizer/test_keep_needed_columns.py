@@ -6,7 +6,7 @@ from panes.language import bind, parse
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Window
 from panes.plan.walk import walk
-from tests.pipeline.test_partitioning import Streams
+from tests.stages.test_partitioning import Streams
 
 CASES = {
     "SELECT a.x FROM a [NOW], b [NOW] WHERE a.k = b.k": [("a.k", "a.x"), ("b.k",)],

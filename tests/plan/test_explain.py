@@ -11,7 +11,7 @@ from panes.plan.explain import BUFFER_FOR, Statistics, explain, explain_json
 from panes.plan.nodes import Node
 from panes.plan.patterns import Pattern
 from panes.plan.walk import walk
-from panes.state.choose import kind_of_buffer
+from panes.state.buffers.choose import kind_of_buffer
 from tests.language.corpus import read_catalog
 
 CATALOG = read_catalog()

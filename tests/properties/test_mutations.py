@@ -24,13 +24,13 @@ from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.group_by import GroupBy
-from panes.operators.hold import Hold
 from panes.operators.input import Entry
 from panes.operators.join import Join
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
+from panes.operators.release_on_time import ReleaseOnTime
 from panes.operators.semi_join import SemiJoin
-from panes.operators.timelines import Timelines
+from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
@@ -177,7 +177,9 @@ _ADD = Frequencies.add
 MUTATIONS = [
     Mutation("an arrival is lost", Drawing.window, output_of(Entry, without_last)),
     Mutation(
-        "rows come before their slide", Drawing.window, replaced(Hold, "process", lambda _, i, *__: i[0])
+        "rows come before their slide",
+        Drawing.window,
+        replaced(ReleaseOnTime, "process", lambda _, i, *__: i[0]),
     ),
     Mutation("a window is an instant too long", Drawing.window, output_of(TimeWindow, an_instant_longer)),
     Mutation(
@@ -221,7 +223,7 @@ MUTATIONS = [
     Mutation(
         "an intersection outlives its rows",
         lambda d: nodes.Intersect(*d.alike(1)),
-        output_of(Timelines, an_instant_longer),
+        output_of(SetOperationByLifetime, an_instant_longer),
     ),
     Mutation(
         "a difference is one of sets",

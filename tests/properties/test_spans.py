@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from panes.operators.dataflow import Dataflow
-from panes.state.chunk import Chunk
+from panes.state.buffers.chunk import Chunk
 from panes.testing import same_rows
 from tests.properties.drawn import Case, Cases, drawn
 from tests.properties.running import NT, UPA, UPA_FEW_EARLY, changes_until, outputs

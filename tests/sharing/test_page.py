@@ -5,7 +5,7 @@ from __future__ import annotations
 from panes.language import bind
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
-from panes.sharing import layouts, member_block
+from panes.sharing import match_encoding, member_block
 from panes.sharing.template import template_of
 from tests.language.test_pages import DOCS, statements_of
 
@@ -23,4 +23,4 @@ def test_the_queries_on_the_page_share_one_template() -> None:
 def test_the_page_knows_the_sizes_of_blocks_and_stretches() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert f"blocks of {member_block.MOST:,}" in text
-    assert f"at most {layouts.MOST_TUPLES:,}" in text
+    assert f"at most {match_encoding.MOST_TUPLES:,}" in text

@@ -18,13 +18,13 @@ from panes.delta.evaluate import evaluate, mask_of
 from panes.plan.expressions import Call, Cast, Column, Expression, Literal
 from panes.plan.types import BIGINT, BOOLEAN, INT, STRING
 from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
-from panes.sharing import layouts, selection_store
-from panes.sharing.layouts import Entries, encoded
+from panes.sharing import match_encoding, selection_store
+from panes.sharing.match_encoding import Entries, encoded
 from panes.sharing.predicates import predicate_of
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.reading import Reading, TimeWindow
+from panes.sharing.selection import Selection, TimeWindow
 from panes.sharing.selection_store import SelectionStore
-from panes.state.manifest import MATCHES, TUPLES, ShardState
+from panes.state.storage.manifest import MATCHES, TUPLES, ShardState
 from panes.testing import counted, same_rows
 from tests.sharing.drawn import MATCHED, SCAN, drawn, expression, rows
 
@@ -55,7 +55,7 @@ COLUMNS = (
 @dataclass
 class Member:
     asked: Expression | None
-    reading: Reading
+    reading: Selection
     born: int
 
 
@@ -98,12 +98,12 @@ def is_held(window: TimeWindow, ts: Instants, seen: Instants, now: int) -> Insta
 
 @contextmanager
 def short_stretches(tuples: int) -> Iterator[None]:
-    before = layouts.MOST_TUPLES
-    layouts.MOST_TUPLES = selection_store.MOST_TUPLES = tuples
+    before = match_encoding.MOST_TUPLES
+    match_encoding.MOST_TUPLES = selection_store.MOST_TUPLES = tuples
     try:
         yield
     finally:
-        layouts.MOST_TUPLES = selection_store.MOST_TUPLES = before
+        match_encoding.MOST_TUPLES = selection_store.MOST_TUPLES = before
 
 
 def drawn_member(random: Random, born: int, windows: Sequence[TimeWindow] = WINDOWS) -> Member:
@@ -111,7 +111,7 @@ def drawn_member(random: Random, born: int, windows: Sequence[TimeWindow] = WIND
     columns = tuple(random.sample(COLUMNS, random.randint(1, 3)))
     if random.random() < 0.1:
         columns = (("one", Literal(BIGINT, 1)),)
-    return Member(asked, Reading(SCAN, predicate_of(asked), random.choice(windows), columns), born)
+    return Member(asked, Selection(SCAN, predicate_of(asked), random.choice(windows), columns), born)
 
 
 def index_of(members: Mapping[int, Member]) -> QueryIndex:
@@ -206,7 +206,7 @@ def test_small_epochs_are_put_together_and_dropped_queries_leave() -> None:
 
 def test_a_new_query_adds_only_its_own_entries() -> None:
     random = Random(2)
-    everything = Reading(SCAN, predicate_of(None), UnboundedWindow(), COLUMNS)
+    everything = Selection(SCAN, predicate_of(None), UnboundedWindow(), COLUMNS)
     store = SelectionStore()
     members = {query: Member(None, everything, 0) for query in range(50)}
     store.add(rows(random, 500), index_of(members), 0)
@@ -234,16 +234,16 @@ def test_a_store_is_kept_in_segments(tmp_path: Path) -> None:
 
 
 def test_how_long_a_tuple_may_be_needed() -> None:
-    readings = [Reading(SCAN, predicate_of(None), window, COLUMNS) for window in SLIDING]
+    readings = [Selection(SCAN, predicate_of(None), window, COLUMNS) for window in SLIDING]
     assert [reading.retained_us for reading in readings] == [15, RETAINED, 31, 1]
-    landmark = Reading(SCAN, predicate_of(None), BeginEndWindow(12, False, 0, True), COLUMNS)
+    landmark = Selection(SCAN, predicate_of(None), BeginEndWindow(12, False, 0, True), COLUMNS)
     assert landmark.retained_us is None
 
 
 def test_a_member_may_change_its_window_at_any_time() -> None:
     random = Random(4)
     store = SelectionStore()
-    everything = Reading(SCAN, predicate_of(None), UnboundedWindow(), COLUMNS[:1])
+    everything = Selection(SCAN, predicate_of(None), UnboundedWindow(), COLUMNS[:1])
     store.add(rows(random, 200, clock=100), index_of({1: Member(None, everything, 0)}), 0)
     sizes = [store.answer(1, replace(everything, window=RangeWindow(d)), 100).num_rows for d in (10, 50, 200)]
     assert sizes == sorted(sizes)
@@ -252,7 +252,7 @@ def test_a_member_may_change_its_window_at_any_time() -> None:
 
 def test_nothing_is_answered_for_a_query_that_is_not_there() -> None:
     store = SelectionStore()
-    reading = Reading(SCAN, predicate_of(Literal(BOOLEAN, True)), UnboundedWindow(), COLUMNS)
+    reading = Selection(SCAN, predicate_of(Literal(BOOLEAN, True)), UnboundedWindow(), COLUMNS)
     assert store.answer(3, reading, 10).schema.names == ["i", "w", "more"]
     store.add(rows(Random(5), 20), index_of({1: Member(None, reading, 0)}), 0)
     assert store.answer(3, reading, 200).num_rows == 0

@@ -9,15 +9,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from panes.sharing import layouts, member_block, partials, selection_store, stretch
+from panes.sharing import match_encoding, member_block, partial_sums, selection_store, tuple_block
 from panes.sharing.bits import Bytes, Ints, Words, count_columns
-from panes.sharing.cells import Cells, Places, Values
 from panes.sharing.lifetimes import lifetimes
 from panes.sharing.member_block import MemberBlock
-from panes.sharing.residuals import Residuals
+from panes.sharing.residual_predicates import ResidualPredicates
 from panes.sharing.selection_store import SelectionStore
-from panes.sharing.stretch import Stretch
-from tests.sharing import test_partials, test_query_index, test_selection_store
+from panes.sharing.tuple_block import TupleBlock
+from panes.sharing.value_cells import AttributeValues, Places, ValueCells
+from tests.sharing import test_partial_sums, test_query_index, test_selection_store
 from tests.sharing.drawn import rows
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -52,7 +52,7 @@ def dropping_check(random: Random) -> None:
 
 
 def partials_check(random: Random) -> None:
-    test_partials.drawn_check(random)
+    test_partial_sums.drawn_check(random)
 
 
 def store_check(random: Random) -> None:
@@ -60,14 +60,14 @@ def store_check(random: Random) -> None:
         test_selection_store.run(random, SelectionStore(), test_selection_store.Reference())
 
 
-locate = Cells.locate
+locate = ValueCells.locate
 spans = member_block._spans
-numbers_of = layouts._numbers_of
+numbers_of = match_encoding._numbers_of
 touched_by = SelectionStore._touched_by
 
 
-def without_nulls(self: Cells, values: Values) -> Places:
-    return locate(self, Values(values.numbers, None, values.texts))
+def without_nulls(self: ValueCells, values: AttributeValues) -> Places:
+    return locate(self, AttributeValues(values.numbers, None, values.texts))
 
 
 def one_cell_more(*args: object) -> tuple[Ints, Ints]:
@@ -83,11 +83,11 @@ def byte_by_byte(left: Bytes, _columns: int, right: Bytes, _more: int) -> Bytes:
     return np.hstack([left, right])[:, : -(-(_columns + _more) // 8)]
 
 
-def wholly(self: SelectionStore, *args: object) -> Iterator[tuple[Stretch, bool]]:
+def wholly(self: SelectionStore, *args: object) -> Iterator[tuple[TupleBlock, bool]]:
     return ((stretch, True) for stretch, _ in touched_by(self, *args))  # type: ignore[arg-type]
 
 
-def the_tuple_before(bitmaps: Bytes) -> layouts.Numbers:
+def the_tuple_before(bitmaps: Bytes) -> match_encoding.Numbers:
     numbers = numbers_of(bitmaps)
     return numbers - (numbers > 0)
 
@@ -98,17 +98,21 @@ def an_instant_longer(*args: object) -> tuple[Ints, Ints]:
 
 
 MUTATIONS = (
-    Mutation("NULL is taken for a value", index_check, replaced(Cells, "locate", without_nulls)),
+    Mutation("NULL is taken for a value", index_check, replaced(ValueCells, "locate", without_nulls)),
     Mutation("a span holds one cell more", index_check, replaced(member_block, "_spans", one_cell_more)),
     Mutation("<> leaves nothing out", index_check, replaced(member_block, "_leave_out", lambda *_: None)),
     Mutation("IN admits everything", index_check, replaced(member_block, "_only_options", lambda *_: None)),
-    Mutation("residuals are not evaluated", index_check, replaced(Residuals, "apply", lambda *_: None)),
-    Mutation("a dropped query stays", dropping_check, replaced(MemberBlock, "without", lambda self, _: self)),
-    Mutation("a tuple is not counted", partials_check, replaced(partials, "count_columns", without_the_last)),
-    Mutation("panes are not rounded", partials_check, replaced(partials, "round_up", lambda ts, _: ts)),
-    Mutation("NULL is counted", partials_check, replaced(partials._Segments, "_sparse", lambda *_: {})),
     Mutation(
-        "stretches are joined byte by byte", store_check, replaced(stretch, "side_by_side", byte_by_byte)
+        "residuals are not evaluated", index_check, replaced(ResidualPredicates, "apply", lambda *_: None)
+    ),
+    Mutation("a dropped query stays", dropping_check, replaced(MemberBlock, "without", lambda self, _: self)),
+    Mutation(
+        "a tuple is not counted", partials_check, replaced(partial_sums, "count_columns", without_the_last)
+    ),
+    Mutation("panes are not rounded", partials_check, replaced(partial_sums, "round_up", lambda ts, _: ts)),
+    Mutation("NULL is counted", partials_check, replaced(partial_sums._Segments, "_sparse", lambda *_: {})),
+    Mutation(
+        "stretches are joined byte by byte", store_check, replaced(tuple_block, "side_by_side", byte_by_byte)
     ),
     Mutation("windows are not applied", store_check, replaced(SelectionStore, "_touched_by", wholly)),
     Mutation(
@@ -119,7 +123,9 @@ MUTATIONS = (
     Mutation(
         "new queries do not see old tuples", store_check, replaced(SelectionStore, "admit", lambda *_: None)
     ),
-    Mutation("lists hold other tuples", store_check, replaced(layouts, "_numbers_of", the_tuple_before)),
+    Mutation(
+        "lists hold other tuples", store_check, replaced(match_encoding, "_numbers_of", the_tuple_before)
+    ),
 )
 
 

@@ -19,7 +19,7 @@ from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTA
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.reading import reading_of
+from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.template import Template, template_of
 from panes.testing import answer_at, same_rows
@@ -85,7 +85,7 @@ def _expected(plan: Node, spans: Spans) -> list[pa.Table]:
 def _shared(template: Template, plan: Node, predicates: Any, spans: Spans) -> list[pa.Table]:
     if not template.is_selection:
         return [answers[7] for answers in shared(template, {7: predicates}, spans)]
-    reading = reading_of(plan)
+    reading = selection_of(plan)
     assert reading is not None
     index = QueryIndex.of(template.matched[0], {7: reading.predicate})
     store, answers = SelectionStore(), []

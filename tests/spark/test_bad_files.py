@@ -11,7 +11,7 @@ import pytest
 import panes
 from panes.crash_points import Crash, arm
 from panes.errors import SourceError
-from panes.pipeline import epoch as epoch_module
+from panes.spark import epoch as epoch_module
 
 FIRST = [{"ts": 1, "k": 7}, {"ts": 2, "k": 8}, {"ts": 3, "k": 9}]
 LAST = [{"ts": 4, "k": 7}]

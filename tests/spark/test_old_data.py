@@ -9,22 +9,22 @@ from random import Random
 
 import pytest
 
+from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_source import AnswerSource
 from panes.answers.invoke import invoke
 from panes.answers.open_segments import OpenSegments
-from panes.answers.segment_rows import SegmentRows
-from panes.answers.standing import Standing
 from panes.clock import HandClock
 from panes.delta.delta import BEGINNING
 from panes.history.retention import Retained
-from panes.onetime.answer import answer_once
+from panes.onetime.answer_once import answer_once
 from panes.onetime.query_clocks import KnownClocks
 from panes.optimizer.optimizer import optimize
-from panes.pipeline.cut import cut
-from panes.pipeline.engine import Engine
-from panes.pipeline.epoch import Workload
-from panes.pipeline.standing import StandingQuery
 from panes.plan.walk import streams_of
-from panes.state.epochs import EpochLog
+from panes.spark.engine import Engine
+from panes.spark.epoch import Workload
+from panes.stages.fragment import cut
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.properties.plans import Drawing
 from tests.properties.streams import Arrivals
@@ -51,7 +51,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
         known = KnownClocks(log)
         queries = {}
         for number, plan in enumerate(drawn, start=1):
-            queries[number] = StandingQuery(
+            queries[number] = RunningQuery(
                 id=number,
                 stages=cut(optimize(plan)),
                 shards=random.choice([1, 2]),
@@ -77,8 +77,8 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                     continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
                     schema = query.stages[-1].plan.schema.arrow
-                    rows = SegmentRows(segments, query.folder, query.shards_of(query.last), schema)
-                    standing = Standing(
+                    rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.last), schema)
+                    standing = AnswerSource(
                         number, str(number), query.stages[-1].plan, rows, number, query.first_epoch
                     )
                     answer = invoke(standing, standing.ran_by(record))

@@ -12,19 +12,19 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_source import AnswerSource
 from panes.answers.invoke import invoke
 from panes.answers.open_segments import OpenSegments
-from panes.answers.segment_rows import SegmentRows
-from panes.answers.standing import Standing
 from panes.clock import HandClock
 from panes.delta.delta import TS
 from panes.optimizer.optimizer import optimize
-from panes.pipeline.cut import cut
-from panes.pipeline.engine import Engine
-from panes.pipeline.epoch import Workload
-from panes.pipeline.standing import StandingQuery
 from panes.plan.stream import Stream
-from panes.state.epochs import EpochLog
+from panes.spark.engine import Engine
+from panes.spark.epoch import Workload
+from panes.stages.fragment import cut
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.base_stream import base_stream
 from tests.properties.plans import plans
@@ -82,7 +82,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         for plan in drawn:
             stages = cut(optimize(plan))
             number = next(numbers)
-            queries[number] = StandingQuery(
+            queries[number] = RunningQuery(
                 id=number,
                 stages=stages,
                 shards=shards,
@@ -99,8 +99,10 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         def compare(record):
             for number, query in queries.items():
                 schema = query.stages[-1].plan.schema.arrow
-                rows = SegmentRows(segments, query.folder, query.shards_of(query.last), schema)
-                standing = Standing(number, str(number), query.stages[-1].plan, rows, number, first_epoch=0)
+                rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.last), schema)
+                standing = AnswerSource(
+                    number, str(number), query.stages[-1].plan, rows, number, first_epoch=0
+                )
                 ran = standing.ran_by(record)
                 answer = invoke(standing, ran)
                 if answer.as_of is None:

@@ -4,8 +4,8 @@ from collections import Counter
 
 from pyspark.sql import functions as F
 
-from panes.pipeline.session import epoch_session
-from panes.pipeline.traffic import TRAFFIC
+from panes.spark.session import epoch_session
+from panes.spark.traffic import TRAFFIC
 
 ROWS = 20_000
 

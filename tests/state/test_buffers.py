@@ -17,14 +17,14 @@ from panes.delta import keys as keys_module
 from panes.delta.delta import EXP, FOREVER, WEIGHT
 from panes.delta.rows import int64
 from panes.plan.patterns import Pattern
-from panes.state import chunked
-from panes.state.calendar import Calendar
-from panes.state.choose import choose_buffer
-from panes.state.chunk import Chunk
-from panes.state.chunked import ChunkedBuffer
-from panes.state.fifo import Fifo
-from panes.state.keyed import Keyed
-from panes.state.scan import Scan
+from panes.state.buffers import chunked
+from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.choose import choose_buffer
+from panes.state.buffers.chunk import Chunk
+from panes.state.buffers.chunked import ChunkedBuffer
+from panes.state.buffers.fifo import Fifo
+from panes.state.buffers.keyed import Keyed
+from panes.state.buffers.scan import Scan
 
 Row = tuple[Any, ...]
 BUFFERS: dict[str, Callable[[], ChunkedBuffer]] = {

@@ -1,0 +1,172 @@
+"""Accumulators by key: a log-structured table of differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panes.aggregates.base import Accumulators, Ints
+from panes.delta.delta import FOREVER
+from panes.delta.hashing import Hashes
+from panes.state.buffers.base import State
+from panes.state.buffers.chunk import Chunk
+
+FIRST = "_first"
+SECOND = "_second"
+_PREFIX = "_accumulator_"
+
+
+class Run(NamedTuple):
+    """Differences of distinct keys, sorted by the hashes of the keys."""
+
+    first: Hashes
+    second: Hashes
+    differences: Accumulators
+
+    @property
+    def rows(self) -> int:
+        return len(self.first)
+
+
+class Found(NamedTuple):
+    """Which keys were found in a run, and for every key where it is or would have to be put."""
+
+    keys: Ints
+    places: Ints
+
+
+class AccumulatorTable(State):
+    """The sum of all differences that were added under a key, found by the pair of hashes of the key.
+
+    Each chunk is sorted by the first hash and holds a key once. A new chunk is merged with the one before it
+    when that is not at least twice as long, so there are few chunks, a row is merged seldom, and what
+    does not change is not touched. Rows that became zero vanish in merges.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[Chunk] = []
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        return self._chunks
+
+    def restore(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = sorted(chunks, key=lambda chunk: chunk.labels["level"])
+
+    def look_up(self, first: Hashes, second: Hashes) -> Accumulators:
+        """The accumulators of each key, zeros for a key that is not there."""
+        return self._look_up(first, second)[0]
+
+    def add(self, first: Hashes, second: Hashes, differences: Accumulators) -> Accumulators:
+        """Adds to the accumulators of keys, and gives what they were before; the keys are distinct, and sorted
+        by their first hashes."""
+        before, found = self._look_up(first, second)
+        run = Run(first, second, differences)
+        while run.rows and self._chunks and self._chunks[-1].rows < 2 * run.rows:
+            chunk = self._chunks.pop()
+            self.touched += chunk.rows
+            old = _run(chunk.table)
+            run = _without_zeros(_merged(old, run, found or _find(old, run.first, run.second)))
+            found = None
+        run = _without_zeros(run)
+        if run.rows:
+            self._chunks.append(_chunk(run, level=len(self._chunks)))
+        return before
+
+    def _look_up(self, first: Hashes, second: Hashes) -> tuple[Accumulators, Found | None]:
+        """The accumulators, and where in the last chunk the keys are."""
+        sums: Accumulators = {}
+        found: Found | None = None
+        for chunk in self._chunks:
+            run = _run(chunk.table)
+            found = _find(run, first, second)
+            self.touched += len(found.keys)
+            at = found.places[found.keys]
+            for number, stored in run.differences.items():
+                sums.setdefault(number, np.zeros(len(first), np.int64))[found.keys] += stored[at]
+        return sums, found
+
+
+def _merged(old: Run, new: Run, found: Found) -> Run:
+    """The sums of both: what is in both is added up, the rest of the new one put in between."""
+    more = np.ones(new.rows, np.bool_)
+    more[found.keys] = False
+    rest = np.flatnonzero(more)
+    same, between = found.places[found.keys], found.places[rest]
+    differences: Accumulators = {}
+    for number in sorted({*old.differences, *new.differences}):
+        added = new.differences.get(number, np.zeros(new.rows, np.int64))
+        sums = old.differences.get(number, np.zeros(old.rows, np.int64)).copy()
+        sums[same] += added[found.keys]
+        differences[number] = np.insert(sums, between, added[rest]) if len(rest) else sums
+    if not len(rest):
+        return Run(old.first, old.second, differences)
+    first, second = new.first[rest], new.second[rest]
+    return Run(np.insert(old.first, between, first), np.insert(old.second, between, second), differences)
+
+
+def starts_of(first: Hashes, second: Hashes) -> Ints:
+    """Where each key begins, among keys sorted by their hashes."""
+    if not len(first):
+        return np.zeros(0, np.int64)
+    same = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
+    return np.flatnonzero(np.concatenate([[True], ~same]))
+
+
+def has_collision(first: Hashes, second: Hashes) -> bool:
+    """Whether keys that are sorted by their first hash share it but not the second."""
+    return bool(((first[1:] == first[:-1]) & (second[1:] != second[:-1])).any())
+
+
+def _find(run: Run, first: Hashes, second: Hashes) -> Found:
+    stored, stored_second = run.first, run.second
+    places = np.searchsorted(stored, first)
+    rest = np.flatnonzero(places < len(stored))
+    found: list[Ints] = []
+    # Keys that differ in the second hash only stand next to each other; hardly ever is there a second round.
+    while len(rest):
+        rest = rest[stored[places[rest]] == first[rest]]
+        hit = stored_second[places[rest]] == second[rest]
+        found.append(rest[hit])
+        rest = rest[~hit]
+        places[rest] += 1
+        rest = rest[places[rest] < len(stored)]
+    return Found(np.concatenate(found) if found else np.zeros(0, np.int64), places)
+
+
+def _without_zeros(run: Run) -> Run:
+    some = np.zeros(run.rows, np.bool_)
+    moving: Accumulators = {}
+    for number, difference in run.differences.items():
+        nonzero = difference != 0
+        if nonzero.any():
+            some |= nonzero
+            moving[number] = difference
+    if some.all():
+        return Run(run.first, run.second, moving)
+    return Run(run.first[some], run.second[some], {number: d[some] for number, d in moving.items()})
+
+
+def _chunk(run: Run, *, level: int) -> Chunk:
+    columns = {FIRST: run.first, SECOND: run.second}
+    table = pa.table(columns | {f"{_PREFIX}{number}": d for number, d in run.differences.items()})
+    return Chunk(
+        lambda: table, rows=table.num_rows, min_exp=FOREVER, max_exp=FOREVER, labels={"level": level}
+    )
+
+
+def _run(table: pa.Table) -> Run:
+    return Run(_numpy(table, FIRST), _numpy(table, SECOND), _accumulators(table))
+
+
+def _accumulators(table: pa.Table) -> Accumulators:
+    names = [name for name in table.column_names if name.startswith(_PREFIX)]
+    return {int(name.removeprefix(_PREFIX)): _numpy(table, name) for name in names}
+
+
+def _numpy(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    return np.asarray(table.column(name).to_numpy())

@@ -1,0 +1,57 @@
+"""The rows of selections that share their stream, read from the tuples and matches of the epochs that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from panes.answers.open_segments import OpenSegments
+from panes.delta.delta import BEGINNING
+from panes.sharing.selection import Selection
+from panes.sharing.selection_store import SelectionStore
+from panes.state.storage.epoch_log import QueryProgress
+from panes.state.storage.locations import Location
+from panes.state.storage.manifest import shard_folder
+from panes.state.storage.recently_used import RecentlyUsed
+
+_STORES_IN_MEMORY = 64
+
+
+class OpenStores:
+    """The stores that were used last, by shard and epoch."""
+
+    def __init__(self, segments: OpenSegments) -> None:
+        self._segments = segments
+        self._stores: RecentlyUsed[tuple[Location, int], SelectionStore] = RecentlyUsed(_STORES_IN_MEMORY)
+
+    def store(self, folder: Location, epoch: int) -> SelectionStore:
+        return self._stores.get((folder, epoch), lambda: SelectionStore(self._segments.chunks(folder, epoch)))
+
+
+@dataclass(frozen=True)
+class AnswerFromSelections:
+    """What one of the selections on a stream has of its tuples, on all shards."""
+
+    open: OpenStores
+    folder: Location
+    shards: int
+    member: int
+    reading: Selection
+
+    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+        del is_first  # the tuples of the history are there as those of any other time
+        stores = self._stores(ran.epoch)
+        return pa.concat_tables([store.answer(self.member, self.reading, instant) for store in stores])
+
+    def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
+        since = BEGINNING if is_first else ran.since
+        found = [
+            store.changes(self.member, self.reading, since, ran.clock, born=BEGINNING)
+            for store in self._stores(ran.epoch)
+        ]
+        return pa.concat_tables(found)
+
+    def _stores(self, epoch: int) -> Sequence[SelectionStore]:
+        return [self.open.store(shard_folder(self.folder, shard), epoch) for shard in range(self.shards)]

@@ -1,0 +1,68 @@
+"""A registered query as readers see it: its plan, and where the rows of its answer are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import pyarrow as pa
+
+from panes.answers.instants import is_known_between_clocks
+from panes.delta.delta import BEGINNING
+from panes.plan.nodes import Node
+from panes.state.storage.epoch_log import EpochRecord, QueryProgress
+
+
+class AnswerRows(Protocol):
+    """The rows of a query's answer while their epochs are kept.
+
+    `ran` is what the last epoch that ran the query did to it, `is_first` whether that was its first.
+    """
+
+    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+        """The answer at the clock, or at an instant of the span where it is known between clocks."""
+
+    def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
+        """What came into the answer and what went from it during the span: its columns, `_at` in microseconds, and
+        `_weight`. In the first epoch of a query they may lie before the span, and are then of its history."""
+
+
+@dataclass(frozen=True)
+class AnswerSource:
+    id: int
+    name: str
+    plan: Node
+    rows: AnswerRows
+    running: int
+    """The number under which epochs run its plan: its own, or that of the plan that it shares."""
+    first_epoch: int | None
+    """The epoch whose tuples the query saw first; None until one has begun."""
+    of_nothing: pa.Table | None = None
+    """The answer when no row is there, where it is not empty: of queries that share a plan and have no groups."""
+    whole_from: int = BEGINNING
+    """The instant from which on its windows hold all that they must: a query that joins others in a shared plan
+    has its history from the next slide on."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.plan.schema.arrow
+
+    def is_in(self, epoch: int) -> bool:
+        """Whether an epoch has the query."""
+        return self.first_epoch is not None and epoch >= self.first_epoch
+
+    def ran_by(self, record: EpochRecord) -> QueryProgress | None:
+        """What the last epoch up to this one that ran the query did to it; None when there was none yet."""
+        return record.queries[self.running] if self.is_in(record.epoch) else None
+
+    def begins_in(self, ran: QueryProgress) -> bool:
+        return ran.epoch == self.first_epoch
+
+    def is_whole_first_in(self, ran: QueryProgress) -> bool:
+        """Whether an epoch that ran the query is the first at whose end the answer is whole."""
+        return self.begins_in(ran) or ran.since < self.whole_from
+
+    @cached_property
+    def is_known_between_clocks(self) -> bool:
+        return is_known_between_clocks(self.plan)

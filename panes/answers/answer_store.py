@@ -1,0 +1,100 @@
+"""The answer of one query on one shard, kept up to date epoch by epoch, whether anyone looks or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from panes.delta.delta import EXP, TS, WEIGHT, Delta
+from panes.delta.rows import int64, take
+from panes.plan.nodes import QUERY
+from panes.state.buffers.chunk import Chunk
+
+
+class AnswerStore:
+    """What the deltas of a query add up to, in chunks of growing size.
+
+    Only the answer at the clock is kept: of a weighted delta just its net effect, so that a span with many
+    slides costs no more space than one. The newest chunks are merged when they have grown to the size of the
+    one before: a row is rewritten a logarithmic number of times, and an answer has that many chunks.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk] = ()) -> None:
+        self._chunks = list(chunks)
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        return tuple(self._chunks)
+
+    def apply(self, delta: Delta) -> None:
+        self._chunks = [chunk for chunk in self._chunks if chunk.max_exp > delta.clock]
+        self._add(rows_at(delta.table, delta.clock))
+        while len(self._chunks) > 1 and self._chunks[-2].rows <= 2 * self._chunks[-1].rows:
+            newer, older = self._chunks.pop(), self._chunks.pop()
+            self._add(rows_at(pa.concat_tables([older.table, newer.table]), delta.clock))
+
+    def _add(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._chunks.append(Chunk.of(in_order(rows)))
+
+
+def changes_chunk(delta: Delta) -> list[Chunk]:
+    """The delta as it is kept for those who read changes; nothing when it has no rows."""
+    return [Chunk.of(in_order(delta.table))] if delta.rows else []
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    """The rows by expiry, so that those which leave in a span lie together; by query first, where many share."""
+    exp = int64(rows, EXP)
+    if QUERY in rows.column_names:
+        return take(rows, np.lexsort((exp, int64(rows, QUERY))))
+    return rows if _is_sorted(exp) else take(rows, np.argsort(exp, kind="stable"))
+
+
+def rows_at(rows: pa.Table, now: int) -> pa.Table:
+    """The rows that count at `now` or later; of weighted ones, their sums.
+
+    Rows that begin later than `now` are not in a delta of a span that ends at `now`, so none is lost.
+    """
+    rows = rows.filter(pa.array(rows.column(EXP).to_numpy() > now))
+    if WEIGHT not in rows.column_names:
+        return rows
+    return summed(rows, [name for name in rows.column_names if name not in (TS, WEIGHT)])
+
+
+def summed(rows: pa.Table, by: Sequence[str]) -> pa.Table:
+    """One row for each combination of some columns, with the sum of the weights where that is not zero."""
+    others = [name for name in rows.column_names if name not in (*by, WEIGHT)]
+    frame = pl.DataFrame(rows)
+    amounts = [*(pl.col(name).max() for name in others), pl.col(WEIGHT).sum()]
+    sums = frame.group_by(by, maintain_order=True).agg(amounts) if by else frame.select(amounts)
+    return sums.filter(pl.col(WEIGHT) != 0).select(rows.column_names).to_arrow().cast(rows.schema)
+
+
+def answer_of(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    """The relation that rows which are all alive add up to, one row per multiplicity, without hidden columns."""
+    if not tables:
+        return schema.empty_table()
+    rows = pa.concat_tables(tables)
+    if WEIGHT not in rows.column_names:
+        return rows.select(schema.names)
+    if len(tables) > 1 or np.any(rows.column(WEIGHT).to_numpy() < 0):
+        rows = summed(rows.select([*schema.names, WEIGHT]), schema.names)
+    return repeated(rows.select([*schema.names, WEIGHT]))
+
+
+def repeated(rows: pa.Table) -> pa.Table:
+    """Each row as often as its weight says, without the weight."""
+    times = rows.column(WEIGHT).to_numpy()
+    rows = rows.drop_columns([WEIGHT])
+    if np.all(times == 1):
+        return rows
+    return rows.take(pa.array(np.repeat(np.arange(len(times)), times)))
+
+
+def _is_sorted(values: npt.NDArray[np.int64]) -> bool:
+    return bool(np.all(values[1:] >= values[:-1]))

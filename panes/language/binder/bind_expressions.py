@@ -1,0 +1,314 @@
+"""Scalar expressions: names and types resolved, every implicit cast written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import NoReturn
+
+from sqlglot import exp
+
+from panes.language.binder import constants
+from panes.language.binder.scope import Scope
+from panes.language.parser.parse_durations import microseconds
+from panes.language.parser.parse_statements import TYPES
+from panes.language.parser.syntax import WindowedCall
+from panes.language.positions import did_you_mean, offset_of, refuse, with_article
+from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
+from panes.plan.expressions import Call, Case, Cast, Expression, Literal
+from panes.plan.functions import ALIASES, CASTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
+from panes.plan.types import (
+    BIGINT,
+    BOOLEAN,
+    COLUMN_TYPES,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Type,
+    wider,
+)
+
+_BINARY: dict[type[exp.Expression], str] = {
+    exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
+    exp.Or: "or", exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide",
+    exp.Mod: "modulo", exp.DPipe: "concat",
+}  # fmt: skip
+
+LONGEST_CHAIN = 200
+
+
+class ExpressionBinder:
+    """Binds expressions within one scope. Aggregates are not expressions: see bind_groups."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.text = scope.text
+
+    def bind(self, node: exp.Expression) -> Expression:
+        known = self.known(node)
+        if known is not None:
+            return known
+        case = _CASES.get(type(node))
+        if case is not None:
+            return case(self, node)
+        if type(node) in _BINARY:
+            return self._binary(node)
+        return self.refuse(f"{type(node).__name__.upper()} is not supported here", node)
+
+    def known(self, _: exp.Expression) -> Expression | None:
+        """What stands for a whole expression here, if anything does: a key of GROUP BY, or an aggregate."""
+        return None
+
+    def condition(self, node: exp.Expression, what: str) -> Expression:
+        """An expression that must be a condition; `what` names the clause."""
+        bound = self.bind(node)
+        if bound.type not in (BOOLEAN, NULL):
+            self.refuse(f"{what} needs a condition, and this is {with_article(bound.type)}", node)
+        return cast_to(bound, BOOLEAN)
+
+    def check_length(self, operators: int, node: exp.Expression) -> None:
+        """A chain of operators becomes a tree as deep as it is long, and every evaluator walks it."""
+        if operators > LONGEST_CHAIN:
+            self.refuse(
+                f"this is a chain of more than {LONGEST_CHAIN} operators", node, "use IN (…) for many values"
+            )
+
+    def refuse(self, problem: str, node: exp.Expression, hint: str | None = None) -> NoReturn:
+        refuse(problem, self.text, offset_of(node), hint)
+
+    def call(self, name: str, args: Sequence[Expression], node: exp.Expression) -> Expression:
+        """A call of the table of functions, its arguments cast to what the function takes."""
+        function = FUNCTIONS[name]
+        args = self._read_constants(name, args, node)
+        try:
+            signature = function.signature([arg.type for arg in args])
+        except WrongTypes as wrong:
+            self.refuse(f"{function.symbol or name} {wrong}", node)
+        cast = [cast_to(arg, want) for arg, want in zip(args, signature.args, strict=True)]
+        for place in function.constants:
+            if place < len(cast) and (not isinstance(cast[place], Literal) or cast[place].value is None):  # type: ignore[attr-defined]
+                self.refuse(f"argument {place + 1} of {name} must be a constant", node)
+        self._check_constants(name, cast, node)
+        return Call(signature.result, name, tuple(cast))
+
+    def _read_constants(
+        self, name: str, args: Sequence[Expression], node: exp.Expression
+    ) -> Sequence[Expression]:
+        """String constants next to dates and instants are read as such: `ts > '2026-01-31'`."""
+        targets = {arg.type for arg in args} & {DATE, TIMESTAMP}
+        if len(targets) != 1 or name in ("add", "date_trunc", "concat"):
+            return args
+        (target,) = targets
+        return [
+            self.read(arg, target, node) if isinstance(arg, Literal) and arg.type == STRING else arg
+            for arg in args
+        ]
+
+    def _check_constants(self, name: str, args: Sequence[Expression], node: exp.Expression) -> None:
+        values = [arg.value if isinstance(arg, Literal) else None for arg in args]
+        if name == "like" and "\\" in str(values[1]):
+            self.refuse("a LIKE pattern has no escapes", node, "use starts_with, ends_with or contains")
+        if name == "date_trunc" and str(values[0]) not in TRUNC_UNITS:
+            self.refuse(f"there is no unit {values[0]!r}", node, f"units are {', '.join(TRUNC_UNITS)}")
+        if name == "substring" and int(str(values[1])) < 1:
+            self.refuse("positions in a string begin at 1", node)
+        if name == "substring" and len(values) == 3 and int(str(values[2])) < 0:
+            self.refuse("a length is not negative", node)
+        if name == "replace" and not values[1]:
+            self.refuse("replace needs a text to look for", node)
+
+    # One method per kind of syntax.
+
+    def _binary(self, node: exp.Expression) -> Expression:
+        # A chain of ANDs is as deep as it is long: go down its left spine in a loop.
+        spine = [node]
+        while type(spine[-1].this) in _BINARY and self.known(spine[-1].this) is None:
+            spine.append(spine[-1].this)
+        self.check_length(len(spine), node)
+        bound = self.bind(spine[-1].this)
+        for link in reversed(spine):
+            bound = self.call(_BINARY[type(link)], (bound, self.bind(link.expression)), link)
+        return bound
+
+    def _column(self, node: exp.Expression) -> Expression:
+        if isinstance(node.this, exp.Star):
+            self.refuse("* cannot stand in an expression", node)
+        assert isinstance(node, exp.Column)
+        return self.scope.resolve(node)
+
+    def _literal(self, node: exp.Expression) -> Expression:
+        if node.is_string:
+            return Literal(STRING, node.name)
+        return self._number(node, node.name)
+
+    def _number(self, node: exp.Expression, text: str) -> Expression:
+        if constants.is_whole(text):
+            value = constants.whole(text)
+            if value is None:
+                self.refuse("this number does not fit into 64 bits", node, "write it with a decimal point")
+            return Literal(INT if -(2**31) <= value < 2**31 else BIGINT, value)
+        try:
+            real = float(text)
+        except ValueError:
+            self.refuse(f"{text} is not a number", node)
+        if real in (float("inf"), float("-inf")):
+            self.refuse("this number is too large", node)
+        return Literal(DOUBLE, real)
+
+    def _negative(self, node: exp.Expression) -> Expression:
+        if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return self._number(node, "-" + node.this.name)
+        return self.call("negate", (self.bind(node.this),), node)
+
+    def _null(self, _: exp.Expression) -> Expression:
+        return Literal(NULL, None)
+
+    def _boolean(self, node: exp.Expression) -> Expression:
+        return Literal(BOOLEAN, bool(node.this))
+
+    def _paren(self, node: exp.Expression) -> Expression:
+        return self.bind(node.this)
+
+    def _not(self, node: exp.Expression) -> Expression:
+        if isinstance(node.this, exp.Is):
+            return self.call("is_not_null", (self.bind(node.this.this),), node)
+        return self.call("not", (self.bind(node.this),), node)
+
+    def _is(self, node: exp.Expression) -> Expression:
+        return self.call("is_null", (self.bind(node.this),), node)
+
+    def _between(self, node: exp.Expression) -> Expression:
+        subject = self.bind(node.this)
+        low = self.call("ge", (subject, self.bind(node.args["low"])), node)
+        high = self.call("le", (subject, self.bind(node.args["high"])), node)
+        return self.call("and", (low, high), node)
+
+    def _in(self, node: exp.Expression) -> Expression:
+        if node.args.get("query"):
+            self.refuse_subquery("IN", node)
+        return self.call("in", [self.bind(node.this), *map(self.bind, node.expressions)], node)
+
+    def _exists(self, node: exp.Expression) -> Expression:
+        self.refuse_subquery("EXISTS", node)
+
+    def refuse_subquery(self, what: str, node: exp.Expression) -> NoReturn:
+        self.refuse(
+            f"{what} (subquery) must be a whole condition of WHERE", node,
+            "join conditions with AND; for OR write UNION ALL of two queries that exclude each other",
+        )  # fmt: skip
+
+    def _like(self, node: exp.Expression) -> Expression:
+        test = self.call("like", (self.bind(node.this), self.bind(node.expression)), node)
+        return self.call("not", (test,), node) if node.args.get("negate") else test
+
+    def _case(self, node: exp.Expression) -> Expression:
+        subject = self.bind(node.this) if node.this else None
+        conditions, values = [], []
+        for branch in node.args["ifs"]:
+            if subject is None:
+                conditions.append(self.condition(branch.this, "WHEN"))
+            else:
+                conditions.append(self.call("eq", (subject, self.bind(branch.this)), branch))
+            values.append(self.bind(branch.args["true"]))
+        default = node.args.get("default")
+        values.append(self.bind(default) if default else Literal(NULL, None))
+        common: Type | None = NULL
+        for value in values:
+            common = common and wider(common, value.type)
+        if common is None:
+            shown = " and ".join(dict.fromkeys(str(v.type) for v in values))
+            self.refuse(f"the branches of this CASE are of different types: {shown}", node)
+        *branches, otherwise = (cast_to(value, common) for value in values)
+        return Case(common, tuple(zip(conditions, branches, strict=True)), otherwise)
+
+    def _cast(self, node: exp.Expression) -> Expression:
+        word = node.args["to"].name
+        if word not in TYPES:
+            self.refuse(f"there is no type {word}", node, f"types are {', '.join(map(str, COLUMN_TYPES))}")
+        target = TYPES[word]
+        value = self.bind(node.this)
+        if isinstance(value, Literal) and value.type == STRING and target in (DATE, TIMESTAMP):
+            return self.read(value, target, node)
+        if value.type != target and (value.type, target) not in CASTS:
+            self.refuse(f"{with_article(value.type)} cannot be cast to {target}", node)
+        return cast_to(value, target)
+
+    def read(self, value: Literal, target: Type, node: exp.Expression) -> Literal:
+        """A string constant as a DATE or TIMESTAMP."""
+        text = str(value.value)
+        read = constants.day(text) if target == DATE else constants.instant(text)
+        if read is None:
+            example = "2026-01-31" if target == DATE else "2026-01-31 12:00:00"
+            self.refuse(f"'{text}' is not a {target}", node, f"write it as '{example}'")
+        return Literal(target, read)
+
+    def _interval(self, node: exp.Expression) -> Expression:
+        length = microseconds(node.name, node.args["unit"].name)
+        return Literal(INTERVAL, timedelta(microseconds=length or 0))
+
+    def _call(self, node: exp.Expression) -> Expression:
+        name = node.name
+        if name in AGGREGATES or name in AGGREGATE_ALIASES:
+            self.refuse(
+                f"the aggregate {name} cannot stand here", node, "aggregates stand in SELECT and HAVING"
+            )
+        name = ALIASES.get(name, name)
+        function = FUNCTIONS.get(name)
+        if function is None or (function.symbol is not None):
+            if name == "mod":
+                return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
+            callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None] + list(AGGREGATES)
+            self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
+        for arg in node.expressions:
+            if isinstance(arg, exp.Distinct):
+                self.refuse(f"{name} does not take DISTINCT", arg)
+        return self.call(name, [self.bind(arg) for arg in node.expressions], node)
+
+    def _windowed_call(self, node: exp.Expression) -> Expression:
+        self.refuse("Wstream stands around a whole query", node, "SELECT Wstream(…) [ROWS n] FROM …")
+
+    def _star(self, node: exp.Expression) -> Expression:
+        self.refuse("* cannot stand in an expression", node)
+
+    def _distinct(self, node: exp.Expression) -> Expression:
+        self.refuse("DISTINCT cannot stand here", node)
+
+
+def cast_to(value: Expression, target: Type) -> Expression:
+    """The value in another type: constants are converted here, so that no evaluator has to."""
+    if value.type == target:
+        return value
+    if isinstance(value, Literal):
+        if value.value is None:
+            return Literal(target, None)
+        folded = constants.cast(value.value, target)
+        if folded is not None:
+            return Literal(target, folded)
+    return Cast(target, value)
+
+
+_CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], Expression]] = {
+    exp.Column: ExpressionBinder._column,
+    exp.Literal: ExpressionBinder._literal,
+    exp.Neg: ExpressionBinder._negative,
+    exp.Null: ExpressionBinder._null,
+    exp.Boolean: ExpressionBinder._boolean,
+    exp.Paren: ExpressionBinder._paren,
+    exp.Not: ExpressionBinder._not,
+    exp.Is: ExpressionBinder._is,
+    exp.Between: ExpressionBinder._between,
+    exp.In: ExpressionBinder._in,
+    exp.Exists: ExpressionBinder._exists,
+    exp.Like: ExpressionBinder._like,
+    exp.Case: ExpressionBinder._case,
+    exp.Cast: ExpressionBinder._cast,
+    exp.Interval: ExpressionBinder._interval,
+    exp.Anonymous: ExpressionBinder._call,
+    exp.Star: ExpressionBinder._star,
+    exp.Distinct: ExpressionBinder._distinct,
+    WindowedCall: ExpressionBinder._windowed_call,
+}

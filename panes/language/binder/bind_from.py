@@ -1,0 +1,155 @@
+"""FROM: names looked up, derived streams expanded in place, windows put on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from panes.language.binder.bind_expressions import ExpressionBinder
+from panes.language.binder.known_relations import find
+from panes.language.binder.refusals import check_always_on, is_table_only, slides_in_time
+from panes.language.binder.scope import Relation, Scope
+from panes.language.names import same
+from panes.language.parser.syntax import FromItem, SelectBlock, WindowClause
+from panes.language.positions import did_you_mean, offset_of, refuse
+from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable
+from panes.plan.expressions import Column, Expression
+from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamScan, TableScan, Window
+from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal, pattern_of
+from panes.plan.schema import Field, Schema
+from panes.plan.windows import RowsWindow
+
+if TYPE_CHECKING:
+    from panes.language.binder.bind_query import QueryBinder
+
+
+def bind_from(binder: QueryBinder, block: SelectBlock, scope: Scope) -> list[Expression]:
+    """Fills the scope with the relations of FROM; returns the conditions of ON and USING."""
+    conditions: list[Expression] = []
+    for item in block.args["from_"]:
+        scope.add(_relation(binder, item, scope))
+        if item.args.get("on") is not None:
+            conditions += _on(item.args["on"], scope)
+        for name in item.args.get("using") or ():
+            conditions.append(_using(name, scope))
+    if scope.window is not None and not any(_has_window(r.node, scope.window) for r in scope.relations):
+        binder.refuse(
+            "BEGIN … END is for streams, and there is none in FROM", scope.window, "leave BEGIN … END out"
+        )
+    return conditions
+
+
+def _has_window(node: Node, clause: WindowClause) -> bool:
+    return isinstance(node, Window) and node.spec is clause.args["spec"]
+
+
+def _on(node: exp.Expression, scope: Scope) -> list[Expression]:
+    if isinstance(node, exp.And):
+        return _on(node.this, scope) + _on(node.expression, scope)
+    return [ExpressionBinder(scope).condition(node, "ON")]
+
+
+def _using(name: exp.Identifier, scope: Scope) -> Expression:
+    *earlier, last = scope.relations
+    right = last.column(name.name)
+    lefts = [c for r in earlier if (c := r.column(name.name)) is not None and c.name not in scope.hidden]
+    if right is None or not lefts:
+        refuse(f"both sides of USING need a column named {name.name!r}", scope.text, offset_of(name))
+    if len(lefts) > 1:
+        refuse(f"more than one relation before it has a {name.name!r}", scope.text, offset_of(name), "use ON")
+    scope.hidden.add(right.name)
+    return ExpressionBinder(scope).call("eq", (lefts[0], right), name)
+
+
+def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> Relation:
+    window: WindowClause | None = item.args.get("window")
+    if window is not None and scope.window is not None:
+        binder.refuse(
+            "BEGIN … END is for streams without a window of their own", window, "keep one of the two"
+        )
+    named = isinstance(item.this, exp.Identifier)
+    if item.args.get("alias"):
+        alias = item.args["alias"].name
+    elif named:
+        alias = item.this.name
+    else:
+        alias = f"query_{len(scope.relations) + 1}"
+    prefix = scope.prefix_for(alias)
+    node = _named(binder, item.this, prefix) if named else renamed(binder.query(item.this), prefix)
+    if is_table_only(node):
+        if window is not None:
+            binder.refuse(f"{alias} is a table: it has no window", window, "leave the window out")
+        return Relation(alias, prefix, node, offset_of(item))
+    if window is None and pattern_of(node).pattern is MONOTONIC:
+        window = scope.default_window()
+    if window is not None:
+        node = _windowed(binder, node, window, prefix, alias)
+    return Relation(alias, prefix, node, offset_of(item))
+
+
+def _named(binder: QueryBinder, name: exp.Identifier, prefix: str) -> Node:
+    found = find(binder.catalog, name.name)
+    match found:
+        case CreateStream():
+            return StreamScan(found.name, prefix, _prefixed(found.columns, prefix))
+        case CreateTable():
+            return TableScan(found.name, prefix, _prefixed(found.columns, prefix), found.retroactive)
+        case CreateDerivedStream():
+            if any(same(found.name, other) for other in binder.expanding):
+                binder.refuse(f"{found.name} is derived from itself", name)
+            return renamed(binder.derived(found.name, found.query), prefix)
+    hint = did_you_mean(name.name, list(binder.catalog.names()))
+    return binder.refuse(f"there is no stream or table named {name.name!r}", name, hint)
+
+
+def _prefixed(columns: Schema, prefix: str) -> Schema:
+    return Schema(tuple(Field(f"{prefix}.{f.name}", f.type) for f in columns))
+
+
+def renamed(node: Node, prefix: str) -> Node:
+    """The same relation with its columns named `prefix.column`."""
+    if isinstance(node, Project):
+        columns = tuple((f"{prefix}.{name}", e) for name, e in node.columns)
+        kept = all(isinstance(e, Column) and e.name == name for name, e in columns)
+        if kept and len(columns) == len(node.child.schema):
+            return node.child  # SELECT * under the alias it already has
+        return replace(node, columns=columns)
+    return Project(node, tuple((f"{prefix}.{f.name}", Column(f.type, f.name)) for f in node.schema))
+
+
+def _windowed(binder: QueryBinder, node: Node, clause: WindowClause, prefix: str, alias: str) -> Node:
+    spec = clause.args["spec"]
+    check_always_on("a window over it", node, binder.text, offset_of(clause))
+    pattern, reason = answer_pattern(node)
+    if pattern is not MONOTONIC:
+        binder.refuse(
+            f"a window stands on a stream, and {alias} is a relation that changes ({reason})", clause,
+            "make its windows INTERNAL, or put Istream(…) around it",
+        )  # fmt: skip
+    if has_internal(node):
+        node = as_stream(node)
+    if isinstance(spec, RowsWindow) and spec.partition_by:
+        columns = []
+        for written in spec.partition_by:
+            field = next((f for f in node.schema if same(f.name, f"{prefix}.{written}")), None)
+            if field is None:
+                names = [f.name[len(prefix) + 1 :] for f in node.schema]
+                hint = did_you_mean(written, names)
+                binder.refuse(f"{alias} has no column named {written!r}", clause, hint)
+            columns.append(field.name)
+        spec = replace(spec, partition_by=tuple(columns))
+    return Window(node, spec)
+
+
+def as_stream(node: Node) -> Node:
+    """What INTERNAL windows produce, as the stream it is.
+
+    Groups give a value at every slide in time, whether it changed or not; everything else gives what is new.
+    """
+    return Rstream(node) if _is_grouped(node) and None not in slides_in_time(node) else Istream(node)
+
+
+def _is_grouped(node: Node) -> bool:
+    return isinstance(node, GroupBy) or any(_is_grouped(child) for child in node.children)

@@ -1,0 +1,194 @@
+"""GROUP BY, aggregates and HAVING."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from panes.errors import SqlError
+from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
+from panes.language.binder.scope import Scope
+from panes.language.names import same, unused
+from panes.language.parser.syntax import SelectBlock
+from panes.language.positions import offset_of
+from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
+from panes.plan.expressions import Aggregate, Column, Expression, Literal, Value, columns_of
+from panes.plan.functions import WrongTypes
+from panes.plan.nodes import GroupBy, Node, Project
+from panes.plan.types import BIGINT, INT, Type
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and (node.name in AGGREGATES or node.name in AGGREGATE_ALIASES)
+
+
+def unaliased(item: exp.Expression) -> exp.Expression:
+    """An item of a SELECT list without its alias."""
+    inside: exp.Expression = item.this if isinstance(item, exp.Alias) else item
+    return inside
+
+
+def is_grouped(block: SelectBlock) -> bool:
+    """Whether a SELECT has GROUP BY, HAVING or an aggregate."""
+    if block.args.get("group") or block.args.get("having"):
+        return True
+    return any(is_aggregate(node) for item in block.expressions for node in item.walk())
+
+
+class GroupedBinder(ExpressionBinder):
+    """Binds what stands above GROUP BY: keys and aggregates are columns there, nothing else is."""
+
+    def __init__(self, scope: Scope, keys: Mapping[Expression, str]) -> None:
+        super().__init__(scope)
+        self.below = ExpressionBinder(scope)
+        self.keys = keys
+        self.aggregates: dict[str, Aggregate] = {}
+        self.places: dict[str, int] = {}
+        """Where in the text each aggregate stands."""
+
+    def having(self, node: exp.Expression, block: SelectBlock) -> Expression:
+        """The condition of HAVING, which may name columns of the SELECT list."""
+
+        def named(inside: exp.Expr) -> exp.Expr:
+            target = _by_alias(inside, block, self.scope)
+            return inside if target is None else target.copy()
+
+        condition = node.transform(named)
+        assert isinstance(condition, exp.Expression)
+        return self.condition(condition, "HAVING")
+
+    def known(self, node: exp.Expression) -> Expression | None:
+        if isinstance(node, exp.Anonymous) and is_aggregate(node):
+            return self._aggregate(node)
+        if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.Star)):
+            return None
+        if any(is_aggregate(inside) for inside in node.walk()):
+            return None
+        try:
+            bound = self.below.bind(node)
+        except SqlError:
+            return None  # binding it the usual way gives the same error, in its own words
+        if bound in self.keys:
+            return Column(bound.type, self.keys[bound])
+        if isinstance(node, exp.Column):
+            self.refuse(
+                f"{node.name!r} is neither in GROUP BY nor inside an aggregate", node,
+                "add it to GROUP BY, or take max() of it",
+            )  # fmt: skip
+        return None
+
+    def _aggregate(self, node: exp.Anonymous) -> Expression:
+        name = AGGREGATE_ALIASES.get(node.name, node.name)
+        args = list(node.expressions)
+        distinct = bool(args) and isinstance(args[0], exp.Distinct)
+        if distinct:
+            if not AGGREGATES[name].takes_distinct:
+                self.refuse(f"{name} does not take DISTINCT", node, "count(DISTINCT x) does")
+            args = args[0].expressions
+        if args and isinstance(args[0], exp.Star):
+            if name != "count" or distinct or len(args) > 1:
+                self.refuse(f"only count takes *, not {name}{'(DISTINCT …)' * distinct}", node)
+            return self._register(name, None, BIGINT, node, distinct, ())
+        if distinct and len(args) > 1:
+            self.refuse(
+                f"{name}(DISTINCT …) takes one value", node,
+                f"{name}(*) over a derived table: (SELECT DISTINCT a, b FROM …)",
+            )  # fmt: skip
+        if len(args) != 1 + len(AGGREGATES[name].parameters):
+            hint = "count(*) counts rows" if name == "count" else None
+            self.refuse(f"{name} is written {AGGREGATES[name].form}", node, hint)
+        for inside in args[0].walk():
+            if is_aggregate(inside):
+                self.refuse("an aggregate cannot stand inside another", inside, "aggregate a derived table")
+        arg = self.below.bind(args[0])
+        if columns_of(arg) and not all(map(self.scope.is_own, columns_of(arg))):
+            self.refuse("an aggregate cannot read a column of the query around it", node)
+        parameters = [self._parameter(item) for item in args[1:]]
+        return self._register(name, arg, arg.type, node, distinct, tuple(p.value for p in parameters))
+
+    def _parameter(self, node: exp.Expression) -> Literal:
+        bound = self.below.bind(node)
+        if not isinstance(bound, Literal):
+            self.refuse("this must be a constant", node)
+        return bound
+
+    def _register(
+        self,
+        name: str,
+        arg: Expression | None,
+        type_: Type,
+        node: exp.Expression,
+        distinct: bool,
+        parameters: tuple[Value, ...],
+    ) -> Expression:
+        try:
+            signature = AGGREGATES[name].signature(type_, parameters)
+        except WrongTypes as wrong:
+            self.refuse(f"{name} {wrong}", node)
+        cast = None if arg is None else cast_to(arg, signature.args[0])
+        aggregate = Aggregate("", name, cast, signature.result, distinct, parameters)
+        known = next((a for a in self.aggregates.values() if replace(a, name="") == aggregate), None)
+        if known is None:
+            # Another one may look the same: max(1) of an INT and of a BIGINT, or max('a') and max('A') to DuckDB.
+            shown = unused(str(aggregate), [*self.keys.values(), *self.aggregates])
+            known = self.aggregates[shown] = replace(aggregate, name=shown)
+            self.places[shown] = offset_of(node)
+        return Column(aggregate.type, known.name)
+
+
+def bind_keys(block: SelectBlock, scope: Scope) -> dict[Expression, str]:
+    """The expressions of GROUP BY (columns, expressions, aliases or places of the SELECT list), and the names
+    of the columns that they become."""
+    keys: dict[Expression, str] = {}
+    binder = ExpressionBinder(scope)
+    for node in block.args.get("group") or ():
+        target = _of_select_list(node, block, scope, binder)
+        if any(is_aggregate(inside) for inside in target.walk()):
+            binder.refuse("GROUP BY cannot take an aggregate", node)
+        key = binder.bind(target)
+        if not columns_of(key):
+            binder.refuse("GROUP BY takes columns, not constants", node)
+        if not all(map(scope.is_own, columns_of(key))):
+            binder.refuse("GROUP BY cannot take a column of the query around it", node)
+        if key.type.item is not None:
+            binder.refuse(f"GROUP BY cannot take a {key.type}", node)
+        if key not in keys:
+            # There may be a column with a strange name: c."a + 1" is not c.a + 1.
+            taken = [*scope.own_names(), *keys.values()]
+            keys[key] = key.name if isinstance(key, Column) else unused(str(key), taken)
+    return keys
+
+
+def _of_select_list(
+    node: exp.Expression, block: SelectBlock, scope: Scope, binder: ExpressionBinder
+) -> exp.Expression:
+    if isinstance(node, exp.Literal) and not node.is_string:
+        bound = binder.bind(node)
+        assert isinstance(bound, Literal)
+        place = bound.value if bound.type == INT else 0
+        if not isinstance(place, int) or not 1 <= place <= len(block.expressions):
+            binder.refuse(f"the SELECT list has no column {node.name}", node)
+        item = block.expressions[place - 1]
+        return unaliased(item)
+    return _by_alias(node, block, scope) or node
+
+
+def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
+    """What a bare name stands for in the SELECT list, when no column has that name."""
+    if isinstance(node, exp.Column) and not node.text("table") and not scope.has(node.name):
+        for item in block.expressions:
+            if isinstance(item, exp.Alias) and same(item.alias, node.name):
+                return unaliased(item)
+    return None
+
+
+def group(child: Node, keys: Mapping[Expression, str], aggregates: Sequence[Aggregate]) -> GroupBy:
+    """GroupBy over the child; keys that are more than columns are computed below it."""
+    if not all(isinstance(key, Column) for key in keys):
+        needed = {name for a in aggregates if a.arg is not None for name in columns_of(a.arg)}
+        computed = {name: key for key, name in keys.items()}
+        kept = {f.name: Column(f.type, f.name) for f in child.schema if f.name in needed}
+        child = Project(child, tuple((computed | kept).items()))
+    return GroupBy(child, tuple(keys.values()), tuple(aggregates))

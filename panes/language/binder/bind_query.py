@@ -1,0 +1,319 @@
+"""Queries: from the syntax tree to a logical plan.
+
+A SELECT block becomes, from the bottom up: what stands in FROM, seen through its windows; selections; joins;
+semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; the projection, which gives the columns their final
+names; DISTINCT.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NoReturn
+
+from sqlglot import exp
+
+from panes.language.binder.aggregate_of_results import has_windowed_call, over_last_results
+from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
+from panes.language.binder.bind_from import as_stream, bind_from
+from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
+from panes.language.binder.bind_joins import join_tree
+from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
+from panes.language.binder.known_relations import Catalog
+from panes.language.binder.refusals import (
+    check_aggregates,
+    check_always_on,
+    check_bounded,
+    check_internal,
+    check_restore,
+    has_slide,
+    is_table_only,
+)
+from panes.language.binder.scope import Scope
+from panes.language.names import same
+from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation
+from panes.language.positions import did_you_mean, offset_of, refuse
+from panes.language.statements import SelectQuery
+from panes.plan import nodes
+from panes.plan.expressions import Column, Expression, Literal, columns_of
+from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
+from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
+from panes.plan.schema import Field
+from panes.plan.types import BIGINT, INTERVAL, NULL, Type, wider
+from panes.plan.windows import RangeWindow, RowsWindow
+
+
+class QueryBinder:
+    """Binds one query, and the subqueries and derived streams inside it.
+
+    `expanding` are the derived streams that are being expanded: one that leads back to itself is refused.
+    """
+
+    def __init__(self, catalog: Catalog, text: str, expanding: tuple[str, ...] = ()) -> None:
+        self.catalog = catalog
+        self.text = text
+        self.expanding = expanding
+
+    def query(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
+        """The plan of a query; its columns have the names that users see."""
+        match tree:
+            case Nested():
+                return self.query(tree.this, outer)
+            case Output():
+                return self._output(tree, outer)
+            case SetOperation():
+                return self._set_operation(tree, outer)
+            case SelectBlock():
+                return self._block(tree, outer)
+        raise TypeError(f"{type(tree).__name__} is not a query")
+
+    def derived(self, name: str, query: SelectQuery) -> Node:
+        """The plan of a derived stream: one that only grows."""
+        binder = QueryBinder(self.catalog, query.text, (*self.expanding, name))
+        plan = binder.query(query.tree)
+        check_always_on("a derived stream", plan, query.text, offset_of(query.tree))
+        pattern, reason = answer_pattern(plan)
+        if pattern is not MONOTONIC:
+            binder.refuse(
+                f"a derived stream only grows, and this is a relation that changes ({reason})", query.tree,
+                "put Istream(…) around it, make its windows INTERNAL, or leave the windows to its readers",
+            )  # fmt: skip
+        return as_stream(plan) if has_internal(plan) else plan
+
+    def refuse(self, problem: str, node: exp.Expression, hint: str | None = None) -> NoReturn:
+        refuse(problem, self.text, offset_of(node), hint)
+
+    # SELECT
+
+    def _block(self, block: SelectBlock, outer: Scope | None) -> Node:
+        if has_windowed_call(block):
+            block = over_last_results(block, self.text)
+        scope, plan, correlated = self.source(block, outer)
+        if correlated:
+            self.refuse(
+                "a subquery with groups, or in a set operation, cannot read the query around it", block,
+                "join a derived table in FROM instead",
+            )  # fmt: skip
+        plan = self._grouped(plan, block, scope) if is_grouped(block) else self.projected(plan, block, scope)
+        if block.args.get("distinct"):
+            plan = self._distinct(plan, block)
+        return plan
+
+    def source(self, block: SelectBlock, outer: Scope | None) -> tuple[Scope, Node, list[Expression]]:
+        """FROM and WHERE of a block, and the conditions of WHERE that read the query around it."""
+        scope = Scope(self.text, outer=outer, window=block.args.get("window"))
+        conditions = bind_from(self, block, scope)
+        predicates: list[Predicate] = []
+        where = block.args.get("where")
+        parts = _conjuncts(where) if where is not None else []
+        ExpressionBinder(scope).check_length(len(parts), block)
+        for node in parts:
+            predicate = as_predicate(node)
+            if predicate is not None:
+                predicates.append(predicate)
+            else:
+                conditions.append(ExpressionBinder(scope).condition(node, "WHERE"))
+        correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
+        plan = join_tree(scope, [c for c in conditions if c not in correlated])
+        for predicate in predicates:
+            plan = filtered(self, plan, predicate, scope)
+            check_internal(plan, self.text, offset_of(predicate.node))
+        return scope, plan, correlated
+
+    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope) -> Node:
+        """GROUP BY, HAVING and the projection above them."""
+        for item in block.expressions:
+            if isinstance(item, exp.Star) or (
+                isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
+            ):
+                self.refuse("* cannot stand next to GROUP BY or an aggregate", item, "name the columns")
+        keys = bind_keys(block, scope)
+        binder = GroupedBinder(scope, keys)
+        columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
+        having = block.args.get("having")
+        condition = binder.having(having, block) if having is not None else None
+        if not keys and not binder.aggregates:
+            self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
+        grouped = group(plan, keys, list(binder.aggregates.values()))
+        check_aggregates(grouped, self.text, binder.places)
+        plan = grouped if condition is None else Select(grouped, condition)
+        return Project(plan, columns)
+
+    def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
+        """The SELECT list of a block without groups."""
+        items: list[tuple[exp.Expression, Expression]] = []
+        binder = ExpressionBinder(scope)
+        for item in block.expressions:
+            starred = self._star(item, scope)
+            if starred is not None:
+                items += starred
+            else:
+                bound = binder.bind(unaliased(item))
+                if not all(map(scope.is_own, columns_of(bound))):
+                    self.refuse("a SELECT list cannot read a column of the query around it", item)
+                items.append((item, bound))
+        return Project(plan, self._named(items))
+
+    def _star(self, item: exp.Expression, scope: Scope) -> list[tuple[exp.Expression, Expression]] | None:
+        if isinstance(item, exp.Star):
+            relations = scope.relations
+        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            relations = [r for r in scope.relations if same(r.alias, item.text("table"))]
+            if not relations:
+                hint = did_you_mean(item.text("table"), [r.alias for r in scope.relations])
+                self.refuse(f"nothing in FROM is called {item.text('table')!r}", item, hint)
+        else:
+            return None
+        qualified = isinstance(item, exp.Column)
+        return [
+            (exp.column(name), column)
+            for relation in relations
+            for name, column in relation.columns
+            if qualified or column.name not in scope.hidden
+        ]
+
+    def _named(self, items: list[tuple[exp.Expression, Expression]]) -> tuple[tuple[str, Expression], ...]:
+        """Every expression with the name users see: unique, and never that of a bare NULL or INTERVAL."""
+        taken: set[str] = set()
+        columns: list[tuple[str, Expression]] = []
+        for place, (node, expression) in enumerate(items, start=1):
+            if expression.type == INTERVAL:
+                self.refuse("a column cannot hold an INTERVAL", node, "compare it, or add it to a TIMESTAMP")
+            if expression.type == NULL:
+                expression = cast_to(expression, BIGINT)
+            wanted = name = _name_of(node, place)
+            if name.startswith("_"):
+                self.refuse(
+                    "column names do not begin with an underscore", node,
+                    f"such names are used inside; call it {name.lstrip('_') or 'value'!r}",
+                )  # fmt: skip
+            number = 0
+            while name.casefold() in taken:
+                number += 1
+                name = f"{wanted}_{number}"
+            taken.add(name.casefold())
+            columns.append((name, expression))
+        return tuple(columns)
+
+    def _distinct(self, plan: Node, node: exp.Expression) -> Node:
+        for column in plan.schema:
+            if column.type.item is not None:
+                self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node)
+        distinct = Distinct(plan)
+        check_internal(distinct, self.text, offset_of(node))
+        return distinct
+
+    # Set operations
+
+    def _set_operation(self, tree: SetOperation, outer: Scope | None) -> Node:
+        left, right = self.query(tree.this, outer), self.query(tree.expression, outer)
+        kind, keep_all = tree.args["kind"], tree.args.get("all")
+        for side in (left, right):
+            if is_table_only(side):
+                self.refuse(f"{kind} works on streams, not on tables alone", tree)
+        left, right = self._same_types(left, right, tree)
+        if kind == "UNION":
+            union = Union(left, right)
+            return union if keep_all else self._distinct(union, tree)
+        if not keep_all:
+            left, right = self._distinct(left, tree), self._distinct(right, tree)
+        check_bounded(kind, self.text, offset_of(tree), left, right)
+        plan = Intersect(left, right) if kind == "INTERSECT" else Except(left, right)
+        check_internal(plan, self.text, offset_of(tree))
+        return plan
+
+    def _same_types(self, left: Node, right: Node, tree: SetOperation) -> tuple[Node, Node]:
+        kind = tree.args["kind"]
+        if len(left.schema) != len(right.schema):
+            self.refuse(f"the sides of {kind} have {len(left.schema)} and {len(right.schema)} columns", tree)
+        types: list[Type] = []
+        for one, other in zip(left.schema, right.schema, strict=True):
+            common = wider(_type_of(left, one), _type_of(right, other))
+            if common is None:
+                self.refuse(
+                    f"{kind} cannot bring {one.name} {one.type} and {other.name} {other.type} to one type",
+                    tree,
+                )
+            types.append(BIGINT if common == NULL else common)
+        return _recast(left, types), _recast(right, types)
+
+    # Output operators
+
+    def _output(self, tree: Output, outer: Scope | None) -> Node:
+        kind, restore = tree.args["kind"], bool(tree.args.get("restore"))
+        child = self.query(tree.this, outer)
+        if isinstance(child, (nodes.Istream, nodes.Dstream, nodes.Rstream, nodes.Wstream)):
+            self.refuse(f"{kind} of {type(child).__name__} makes no sense: one is enough", tree)
+        if is_table_only(child):
+            self.refuse(f"{kind} works on streams, not on tables alone", tree)
+        check_always_on(kind, child, self.text, offset_of(tree))
+        if restore:
+            check_restore(child, self.text, offset_of(tree))
+        match kind:
+            case "Istream":
+                return nodes.Istream(child, restore)
+            case "Dstream":
+                return nodes.Dstream(child)
+            case "Rstream":
+                return nodes.Rstream(child, restore)
+        return self._wstream(tree, child)
+
+    def _wstream(self, tree: Output, child: Node) -> Node:
+        clause = tree.args["window"]
+        spec = clause.args["spec"]
+        allowed = isinstance(spec, (RangeWindow, RowsWindow)) and spec == (
+            RangeWindow(spec.range_us) if isinstance(spec, RangeWindow) else RowsWindow(spec.rows)
+        )
+        if not allowed:
+            self.refuse("Wstream takes [ROWS n] or [RANGE length] alone", clause)
+        if has_slide(child):
+            self.refuse(
+                "Wstream does not work with SLIDE: when many results come at once, which are the last n "
+                "is not defined", tree, "leave SLIDE out, or put the window around a derived table",
+            )  # fmt: skip
+        return nodes.Wstream(child, spec)
+
+
+def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
+    """The parts of `a AND b AND c`, from left to right, also inside parentheses."""
+    stack, parts = [node], []
+    while stack:
+        part = stack.pop()
+        if isinstance(part, exp.And):
+            stack += [part.expression, part.this]
+        elif isinstance(part, exp.Paren) and isinstance(
+            part.this, (exp.And, exp.Exists, exp.In, exp.Not, exp.Paren)
+        ):
+            stack.append(part.this)
+        else:
+            parts.append(part)
+    return parts
+
+
+def _name_of(node: exp.Expression, place: int) -> str:
+    """The name of a column of a SELECT list: its alias, its column, its function, or its place."""
+    if isinstance(node, exp.Alias):
+        return node.alias
+    while isinstance(node, (exp.Paren, exp.Cast)):
+        node = node.this
+    if isinstance(node, (exp.Column, exp.Anonymous)):
+        return node.name
+    return f"column_{place}"
+
+
+def _type_of(side: Node, field: Field) -> Type:
+    """The type of a column of a set operation: a NULL takes that of the other side."""
+    expression = dict(side.columns)[field.name] if isinstance(side, Project) else None
+    is_null = isinstance(expression, Literal) and expression.value is None
+    return NULL if is_null else field.type
+
+
+def _recast(node: Node, types: list[Type]) -> Node:
+    if node.schema.types == tuple(types):
+        return node
+    columns = tuple(
+        (f.name, cast_to(Column(f.type, f.name), want)) for f, want in zip(node.schema, types, strict=True)
+    )
+    if isinstance(node, Project):
+        inside = dict(node.columns)
+        return replace(node, columns=tuple((name, cast_to(inside[name], e.type)) for name, e in columns))
+    return Project(node, columns)

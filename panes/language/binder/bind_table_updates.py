@@ -1,0 +1,160 @@
+"""INSERT, UPDATE and DELETE: changes of tables, with names and types resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from sqlglot import exp
+
+from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
+from panes.language.binder.known_relations import Catalog, find
+from panes.language.binder.scope import Relation, Scope
+from panes.language.names import same
+from panes.language.positions import did_you_mean, offset_of, refuse, with_article
+from panes.language.statements import CreateTable, DeleteFrom, InsertInto, UpdateTable
+from panes.plan.expressions import Expression, Literal, Value
+from panes.plan.functions import CASTS
+from panes.plan.nodes import TableScan
+from panes.plan.schema import Field
+from panes.plan.types import DATE, STRING, TIMESTAMP, wider
+
+
+@dataclass(frozen=True)
+class BoundInsert:
+    """Rows of constants in the order of the table's columns; columns that were not named are NULL."""
+
+    table: CreateTable
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True)
+class BoundUpdate:
+    """New values for the rows where the condition is true (None: all). Expressions read columns by their
+    names in the table."""
+
+    table: CreateTable
+    assignments: tuple[tuple[str, Expression], ...]
+    condition: Expression | None
+
+
+@dataclass(frozen=True)
+class BoundDelete:
+    table: CreateTable
+    condition: Expression | None
+
+
+def bind_insert(statement: InsertInto, catalog: Catalog) -> BoundInsert:
+    tree, text = statement.tree, statement.text
+    target = tree.this
+    named = isinstance(target, exp.Schema)
+    table = _table(target.this if named else target, catalog, text)
+    fields = list(table.columns)
+    if named:
+        fields = []
+        for column in target.expressions:
+            field = _field(table, column, text)
+            if field in fields:
+                refuse(f"{field.name} is given twice", text, offset_of(column))
+            fields.append(field)
+    rows = []
+    for row in tree.expression.expressions:
+        values = row.expressions
+        if len(values) != len(fields):
+            refuse(f"a row has {len(fields)} values here, not {len(values)}", text, offset_of(row))
+        given = {f.name: _constant(value, f, text) for f, value in zip(fields, values, strict=True)}
+        for key in table.primary_key:
+            if given.get(key) is None:
+                refuse(f"{key} is part of the primary key and cannot be NULL", text, offset_of(row))
+        rows.append(tuple(given.get(f.name) for f in table.columns))
+    return BoundInsert(table, tuple(rows))
+
+
+def bind_update(statement: UpdateTable, catalog: Catalog) -> BoundUpdate:
+    tree, text = statement.tree, statement.text
+    table = _table(tree.this, catalog, text)
+    binder = _ChangeBinder(_scope(table, text))
+    assignments: dict[str, Expression] = {}
+    for assignment in tree.expressions:
+        field = _field(table, assignment.this.this, text)
+        if field.name in assignments:
+            refuse(f"{field.name} is set twice", text, offset_of(assignment))
+        if field.name in table.primary_key:
+            refuse(
+                f"{field.name} is part of the primary key: it cannot be changed", text, offset_of(assignment),
+                "DELETE the row and INSERT another",
+            )  # fmt: skip
+        assignments[field.name] = binder.assigned(assignment.expression, field)
+    return BoundUpdate(table, tuple(assignments.items()), _condition(tree, binder))
+
+
+def bind_delete(statement: DeleteFrom, catalog: Catalog) -> BoundDelete:
+    tree, text = statement.tree, statement.text
+    table = _table(tree.this, catalog, text)
+    return BoundDelete(table, _condition(tree, _ChangeBinder(_scope(table, text))))
+
+
+def _table(name: exp.Expression, catalog: Catalog, text: str) -> CreateTable:
+    found = find(catalog, name.name)
+    if isinstance(found, CreateTable):
+        return found
+    if found is not None:
+        refuse(f"{found.name} is a stream, and only tables are changed by statements", text, offset_of(name))
+    tables = [n for n in catalog.names() if catalog.table(n) is not None]
+    return refuse(
+        f"there is no table named {name.name!r}", text, offset_of(name), did_you_mean(name.name, tables)
+    )
+
+
+def _field(table: CreateTable, column: exp.Expression, text: str) -> Field:
+    for field in table.columns:
+        if same(field.name, column.name):
+            return field
+    hint = did_you_mean(column.name, list(table.columns.names))
+    return refuse(f"{table.name} has no column named {column.name!r}", text, offset_of(column), hint)
+
+
+def _scope(table: CreateTable, text: str) -> Scope:
+    """A scope whose columns keep their bare names: there is only the one table."""
+    scope = Scope(text)
+    scope.add(
+        Relation(table.name, "", TableScan(table.name, table.name, table.columns, table.retroactive), 0)
+    )
+    return scope
+
+
+def _condition(tree: exp.Expression, binder: ExpressionBinder) -> Expression | None:
+    where = tree.args.get("where")
+    return None if where is None else binder.condition(where.this, "WHERE")
+
+
+def _constant(node: exp.Expression, field: Field, text: str) -> Value:
+    value = _ChangeBinder(Scope(text)).assigned(node, field)
+    if not isinstance(value, Literal):
+        refuse("VALUES takes constants", text, offset_of(node))
+    return value.value
+
+
+class _ChangeBinder(ExpressionBinder):
+    """Binds what a change of a table computes from its row."""
+
+    def assigned(self, node: exp.Expression, field: Field) -> Expression:
+        """The value in the type of the column: that of the column, a narrower one, or any integer that fits."""
+        value = self.bind(node)
+        if isinstance(value, Literal) and value.type == STRING and field.type in (DATE, TIMESTAMP):
+            value = self.read(value, field.type, node)
+        is_narrower = wider(value.type, field.type) == field.type
+        if not is_narrower and not (value.type.is_integer and field.type.is_integer):
+            hint = f"write CAST(… AS {field.type})" if (value.type, field.type) in CASTS else None
+            self.refuse(
+                f"{field.name} is {with_article(field.type)}, and this is {with_article(value.type)}",
+                node,
+                hint,
+            )
+        assigned = cast_to(value, field.type)
+        if isinstance(value, Literal) and not isinstance(assigned, Literal):
+            self.refuse(f"{value} does not fit into {field.name}, {with_article(field.type)}", node)
+        return assigned
+
+    def refuse_subquery(self, what: str, node: exp.Expression) -> NoReturn:
+        self.refuse(f"a change of a table reads only its own row, not {what} (subquery)", node)

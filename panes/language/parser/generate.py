@@ -1,0 +1,132 @@
+"""From syntax trees back to text: what is printed parses to the same tree."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.generator import Generator
+
+from panes.language.names import quoted
+from panes.language.parser.syntax import (
+    FromItem,
+    Nested,
+    Output,
+    SelectBlock,
+    SetOperation,
+    StatementNode,
+    WindowClause,
+    WindowedCall,
+)
+from panes.plan.describe import window_text
+
+
+def _select_block(self: Generator, node: SelectBlock) -> str:
+    parts = ["SELECT DISTINCT" if node.args.get("distinct") else "SELECT", _csv(self, node.expressions)]
+    parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
+    if node.args.get("where"):
+        parts.append(f"WHERE {self.sql(node, 'where')}")
+    if node.args.get("window"):
+        parts.append(self.sql(node, "window"))
+    if node.args.get("group"):
+        parts.append(f"GROUP BY {_csv(self, node.args['group'])}")
+    if node.args.get("having"):
+        parts.append(f"HAVING {self.sql(node, 'having')}")
+    return " ".join(parts)
+
+
+def _from_item(self: Generator, node: FromItem) -> str:
+    kind = node.args.get("kind")
+    lead = {"": "", ",": ", ", "JOIN": " JOIN "}[kind or ""]
+    text = lead + self.sql(node, "this")
+    if node.args.get("window"):
+        text += f" {self.sql(node, 'window')}"
+    if node.args.get("alias"):
+        text += f" AS {self.sql(node, 'alias')}"
+    if node.args.get("on"):
+        text += f" ON {self.sql(node, 'on')}"
+    if node.args.get("using"):
+        text += f" USING ({_csv(self, node.args['using'])})"
+    return text
+
+
+def _set_operation(self: Generator, node: SetOperation) -> str:
+    word = node.args["kind"] + (" ALL" if node.args.get("all") else "")
+    return f"{self.sql(node, 'this')} {word} {self.sql(node, 'expression')}"
+
+
+def _output(self: Generator, node: Output) -> str:
+    restore = " RESTORE" if node.args.get("restore") else ""
+    window = f" {self.sql(node, 'window')}" if node.args.get("window") else ""
+    return f"{node.args['kind']}{restore}({self.sql(node, 'this')}){window}"
+
+
+def _insert(self: Generator, node: exp.Insert) -> str:
+    this = node.this
+    columns = f" ({_csv(self, this.expressions)})" if isinstance(this, exp.Schema) else ""
+    name = this.this if isinstance(this, exp.Schema) else this
+    return f"INSERT INTO {self.sql(name)}{columns} VALUES {_csv(self, node.expression.expressions)}"
+
+
+def _update(self: Generator, node: exp.Update) -> str:
+    where = f" WHERE {self.sql(node.args['where'], 'this')}" if node.args.get("where") else ""
+    return f"UPDATE {self.sql(node, 'this')} SET {_csv(self, node.expressions)}{where}"
+
+
+def _delete(self: Generator, node: exp.Delete) -> str:
+    where = f" WHERE {self.sql(node.args['where'], 'this')}" if node.args.get("where") else ""
+    return f"DELETE FROM {self.sql(node, 'this')}{where}"
+
+
+def _in(self: Generator, node: exp.In) -> str:
+    inside = self.sql(node, "query") if node.args.get("query") else _csv(self, node.expressions)
+    return f"{self.sql(node, 'this')} IN ({inside})"
+
+
+def _not(self: Generator, node: exp.Not) -> str:
+    inside = node.this
+    if isinstance(inside, exp.Is):
+        return f"{self.sql(inside, 'this')} IS NOT NULL"
+    return f"NOT {self.sql(inside)}"
+
+
+def _case(self: Generator, node: exp.Case) -> str:
+    parts = ["CASE", *([self.sql(node, "this")] if node.this else [])]
+    for branch in node.args["ifs"]:
+        parts.append(f"WHEN {self.sql(branch, 'this')} THEN {self.sql(branch, 'true')}")
+    if node.args.get("default"):
+        parts.append(f"ELSE {self.sql(node, 'default')}")
+    return " ".join([*parts, "END"])
+
+
+def _csv(self: Generator, nodes: list[exp.Expression]) -> str:
+    return ", ".join(self.sql(node) for node in nodes)
+
+
+class PanesGenerator(Generator):
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {
+        **Generator.TRANSFORMS,
+        SelectBlock: _select_block,
+        FromItem: _from_item,
+        WindowClause: lambda _, node: window_text(node.args["spec"], quoted),
+        WindowedCall: lambda self, node: f"Wstream({self.sql(node, 'this')}) {self.sql(node, 'window')}",
+        SetOperation: _set_operation,
+        Nested: lambda self, node: f"({self.sql(node, 'this')})",
+        Output: _output,
+        StatementNode: lambda _, node: node.this.sql,
+        exp.Insert: _insert,
+        exp.Update: _update,
+        exp.Delete: _delete,
+        exp.In: _in,
+        exp.Not: _not,
+        exp.Case: _case,
+        exp.Exists: lambda self, node: f"EXISTS ({self.sql(node, 'this')})",
+        exp.Interval: lambda self, node: f"INTERVAL {self.sql(node, 'this')} {self.sql(node, 'unit')}",
+        exp.Anonymous: lambda self, node: f"{quoted(node.name)}({_csv(self, node.expressions)})",
+        exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
+        exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+        exp.Identifier: lambda _, node: quoted(node.name),
+        exp.Star: lambda *_: "*",
+        exp.Neg: lambda self, node: f"-{' ' * isinstance(node.this, exp.Neg)}{self.sql(node, 'this')}",
+        exp.Paren: lambda self, node: f"({self.sql(node, 'this')})",
+    }

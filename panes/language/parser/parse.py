@@ -1,0 +1,47 @@
+"""Text to statements."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from panes.errors import SqlError
+from panes.language.parser.dialect import Panes
+from panes.language.positions import refuse
+from panes.language.statements import Statement
+
+LONGEST = 1_000_000
+"""Characters in one text: more than any program of statements, less than what makes a parser hang."""
+
+_QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>['"]|/\*)|.""", re.DOTALL)
+
+
+def parse(text: str) -> list[Statement]:
+    """The statements of a text, separated by semicolons. SqlError when one of them is not understood."""
+    if len(text) > LONGEST:
+        raise SqlError(f"a text of {len(text)} characters is too long", hint=f"at most {LONGEST} are read")
+    dialect = Panes()
+    try:
+        trees = dialect.parser().parse(dialect.tokenize(text), text)
+    except TokenError:
+        _refuse_unclosed(text)
+    except ParseError as error:
+        # The dialect raises SqlError itself; what sqlglot still finds is placed by sqlglot.
+        where = error.errors[0] if error.errors else {}
+        raise SqlError(
+            str(where.get("description") or error), sql=text, line=where.get("line") or 1
+        ) from error
+    except RecursionError as error:
+        raise SqlError("this is nested too deep", sql=text, hint="split the statement") from error
+    return [tree.this for tree in trees if isinstance(tree, exp.Expression)]
+
+
+def _refuse_unclosed(text: str) -> NoReturn:
+    """The tokenizer fails only where a quote or comment does not end: point at where it begins."""
+    for token in _QUOTED.finditer(text):
+        if token.group("open"):
+            refuse(f"this {token.group('open')} is never closed", text, token.start())
+    refuse("a quote or comment is never closed", text, len(text.rstrip()))

@@ -1,0 +1,356 @@
+"""Scalar expressions: sqlglot's precedence climbing over operands that the dialect reads itself.
+
+sqlglot accepts what any of thirty databases accept; here an operand is exactly what the binder knows, so
+that everything else is an error that points at the right token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.parser import Parser
+
+from panes.language.names import RESERVED, why_no_column, why_no_name
+from panes.language.parser.parse_durations import MICROSECONDS, microseconds
+from panes.language.parser.syntax import OUTPUTS
+from panes.language.positions import refuse
+
+DEEPEST = 40
+"""How deep parentheses, calls and subqueries may nest: more than people write, less than the stack."""
+
+Node = TypeVar("Node", bound=exp.Expression)
+Item = TypeVar("Item")
+
+
+class ExpressionParser(Parser):
+    FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {}
+    NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {}
+    EQUALITY: ClassVar[dict[Any, Any]] = {TokenType.EQ: exp.EQ, TokenType.NEQ: exp.NEQ}
+    BITWISE: ClassVar[dict[Any, Any]] = {}
+    TERM: ClassVar[dict[Any, Any]] = {TokenType.PLUS: exp.Add, TokenType.DASH: exp.Sub}
+    FACTOR: ClassVar[dict[Any, Any]] = {
+        TokenType.STAR: exp.Mul,
+        TokenType.SLASH: exp.Div,
+        TokenType.MOD: exp.Mod,
+    }
+    RANGE_PARSERS: ClassVar[dict[Any, Any]] = {
+        TokenType.BETWEEN: lambda self, this: self._between(this),
+        TokenType.IN: lambda self, this: self._in(this),
+        TokenType.IS: lambda self, this: self._is(this),
+        TokenType.LIKE: lambda self, this: self._like(this),
+    }
+    JSON_OPERATORS: ClassVar[dict[Any, Any]] = {}
+
+    _depth = 0
+
+    def reset(self) -> None:
+        super().reset()
+        self._depth = 0
+
+    # What every part of the parser needs: errors that point, words, names and lists.
+
+    def _fail(self, problem: str, token: Token | None = None, hint: str | None = None) -> NoReturn:
+        token = token or self._curr
+        offset = token.start if token else self._prev.end + 1
+        refuse(problem, self.sql, offset, hint)
+
+    def _unexpected(self, expected: str, hint: str | None = None) -> NoReturn:
+        found = f"{self._curr.text!r}" if self._curr else "the end of the statement"
+        self._fail(f"expected {expected}, but found {found}", hint=hint)
+
+    def _at(self, *words: str) -> bool:
+        """Whether these words come next."""
+        return self._match_text_seq(*words, advance=False)
+
+    def _word(self, *words: str) -> bool:
+        """Takes these words if they come next."""
+        return self._match_text_seq(*words)
+
+    def _expect(self, *words: str) -> Token:
+        token = self._curr
+        if not self._match_text_seq(*words):
+            self._unexpected(" ".join(words))
+        return token
+
+    def _at_name(self) -> bool:
+        if self._curr.token_type == TokenType.IDENTIFIER:
+            return True
+        return self._curr.token_type == TokenType.VAR and self._curr.text.upper() not in RESERVED
+
+    def _name(self, what: str) -> exp.Identifier:
+        """The name of a column, a function, an option."""
+        return self._identifier(what, why_no_column)
+
+    def _relation_name(self, what: str) -> exp.Identifier:
+        """The name of a stream, a table or a query, or an alias of one: it may have dots."""
+        return self._identifier(what, why_no_name)
+
+    def _identifier(self, what: str, why_not: Callable[[str], str | None]) -> exp.Identifier:
+        if not self._at_name():
+            reserved = self._curr and self._curr.text.upper() in RESERVED
+            hint = f'"{self._curr.text}" in double quotes is a name' if reserved else None
+            self._unexpected(what, hint)
+        token = self._curr
+        problem = why_not(token.text)
+        if problem is not None:
+            self._fail(f"this cannot be a name: {problem}")
+        self._advance()
+        return self._placed(exp.Identifier(this=token.text, quoted=False), token)
+
+    def _list(self, parse: Callable[[], Item]) -> list[Item]:
+        items = [parse()]
+        while self._match(TokenType.COMMA):
+            items.append(parse())
+        return items
+
+    def _in_parentheses(self, parse: Callable[[], Item]) -> Item:
+        if not self._match(TokenType.L_PAREN):
+            self._unexpected("(")
+        inside = self._nested(parse)
+        if not self._match(TokenType.R_PAREN):
+            self._unexpected(")")
+        return inside
+
+    def _nested(self, parse: Callable[[], Item]) -> Item:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            self._fail(f"this is nested more than {DEEPEST} levels deep")
+        inside = parse()
+        self._depth -= 1
+        return inside
+
+    def _placed(self, node: Node, token: Token) -> Node:
+        return node.update_positions(token)
+
+    # Expressions.
+
+    def _condition(self) -> exp.Expression:
+        expression = self._parse_disjunction()
+        assert isinstance(expression, exp.Expression)
+        return expression
+
+    def _parse_conjunction(self) -> exp.Expr | None:
+        this = self._negation()
+        while self._match(TokenType.AND):
+            this = self.expression(exp.And(this=this, expression=self._negation()))
+        return this
+
+    def _negation(self) -> exp.Expr | None:
+        token = self._curr
+        if self._match(TokenType.NOT):
+            return self._placed(exp.Not(this=self._nested(self._negation)), token)
+        return self._parse_equality()
+
+    def _parse_unary(self) -> exp.Expr | None:
+        token = self._curr
+        if self._match(TokenType.DASH):
+            return self._placed(exp.Neg(this=self._nested(self._parse_unary)), token)
+        if self._match(TokenType.PLUS):
+            return self._nested(self._parse_unary)
+        operand = self._operand()
+        if self._curr.token_type == TokenType.L_BRACKET:
+            self._fail("there are no subscripts", hint="windows in brackets stand after streams in FROM")
+        return operand
+
+    def _operand(self) -> exp.Expression:
+        token = self._curr
+        kind = token.token_type
+        if kind == TokenType.NUMBER:
+            self._advance()
+            return self._number_literal(token.text, token)
+        if self._match_pair(TokenType.DOT, TokenType.NUMBER):
+            return self._number_literal(f"0.{self._prev.text}", token)
+        if kind == TokenType.STRING:
+            self._advance()
+            return self._placed(exp.Literal.string(token.text), token)
+        if kind == TokenType.NULL:
+            self._advance()
+            return self._placed(exp.Null(), token)
+        if kind in (TokenType.TRUE, TokenType.FALSE):
+            self._advance()
+            return self._placed(exp.Boolean(this=kind == TokenType.TRUE), token)
+        if kind == TokenType.STAR:
+            self._advance()
+            return self._placed(exp.Star(), token)
+        if kind == TokenType.L_PAREN:
+            return self._parenthesis()
+        return self._worded_operand()
+
+    def _number_literal(self, text: str, token: Token) -> exp.Expression:
+        # A word that is glued to a number is no alias: 1_000 and 0x1F are not 1 and 0.
+        if self._curr.token_type == TokenType.VAR and self._curr.start == self._prev.end + 1:
+            self._fail(f"{self.sql[token.start : self._curr.end + 1]} is not a number", token)
+        return self._placed(exp.Literal.number(text), token)
+
+    def _parenthesis(self) -> exp.Expression:
+        token = self._curr
+        if self._at_query_in_parentheses():
+            self._refuse_subquery()
+        return self._placed(exp.Paren(this=self._in_parentheses(self._condition)), token)
+
+    def _refuse_subquery(self) -> NoReturn:
+        self._fail(
+            "a subquery cannot stand for a value",
+            hint="join it in FROM, or use [NOT] EXISTS or [NOT] IN (subquery) in WHERE",
+        )
+
+    def _worded_operand(self) -> exp.Expression:
+        token = self._curr
+        if self._at("SELECT"):
+            self._refuse_subquery()
+        if self._word("CASE"):
+            return self._placed(self._nested(self._case), token)
+        if self._word("CAST"):
+            return self._placed(self._in_parentheses(self._cast), token)
+        if self._at("EXISTS"):
+            self._advance()
+            return self._placed(exp.Exists(this=self._in_parentheses(self._query)), token)
+        if self._word("INTERVAL"):
+            return self._interval(token)
+        if self._at_constant_of_type():
+            return self._constant_of_type()
+        if self._at_name() and self._next.token_type == TokenType.L_PAREN:
+            return self._call()
+        if self._at_name():
+            return self._column()
+        return self._unexpected("an expression")
+
+    def _query(self) -> exp.Expression:
+        query = self._parse_select()
+        assert isinstance(query, exp.Expression)
+        return query
+
+    def _at_query_in_parentheses(self) -> bool:
+        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() == "SELECT"
+
+    def _column(self) -> exp.Expression:
+        token = self._curr
+        first = self._relation_name("a column")
+        if not self._match(TokenType.DOT):
+            problem = why_no_column(first.name)
+            if problem is not None:
+                self._fail(
+                    f"this cannot be a name: {problem}", token, "write alias.column, each in its own quotes"
+                )
+            return self._placed(exp.Column(this=first), token)
+        star = self._curr
+        if self._match(TokenType.STAR):
+            return self._placed(exp.Column(this=self._placed(exp.Star(), star), table=first), token)
+        second = self._name("a column name after the dot")
+        if self._curr.token_type == TokenType.DOT:
+            self._fail("a column is written column or alias.column")
+        return self._placed(exp.Column(this=second, table=first), token)
+
+    def _call(self) -> exp.Expression:
+        token = self._curr
+        name = self._name("a function")
+
+        def arguments() -> list[exp.Expression]:
+            if self._curr.token_type == TokenType.R_PAREN:
+                return []
+            distinct = self._curr
+            if self._word("DISTINCT"):
+                return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
+            return self._list(self._condition)
+
+        call = exp.Anonymous(this=name.name.lower(), expressions=self._in_parentheses(arguments))
+        if self._at("OVER"):
+            self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
+        if self._at("FILTER"):
+            self._fail("FILTER is not supported", hint="aggregate CASE WHEN … THEN … END")
+        return self._placed(call, token)
+
+    def _case(self) -> exp.Case:
+        subject = None if self._at("WHEN") else self._condition()
+        branches = []
+        while self._word("WHEN"):
+            condition = self._condition()
+            self._expect("THEN")
+            branches.append(exp.If(this=condition, true=self._condition()))
+        if not branches:
+            self._unexpected("WHEN")
+        default = self._condition() if self._word("ELSE") else None
+        self._expect("END")
+        return exp.Case(this=subject, ifs=branches, default=default)
+
+    def _cast(self) -> exp.Cast:
+        value = self._condition()
+        self._expect("AS")
+        token = self._curr
+        to = self._name("a type")
+        return exp.Cast(this=value, to=self._placed(exp.Var(this=to.name.upper()), token))
+
+    def _interval(self, token: Token) -> exp.Interval:
+        number, unit = self._number_and_unit()
+        interval = exp.Interval(this=exp.Literal.number(number), unit=exp.Var(this=unit.upper()))
+        return self._placed(interval, token)
+
+    def _number_and_unit(self) -> tuple[str, str]:
+        """`10 MINUTES`; the number may stand in quotes."""
+        number = self._curr
+        if number.token_type == TokenType.STRING and not _is_decimal(number.text):
+            self._fail("expected a number and a unit, such as 10 MINUTES")
+        if number.token_type not in (TokenType.NUMBER, TokenType.STRING):
+            self._unexpected("a length such as 10 MINUTES")
+        self._advance()
+        unit = self._curr
+        if unit.text.upper() in ("MONTH", "MONTHS", "YEAR", "YEARS", "QUARTER", "QUARTERS"):
+            self._fail(f"{unit.text} is not a fixed length of time", hint="write it in DAYS")
+        if unit.token_type != TokenType.VAR or unit.text.upper() not in MICROSECONDS:
+            self._unexpected("a unit of time", "there are MICROSECONDS, MILLISECONDS, SECONDS, … to WEEKS")
+        self._advance()
+        if not _is_decimal(number.text) or microseconds(number.text, unit.text) is None:
+            self._fail("expected a whole number of microseconds, of at most a million days", number)
+        return number.text, unit.text
+
+    def _at_constant_of_type(self) -> bool:
+        return self._next.token_type == TokenType.STRING and (self._at("DATE") or self._at("TIMESTAMP"))
+
+    def _constant_of_type(self) -> exp.Expression:
+        token = self._curr
+        self._advance()
+        text = self._operand()
+        return self._placed(exp.Cast(this=text, to=exp.Var(this=token.text.upper())), token)
+
+    # Predicates after an operand.
+
+    def _between(self, this: exp.Expression) -> exp.Expression:
+        low = self._parse_bitwise()
+        if not self._match(TokenType.AND):
+            self._unexpected("AND")
+        return exp.Between(this=this, low=low, high=self._parse_bitwise())
+
+    def _in(self, this: exp.Expression) -> exp.Expression:
+        def inside() -> exp.Expression:
+            if self._at("SELECT") or self._at_query_in_parentheses() or self._at_output():
+                return exp.In(this=this, query=self._query())
+            return exp.In(this=this, expressions=self._list(self._condition))
+
+        return self._in_parentheses(inside)
+
+    def _at_output(self) -> bool:
+        return self._curr.token_type == TokenType.VAR and self._curr.text.upper() in OUTPUTS
+
+    def _is(self, this: exp.Expression) -> exp.Expression:
+        negated = self._match(TokenType.NOT)
+        if not self._match(TokenType.NULL):
+            self._unexpected("NULL", "for TRUE and FALSE use the condition itself, or NOT")
+        test = exp.Is(this=this, expression=exp.Null())
+        return exp.Not(this=test) if negated else test
+
+    def _like(self, this: exp.Expression) -> exp.Expression:
+        pattern = self._parse_bitwise()
+        if self._at("ESCAPE"):
+            self._fail("ESCAPE is not supported", hint="use starts_with, ends_with or contains")
+        return exp.Like(this=this, expression=pattern)
+
+
+def _is_decimal(text: str) -> bool:
+    whole, _, fraction = text.partition(".")
+    return (
+        whole.isascii() and whole.isdigit() and (not fraction or (fraction.isascii() and fraction.isdigit()))
+    )

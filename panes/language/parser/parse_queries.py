@@ -1,0 +1,248 @@
+"""Queries: SELECT blocks, FROM with windows and joins, set operations and output operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import Token, TokenType, exp
+
+from panes.language.parser.parse_windows import WindowParser
+from panes.language.parser.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
+
+_OUTER = {
+    "LEFT": "LEFT JOIN is not supported: a row without a partner may get one later",
+    "RIGHT": "RIGHT JOIN is not supported: a row without a partner may get one later",
+    "FULL": "FULL JOIN is not supported: a row without a partner may get one later",
+}
+_INSTEAD_OF_OUTER = (
+    "nearest: JOIN … ON for the pairs, and a query with NOT EXISTS for the rows without a partner"
+)
+_REFUSED_CLAUSES = {
+    "ORDER": ("ORDER BY is not supported: an answer is a set of rows", "sort the answer after INVOKE"),
+    "LIMIT": ("LIMIT is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
+    "OFFSET": ("OFFSET is not supported: an answer has no order", "cut the answer after INVOKE"),
+    "FETCH": ("FETCH is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
+    "QUALIFY": ("QUALIFY is not supported", "put the condition in WHERE or HAVING"),
+    "WINDOW": ("WINDOW is not supported", "windows stand in brackets after streams in FROM"),
+}  # fmt: skip
+
+
+class QueryParser(WindowParser):
+    def _parse_select(self, *_: Any, **__: Any) -> exp.Expr | None:
+        """A whole query: INTERSECT binds tighter than UNION and EXCEPT, which go from left to right."""
+        this = self._intersections()
+        while self._at("UNION") or self._at("EXCEPT"):
+            this = self._set_operation(this, self._intersections)
+        self._refuse_clauses()
+        return this
+
+    def _intersections(self) -> exp.Expression:
+        this = self._query_operand()
+        while self._at("INTERSECT"):
+            this = self._set_operation(this, self._query_operand)
+        return this
+
+    def _set_operation(
+        self, left: exp.Expression, parse_right: Callable[[], exp.Expression]
+    ) -> exp.Expression:
+        token = self._curr
+        self._advance()
+        keep_all = self._word("ALL")
+        if not keep_all:
+            self._word("DISTINCT")
+        if self._at("BY"):
+            self._fail("BY NAME is not supported", hint="put the columns in the same order on both sides")
+        operation = SetOperation(this=left, expression=parse_right(), kind=token.text.upper(), all=keep_all)
+        return self._placed(operation, token)
+
+    def _query_operand(self) -> exp.Expression:
+        token = self._curr
+        if self._match(TokenType.L_PAREN, advance=False):
+            return self._placed(Nested(this=self._in_parentheses(self._query)), token)
+        if self._at_output():
+            return self._output_around_query()
+        if self._at("WITH"):
+            self._fail(
+                "WITH is not supported",
+                hint="write the query in FROM: (SELECT …) AS name, or CREATE STREAM name AS SELECT …",
+            )
+        return self._select_block()
+
+    # Output operators.
+
+    def _output_around_query(self) -> exp.Expression:
+        """`Istream(SELECT …)`."""
+        token, kind, restore = self._output_head()
+        query = self._in_parentheses(self._query)
+        return self._output(token, kind, restore, query)
+
+    def _output_head(self) -> tuple[Token, str, bool]:
+        token = self._curr
+        kind = OUTPUTS[token.text.upper()]
+        self._advance()
+        restore = self._curr
+        if self._word("RESTORE") or (self._match(TokenType.DASH) and self._expect("RESTORE")):
+            if kind not in ("Istream", "Rstream"):
+                self._fail(
+                    f"{kind} RESTORE does not exist",
+                    restore,
+                    "only Istream and Rstream can RESTORE what was missed",
+                )
+            return token, kind, True
+        return token, kind, False
+
+    def _output(self, token: Token, kind: str, restore: bool, query: exp.Expression) -> exp.Expression:
+        window = self._bracketed_window() if kind == "Wstream" else None
+        return self._placed(Output(this=query, kind=kind, restore=restore, window=window), token)
+
+    def _select_block(self) -> exp.Expression:
+        start = self._expect("SELECT")
+        head = None
+        if self._at_output():
+            head = self._output_head()
+            distinct, projections = self._in_parentheses(self._projections)
+            window = self._bracketed_window() if head[1] == "Wstream" else None
+            if self._curr.token_type == TokenType.COMMA:
+                self._fail(f"{head[1]} stands around the whole SELECT list", head[0])
+        else:
+            distinct, projections = self._projections()
+            window = None
+        block = self._placed(self._clauses(distinct, projections), start)
+        if head is None:
+            return block
+        token, kind, restore = head
+        return self._placed(Output(this=block, kind=kind, restore=restore, window=window), token)
+
+    # SELECT and its clauses.
+
+    def _projections(self) -> tuple[bool, list[exp.Expression]]:
+        distinct = self._word("DISTINCT")
+        if distinct and self._at("ON"):
+            self._fail(
+                "DISTINCT ON is not supported", hint="use [PARTITION BY … ROWS 1], the latest row of each"
+            )
+        if not distinct:
+            self._word("ALL")
+        if self._at("TOP") and self._next.token_type == TokenType.NUMBER:
+            self._fail("TOP is not supported: an answer has no order", hint=_REFUSED_CLAUSES["LIMIT"][1])
+        return distinct, self._list(self._projection)
+
+    def _projection(self) -> exp.Expression:
+        expression = self._condition()
+        if self._word("AS") or self._at_name():
+            token = self._curr
+            alias = self._name("a name for the column")
+            return self._placed(exp.Alias(this=expression, alias=alias), token)
+        return expression
+
+    def _clauses(self, distinct: bool, projections: list[exp.Expression]) -> SelectBlock:
+        if not self._word("FROM"):
+            self._unexpected("FROM")
+        items = self._from_items()
+        where = self._condition() if self._word("WHERE") else None
+        begin = self._curr
+        window = self._begin_end(begin) if self._word("BEGIN") else None
+        group = self._group_by() if self._at("GROUP") else None
+        having = self._condition() if self._word("HAVING") else None
+        late = self._curr
+        if self._word("BEGIN"):
+            if window is not None:
+                self._fail("there are two BEGIN … END clauses", late)
+            window = self._begin_end(late)
+        self._refuse_clauses()
+        return SelectBlock(
+            distinct=distinct, expressions=projections, from_=items, where=where, window=window, group=group,
+            having=having,
+        )  # fmt: skip
+
+    def _group_by(self) -> list[exp.Expression]:
+        self._expect("GROUP", "BY")
+        for word in ("ROLLUP", "CUBE", "GROUPING"):
+            if self._at(word) and self._next.token_type == TokenType.L_PAREN:
+                self._fail(
+                    f"{word} is not supported", hint="write one query for each grouping, with UNION ALL"
+                )
+        return self._list(self._condition)
+
+    def _refuse_clauses(self) -> None:
+        refused = (
+            _REFUSED_CLAUSES.get(self._curr.text.upper()) if self._curr.token_type == TokenType.VAR else None
+        )
+        if refused:
+            self._fail(refused[0], hint=refused[1])
+
+    # FROM.
+
+    def _from_items(self) -> list[FromItem]:
+        items = [self._from_item("")]
+        while True:
+            if self._match(TokenType.COMMA):
+                items.append(self._from_item(","))
+            elif self._at_join():
+                items.append(self._join())
+            else:
+                return items
+
+    def _at_join(self) -> bool:
+        words = ("JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI", "LATERAL")
+        return self._curr.token_type == TokenType.VAR and self._curr.text.upper() in words
+
+    def _join(self) -> FromItem:
+        word = self._curr.text.upper()
+        if word in _OUTER:
+            if self._next.text.upper() in ("SEMI", "ANTI"):
+                self._refuse_semi_join(self._next.text.upper())
+            self._fail(_OUTER[word], hint=_INSTEAD_OF_OUTER)
+        if word in ("SEMI", "ANTI"):
+            self._refuse_semi_join(word)
+        if word == "NATURAL":
+            self._fail("NATURAL JOIN is not supported", hint="name the columns: JOIN … USING (…)")
+        if word == "LATERAL":
+            self._fail("LATERAL is not supported", hint="use [NOT] EXISTS or [NOT] IN (subquery) in WHERE")
+        if self._word("CROSS"):
+            self._expect("JOIN")
+            return self._from_item(",")
+        self._word("INNER")
+        self._expect("JOIN")
+        item = self._from_item("JOIN")
+        if self._word("ON"):
+            item.set("on", self._condition())
+        elif self._word("USING"):
+            item.set("using", self._in_parentheses(lambda: self._list(lambda: self._name("a column"))))
+        else:
+            self._unexpected("ON or USING", "for all pairs, write a comma instead of JOIN")
+        return item
+
+    def _refuse_semi_join(self, word: str) -> None:
+        negation = "NOT " if word == "ANTI" else ""
+        self._fail(
+            f"{word} JOIN is not supported", hint=f"nearest: WHERE {negation}EXISTS (SELECT * FROM … WHERE …)"
+        )
+
+    def _from_item(self, kind: str) -> FromItem:
+        token = self._curr
+        if self._match(TokenType.L_PAREN, advance=False):
+            this: exp.Expression = Nested(this=self._in_parentheses(self._query))
+        elif self._at_output():
+            this = self._output_around_query()
+        else:
+            this = self._relation_name("a stream, a table or a query in parentheses")
+            if self._curr.token_type == TokenType.DOT:
+                self._fail("names of streams and tables have one part", token)
+        window = self._optional_window()
+        alias = self._alias()
+        second = self._curr
+        other = self._optional_window()
+        if window and other:
+            self._fail("a stream has one window, and this is the second", second, "keep one of the two")
+        window = window or other
+        return self._placed(FromItem(this=this, window=window, alias=alias, kind=kind), token)
+
+    def _optional_window(self) -> exp.Expression | None:
+        return self._bracketed_window() if self._curr.token_type == TokenType.L_BRACKET else None
+
+    def _alias(self) -> exp.Identifier | None:
+        if self._word("AS") or self._at_name():
+            return self._relation_name("an alias")
+        return None

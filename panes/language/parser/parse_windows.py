@@ -1,0 +1,126 @@
+"""Windows: `[RANGE …]`, `[ROWS …]`, `[PARTITION BY … ROWS …]`, `[NOW]`, and `BEGIN … END …`."""
+
+from __future__ import annotations
+
+from sqlglot import Token, TokenType, exp
+
+from panes.language.binder.constants import instant_us, whole
+from panes.language.parser.parse_durations import microseconds
+from panes.language.parser.parse_expressions import ExpressionParser
+from panes.language.parser.syntax import WindowClause, WindowedCall
+from panes.plan.windows import (
+    BeginEndWindow,
+    NowWindow,
+    RangeWindow,
+    RowsWindow,
+    UnboundedWindow,
+    WindowSpec,
+)
+
+MOST_ROWS = 2**31 - 1
+
+
+class WindowParser(ExpressionParser):
+    def _worded_operand(self) -> exp.Expression:
+        token = self._curr
+        if self._word("WSTREAM"):  # inside an aggregate: sum(Wstream(sum(a)) [ROWS 10])
+            inside = self._in_parentheses(self._condition)
+            return self._placed(WindowedCall(this=inside, window=self._bracketed_window()), token)
+        return super()._worded_operand()
+
+    def _bracketed_window(self) -> WindowClause:
+        token = self._curr
+        if not self._match(TokenType.L_BRACKET):
+            self._unexpected("a window in brackets, such as [ROWS 10]")
+        spec = self._window_spec()
+        if not self._match(TokenType.R_BRACKET):
+            self._unexpected("]")
+        return self._placed(WindowClause(spec=spec), token)
+
+    def _window_spec(self) -> WindowSpec:
+        if self._word("RANGE"):
+            return self._range()
+        if self._word("ROWS"):
+            return self._rows(())
+        if self._word("NOW"):
+            return NowWindow(internal=self._internal())
+        if self._word("PARTITION"):
+            self._expect("BY")
+            columns = tuple(column.name for column in self._list(lambda: self._name("a column")))
+            if not self._word("ROWS"):
+                self._unexpected("ROWS", "write PARTITION BY a, b ROWS n, with columns of the stream")
+            return self._rows(columns)
+        return self._unexpected(
+            "a window", "windows are RANGE length, ROWS n, PARTITION BY … ROWS n, NOW and RANGE UNBOUNDED"
+        )
+
+    def _range(self) -> WindowSpec:
+        if self._word("UNBOUNDED"):
+            if self._at("SLIDE"):
+                self._fail("an unbounded window does not slide", hint="RANGE UNBOUNDED is enough")
+            return UnboundedWindow(internal=self._internal())
+        length = self._length()
+        internal = self._internal()
+        slide = self._length() if self._word("SLIDE") else None
+        return RangeWindow(length, slide, internal or self._internal())
+
+    def _rows(self, partition_by: tuple[str, ...]) -> WindowSpec:
+        rows = self._row_count()
+        internal = self._internal()
+        token = self._curr
+        slide = self._row_count() if self._word("SLIDE") else None
+        if slide is not None and partition_by:
+            self._fail(
+                "a partitioned window does not slide by rows", token, "leave SLIDE or PARTITION BY out"
+            )
+        return RowsWindow(rows, slide, partition_by, internal or self._internal())
+
+    def _internal(self) -> bool:
+        return self._word("INTERNAL")
+
+    def _length(self) -> int:
+        self._word("INTERVAL")
+        token = self._curr
+        number, unit = self._number_and_unit()
+        length = microseconds(number, unit)
+        if not length:
+            self._fail("a window or slide is longer than zero", token)
+        return length
+
+    def _row_count(self) -> int:
+        token = self._curr
+        if token.token_type != TokenType.NUMBER:
+            self._unexpected("a number of rows")
+        rows = whole(token.text)
+        if rows is None or not 1 <= rows <= MOST_ROWS:
+            self._fail(f"a number of rows is a whole number from 1 to {MOST_ROWS}")
+        self._advance()
+        return rows
+
+    def _begin_end(self, token: Token) -> WindowClause:
+        """The rest of `BEGIN (…) END (…)`."""
+        begin_us, begin_is_relative = self._in_parentheses(self._end_of_window)
+        self._expect("END")
+        end_us, end_is_relative = self._in_parentheses(self._end_of_window)
+        if begin_is_relative == end_is_relative and begin_us > end_us:
+            self._fail("this window ends before it begins", token)
+        spec = BeginEndWindow(begin_us, begin_is_relative, end_us, end_is_relative)
+        return self._placed(WindowClause(spec=spec), token)
+
+    def _end_of_window(self) -> tuple[int, bool]:
+        token = self._curr
+        if self._word("NOW"):
+            if self._match(TokenType.DASH):
+                self._word("INTERVAL")
+                number, unit = self._number_and_unit()
+                return -(microseconds(number, unit) or 0), True
+            if self._curr.token_type == TokenType.PLUS:
+                self._fail("a window cannot reach beyond NOW")
+            return 0, True
+        if self._word("TIMESTAMP") or self._curr.token_type == TokenType.STRING:
+            instant = instant_us(self._curr.text) if self._curr.token_type == TokenType.STRING else None
+            if instant is None:
+                self._fail("expected an instant such as '2026-01-31 12:00:00'")
+            self._advance()
+            return instant, False
+        return self._fail("expected NOW, NOW - INTERVAL …, or TIMESTAMP '…'", token)

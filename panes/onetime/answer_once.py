@@ -1,0 +1,83 @@
+"""Answering a query once: what SQL gives over what its windows hold at one epoch, by DuckDB over the history."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import threading
+from collections.abc import Mapping
+
+import duckdb
+import pyarrow as pa
+
+from panes.answers.answer import Answer
+from panes.answers.instants import last_slide
+from panes.clock import to_datetime
+from panes.delta.delta import BEGINNING
+from panes.errors import EvaluationError
+from panes.history.history_store import History
+from panes.history.parts import opened
+from panes.onetime.can_ask_once import has_streams
+from panes.onetime.contents import contents_sql
+from panes.onetime.history_scans import HistoryScans
+from panes.onetime.query_clocks import QueryClocks
+from panes.onetime.replay_history import replay
+from panes.plan.nodes import Node
+from panes.plan.schema import Schema
+from panes.plan.stream import Stream
+from panes.plan.walk import streams_of
+
+_connecting = threading.Lock()
+
+
+def answer_once(
+    plan: Node,
+    streams: Mapping[str, Stream],
+    history: History,
+    epoch: int,
+    now: int,
+    clocks: QueryClocks,
+) -> Answer:
+    """The answer of a plan at an instant, from what the history has of the epochs up to one.
+
+    `streams` has the base streams by name, `clocks` are those of the query. The plan gives a relation:
+    `why_not_once` says which do not.
+    """
+    known = clocks if len(streams_of(plan)) > 1 else None
+    if now == BEGINNING:
+        return Answer(None, plan.schema.arrow.empty_table())
+    if has_streams(plan):
+        table = replay(plan, streams, history, epoch, now, known)
+    else:
+        scans = HistoryScans(streams, history, epoch, now, known)
+        table = _run(contents_sql(plan, now, scans), plan.schema, scans)
+    return Answer(to_datetime(last_slide(plan, now)), table)
+
+
+def as_declared(result: pa.Table, schema: Schema) -> pa.Table:
+    """What DuckDB gives, in the types of the plan: instants with their zone, lengths as durations."""
+    columns = [column.cast(f.type.arrow) for column, f in zip(result.columns, schema, strict=True)]
+    return pa.table(columns, schema.arrow)
+
+
+def _run(sql: str, schema: Schema, scans: HistoryScans) -> pa.Table:
+    with _connecting:
+        cursor = _connection().cursor()
+    try:
+        return as_declared(cursor.sql(sql).to_arrow_table(), schema)
+    except duckdb.Error as error:
+        for file in scans.files:
+            opened(file.path).close()  # says which one is missing or damaged, if one is
+        raise EvaluationError(f"the query cannot be answered: {error}") from error
+    finally:
+        cursor.close()
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One for the process: it holds nothing, and to open one takes longer than to answer a query."""
+    connection = duckdb.connect()
+    # DuckDB complains on standard error of whatever is left of it when the process ends.
+    atexit.register(_connection.cache_clear)
+    connection.execute("SET parquet_metadata_cache = true")
+    return connection

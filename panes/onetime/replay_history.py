@@ -1,0 +1,78 @@
+"""Queries over output streams: the history goes once more through the operators that a standing query has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.consolidate import contents_at
+from panes.delta.delta import BEGINNING, TS
+from panes.history.history_file import CAME, EPOCH
+from panes.history.history_store import History
+from panes.onetime.query_clocks import QueryClocks
+from panes.operators.lower import lower
+from panes.plan.nodes import Node
+from panes.plan.stream import Stream
+
+
+def replay(
+    plan: Node,
+    streams: Mapping[str, Stream],
+    history: History,
+    epoch: int,
+    now: int,
+    clocks: QueryClocks | None = None,
+) -> pa.Table:
+    """The answer of a plan at an instant, after the rows of all epochs up to one.
+
+    It is that of a query registered before the first row that is kept.
+    """
+    dataflow = lower(plan)
+    arrivals = {
+        name: _as_seen(history.arrivals(streams[name], epoch, columns=schema.names), clocks)
+        for name, schema in dataflow.inputs.items()
+    }
+    since = _before_all(arrivals, now)
+    tables: list[pa.Table] = []
+    for clock in _clocks(arrivals, now):
+        came = {name: _come(table, since if tables else BEGINNING, clock) for name, table in arrivals.items()}
+        tables.append(dataflow.process(came, since, clock).table)
+        since = clock
+    names = tables[0].column_names
+    return contents_at(pa.concat_tables([table.select(names) for table in tables]), now)
+
+
+def _as_seen(arrivals: pa.Table, clocks: QueryClocks | None) -> pa.Table:
+    """The arrivals with `_came` as the query has it that reads them, as far as its clocks are known."""
+    if clocks is not None and arrivals.num_rows:
+        epochs, place = np.unique(arrivals.column(EPOCH).to_numpy(), return_inverse=True)
+        seen = [clocks.first_seen(int(epoch)) for epoch in epochs]
+        is_known = np.array([first is not None for first in seen])[place]
+        first = np.array([0 if first is None else first for first in seen], np.int64)[place]
+        came = np.where(is_known, first, arrivals.column(CAME).to_numpy())
+        arrivals = arrivals.set_column(arrivals.column_names.index(CAME), CAME, pa.array(came))
+    return arrivals.drop_columns([EPOCH])
+
+
+def _clocks(arrivals: Mapping[str, pa.Table], last: int) -> list[int]:
+    """Where to cut time: rows that came late must not be seen before they came; others wait by themselves."""
+    cuts: set[int] = {last}
+    for table in arrivals.values():
+        ts, came = table.column(TS).to_numpy(), table.column(CAME).to_numpy()
+        cuts |= {int(instant) - 1 for instant in np.unique(came[came > ts])}
+    return sorted(cuts)
+
+
+def _before_all(arrivals: Mapping[str, pa.Table], clock: int) -> int:
+    """An instant before anything could be seen."""
+    firsts = [int(table.column(TS).to_numpy().min()) for table in arrivals.values() if table.num_rows]
+    return min([clock, *firsts]) - 1
+
+
+def _come(table: pa.Table, since: int, clock: int) -> pa.Table:
+    """What came after one clock and up to another; before the first of them nothing had."""
+    came = table.column(CAME).to_numpy()
+    is_new = (came > since) | (since == BEGINNING)
+    return table.filter(pa.array(is_new & (came <= clock))).drop_columns([CAME])

@@ -1,0 +1,177 @@
+"""Set operations by counting: how often each value is held on either side decides how often it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.delta import EXP, FOREVER, Delta, Instants
+from panes.delta.grouped import (
+    Numbers,
+    cumsum_within,
+    last_of_instants,
+    sort_by_group,
+    sort_groups_by_time,
+    starts_of,
+)
+from panes.delta.hashing import HASH
+from panes.delta.rows import Positions, int64, take, where, with_column
+from panes.operators.base import Operator
+from panes.operators.tools.edge import Edge
+from panes.operators.tools.numbered_values import NumberedValues
+from panes.operators.tools.strategy import Departures
+from panes.plan.patterns import Pattern
+from panes.state.buffers.base import State
+from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.chunked import equal_runs
+from panes.state.buffers.keyed import Keyed
+
+Rule = Callable[[Numbers, Numbers], Numbers]
+"""How often a value is given when it is held so often on the left and so often on the right."""
+
+COUNTS = "_counts"
+"""How often a value is held on both sides, in one number that can be added up: 2³² times the left count, plus
+the right one. A window never holds 2³¹ rows of one value."""
+
+_LEFT = np.int64(2**32)
+_SIGN = np.int64(2**31)
+
+
+def sum_counts(table: pa.Table) -> pa.Table:
+    """One row per value and `_exp`, with the summed counts; none where both are zero."""
+    values = [name for name in table.column_names if name not in (COUNTS, HASH, EXP)]
+    table, starts = equal_runs(table, values)
+    counts = np.add.reduceat(int64(table, COUNTS), starts)
+    kept = where(counts != 0)
+    return with_column(take(table, starts[kept]), COUNTS, counts[kept])
+
+
+def _left_right(counts: Numbers) -> tuple[Numbers, Numbers]:
+    right = ((counts + _SIGN) & (_LEFT - np.int64(1))) - _SIGN
+    return (counts - right) >> np.int64(32), right
+
+
+@dataclass
+class SetOperationByCount(Operator):
+    """A set operation that gives a value as often as a rule says of the counts on both sides.
+
+    Output: whenever the number changes, the difference as one row that stays until another takes it back:
+        every departure is a negative tuple. STRICT.
+    State: the counts of each live value, by value, and what will leave at a known time, by that time.
+    Cost: a sort of arrivals and departures by value and time. However often a value is held, only its counts
+        are read.
+    """
+
+    inputs: Sequence[Edge]
+    """The left and the right edge; only the left one for DISTINCT."""
+    rule: Rule
+    counts: Keyed = field(init=False)
+    leaving: Calendar = field(init=False)
+    departures: Departures = field(default_factory=Departures, init=False)
+
+    def __post_init__(self) -> None:
+        names = self.inputs[0].schema.names
+        self.counts = Keyed(names, nulls_equal=True, combine=sum_counts, weight=COUNTS)
+        self.leaving = Calendar(None, partitions=self.inputs[0].partitions)
+
+    @property
+    def buffers(self) -> Mapping[str, State]:
+        return {"counts": self.counts, "leaving": self.leaving}
+
+    @property
+    def output(self) -> Edge:
+        """The edge that leaves this operator."""
+        edge = self.inputs[0]
+        return Edge(edge.schema, Pattern.STRICT, edge.strategy, partitions=edge.partitions)
+
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+        for delta in inputs:
+            self.counters.count(delta)
+        left = self.leaving.expire(clock, since)
+        if not left.num_rows and not any(delta.rows for delta in inputs):
+            return Delta(self.output.columns.empty_table(), clock)
+        values, events = self._events(inputs, left, clock)
+        rows = self._changes(values, *(np.concatenate(column) for column in zip(*events, strict=True)))
+        self.counters.touched = self.counts.touched + self.leaving.touched
+        return Delta(rows, clock)
+
+    def _events(
+        self, inputs: Sequence[Delta], left: pa.Table, clock: int
+    ) -> tuple[NumberedValues, list[tuple[Numbers, Instants, Numbers]]]:
+        """Changes of counts: which value, when, and by how much; one for each row of the values unless some
+        arrive and leave in one span."""
+        names = list(self.inputs[0].schema.names)
+        tables = [
+            delta.table.select(list(e.schema.names)) for delta, e in zip(inputs, self.inputs, strict=True)
+        ]
+        if left.num_rows:
+            tables.append(left.select(names))
+        values = NumberedValues(tables, names)
+        events = []
+        for side, delta in enumerate(inputs):
+            codes, exp = values.codes[side], delta.exp
+            counts = delta.weight * (np.int64(1) if side else _LEFT)
+            events.append((codes, delta.ts, counts))
+            ends = where(exp <= clock)
+            if len(ends):
+                events.append((codes[ends], exp[ends], -counts[ends]))
+            self._schedule(tables[side].rename_columns(names), exp, counts, clock)
+        if left.num_rows:
+            events.append((values.codes[-1], int64(left, EXP), -int64(left, COUNTS)))
+        return values, events
+
+    def _schedule(self, rows: pa.Table, exp: Instants, counts: Numbers, clock: int) -> None:
+        """Notes what leaves after this span, at a time known now."""
+        later = where((exp > clock) & (exp < FOREVER))
+        if len(later) == len(exp):
+            table = rows.append_column(EXP, pa.array(exp)).append_column(COUNTS, pa.array(counts))
+            self.leaving.insert(table.combine_chunks())
+        elif len(later):
+            table = take(rows, later).append_column(EXP, pa.array(exp[later]))
+            self.leaving.insert(table.append_column(COUNTS, pa.array(counts[later])))
+
+    def _changes(self, values: NumberedValues, code: Numbers, time: Instants, counts: Numbers) -> pa.Table:
+        base = np.zeros(values.count, dtype=np.int64)
+        stored, (found,) = values.stored(self.counts, [COUNTS])
+        np.add.at(base, stored, found)
+        if len(code) == len(values.order):
+            order = sort_groups_by_time(values.order, code, time)
+        else:
+            order = sort_by_group(code, time)
+        code, time = code[order], time[order]
+        counts = cumsum_within(counts[order], starts_of(code))
+        last = last_of_instants(code, time)
+        code, time, counts = code[last], time[last], counts[last]
+        starts = starts_of(code)
+        self._note_counts(values, code, counts, starts)
+        left, right = _left_right(counts + base[code])
+        base_left, base_right = _left_right(base)
+        given = self.rule(left, right)
+        change = given - _previous(given, self.rule(base_left, base_right)[code[starts]], starts)
+        rows = where(change != 0)
+        if len(self.inputs) > 1:
+            rise = right - _previous(right, base_right[code[starts]], starts)
+            self.departures.given += int(np.maximum(change, 0).sum())
+            # What leaves because something came on the right leaves before its time.
+            self.departures.early += int(np.maximum(np.minimum(-change, rise), 0).sum())
+        table = values.take(code[rows])
+        hidden = [pa.array(time[rows]), pa.array(np.full(len(rows), FOREVER)), pa.array(change[rows])]
+        return pa.Table.from_arrays([*table.columns, *hidden], schema=self.output.columns)
+
+    def _note_counts(self, values: NumberedValues, code: Numbers, counts: Numbers, starts: Positions) -> None:
+        ends = np.append(starts[1:], len(code)) - 1
+        ends = ends[where(counts[ends] != 0)]
+        table = values.take(code[ends], with_hash=True)
+        table = table.append_column(EXP, pa.array(np.full(len(ends), FOREVER)))
+        self.counts.insert(table.append_column(COUNTS, pa.array(counts[ends])))
+
+
+def _previous(numbers: Numbers, first: Numbers, starts: Positions) -> Numbers:
+    """What each number was at the instant before; `first` is what it was before the span."""
+    before = np.empty_like(numbers)
+    before[1:] = numbers[:-1]
+    before[starts] = first
+    return before

@@ -1,0 +1,70 @@
+"""The distinct values of several tables at once, and what the state knows of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.delta import BEGINNING, EXP, Instants
+from panes.delta.hashing import HASH, hash_rows
+from panes.delta.keys import group_rows
+from panes.delta.rows import Positions, concat, from_fixed_width, int64, take
+from panes.state.buffers.chunked import ChunkedBuffer, matching
+
+
+class NumberedValues:
+    """Numbers the distinct values of some tables, whole rows of which are compared (NULL equals NULL).
+
+    `codes[i]` numbers the rows of the i-th table, and `order` lists the rows of all tables, one after the
+    other, by these numbers. Columns are matched by place and go by the names given.
+    """
+
+    def __init__(self, tables: Sequence[pa.Table], names: Sequence[str]) -> None:
+        self._names = list(names)
+        rows = concat([table.rename_columns(self._names) for table in tables])
+        hashes = hash_rows(rows, self._names)
+        groups = group_rows(rows, self._names, hashes)
+        ends = np.cumsum([table.num_rows for table in tables])
+        self.codes = np.split(groups.codes, ends[:-1])
+        self.count = groups.count
+        self.order = groups.order
+        self._rows = rows
+        # Codes are given in the order of hashes, unless keys that share a hash had to be told apart.
+        self._first = groups.first
+        self._hashes = hashes[self._first]
+        self._is_sorted = bool((self._hashes[1:] >= self._hashes[:-1]).all())
+        self._by_hash: Positions = np.arange(self.count) if self._is_sorted else np.argsort(self._hashes)
+        self._needles = self._with_hash(self._by_hash)
+
+    def take(self, codes: Positions, *, with_hash: bool = False) -> pa.Table:
+        """The values of these numbers, as rows; `with_hash`, of rising numbers, makes them ready for state."""
+        if with_hash and self._is_sorted:
+            return self._with_hash(codes)
+        return take(self._rows, self._first[codes])
+
+    def _with_hash(self, codes: Positions) -> pa.Table:
+        hashes = from_fixed_width(self._hashes[codes], pa.uint64())
+        return take(self._rows, self._first[codes]).append_column(HASH, hashes)
+
+    def stored(
+        self, state: ChunkedBuffer, columns: Sequence[str], *, after: int = BEGINNING
+    ) -> tuple[Positions, list[Instants]]:
+        """The rows that a state keyed by the whole value holds of these values, with `_exp > after`: for each
+        the number of its value, and the asked columns."""
+        codes: list[Positions] = [np.zeros(0, dtype=np.int64)]
+        found: list[list[Instants]] = [[np.zeros(0, dtype=np.int64)] for _ in columns]
+        for at, table, stored_at in state.matches(self._needles, self._names):
+            if after > BEGINNING:
+                alive = np.flatnonzero(int64(table, EXP)[stored_at] > after)
+                at, stored_at = at[alive], stored_at[alive]
+            codes.append(self._by_hash[at])
+            for column, name in zip(found, columns, strict=True):
+                column.append(int64(table, name)[stored_at])
+        return np.concatenate(codes), [np.concatenate(column) for column in found]
+
+    def found_in(self, clustered: pa.Table) -> tuple[Positions, Positions]:
+        """The rows of a clustered table that are among these values: their numbers, and where they are."""
+        at, _, rows = matching(self._needles, self._names, clustered, self._names, nulls_equal=True)
+        return self._by_hash[at], rows

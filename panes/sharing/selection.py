@@ -1,0 +1,94 @@
+"""Selections: queries that only choose tuples of one stream, by a predicate and by a window.
+
+What they need is kept once for all of them (`sharing/selection_store.py`): the tuples, and which of them pass each
+predicate. The window and the projection are applied when a query is invoked, so they may differ from query to
+query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from panes.plan.expressions import Column
+from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
+from panes.plan.schema import Field, Schema
+from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, RowsWindow, UnboundedWindow
+from panes.sharing.predicates import Predicate, predicate_of
+from panes.sharing.stateless import Columns, stateless_of, substitute
+
+TimeWindow = RangeWindow | NowWindow | UnboundedWindow | BeginEndWindow
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A selection: of the tuples of `scan`, those in `window` that pass `predicate`, seen as `columns`.
+
+    Whatever a query calls the stream, here its columns are qualified by the name of the stream.
+    """
+
+    scan: StreamScan
+    predicate: Predicate
+    window: TimeWindow
+    columns: Columns
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(tuple(Field(name, expression.type) for name, expression in self.columns))
+
+    @property
+    def retained_us(self) -> int | None:
+        """How long a tuple may be needed; None when there is no telling."""
+        match self.window:
+            case RangeWindow(range_us, slide_us):
+                return range_us + (slide_us or 0)
+            case NowWindow():
+                return 1
+            case BeginEndWindow(begin_us, begin_is_relative=True):
+                return 1 - begin_us
+        return None
+
+
+def selection_of(plan: Node) -> Selection | None:
+    """The selection that a plan is, or None when it is more than that."""
+    window: TimeWindow = UnboundedWindow()
+    found = _window_of(plan)
+    if found is not None:
+        if isinstance(found.spec, RowsWindow) or (
+            not isinstance(found.spec, BeginEndWindow) and found.spec.internal
+        ):
+            return None
+        window = found.spec
+        plan = _without(plan, found)
+    whole = stateless_of(plan)
+    if whole is None:
+        return None
+    scan = _under_its_own_name(whole.scan)
+    names = dict(zip(whole.scan.schema.names, scan.schema.fields, strict=True))
+    renamed = {old: Column(field.type, field.name) for old, field in names.items()}
+    columns = whole.columns or tuple((name, Column(f.type, name)) for name, f in names.items())
+    predicate = None if whole.predicate is None else substitute(whole.predicate, renamed)
+    return Selection(
+        scan,
+        predicate_of(predicate),
+        window,
+        tuple((name, substitute(expression, renamed)) for name, expression in columns),
+    )
+
+
+def _window_of(plan: Node) -> Window | None:
+    while isinstance(plan, (Select, Project)):
+        plan = plan.child
+    return plan if isinstance(plan, Window) else None
+
+
+def _without(plan: Node, window: Window) -> Node:
+    if plan is window:
+        return window.child
+    (child,) = plan.children
+    return with_children(plan, _without(child, window))
+
+
+def _under_its_own_name(scan: StreamScan) -> StreamScan:
+    prefix = f"{scan.alias}."
+    fields = (Field(f"{scan.stream}.{f.name.removeprefix(prefix)}", f.type) for f in scan.columns)
+    return StreamScan(scan.stream, scan.stream, Schema(tuple(fields)))

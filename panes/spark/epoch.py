@@ -1,0 +1,386 @@
+"""One epoch: from a Spark micro-batch to committed answers.
+
+    arrivals  which files Spark gave this epoch, and what of the past new queries need
+    tasks     one Spark job that reads the rows once, finds the clock, and advances every query on every shard
+    history   the rows stay readable for queries that come later
+    commit    one file, by rename; from then on readers see this epoch
+    collect   what nobody may read any more is removed
+
+Epochs have numbers of their own: those of Spark's micro-batches count only the epochs that bring rows.
+Whatever happens before the commit leaves the epoch before it as it was. Spark does a failed epoch again, from
+the same offsets, and everything it writes then has the same names.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from panes.clock import Clock
+from panes.crash_points import reach
+from panes.delta.delta import BEGINNING
+from panes.history.event_time import latest_time
+from panes.history.history_store import History, pin_of
+from panes.history.retention import Retained
+from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
+from panes.ingest.rejected_rows import forget_epoch
+from panes.plan.stream import Stream
+from panes.spark.epoch_files import EpochFiles, files_of_epoch
+from panes.spark.epoch_job import Arrivals, Folders, frame
+from panes.spark.operator_task import Report
+from panes.spark.session import set_epoch_conf
+from panes.spark.sources import brings_files
+from panes.spark.spark_failures import SPARK_ERRORS
+from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
+from panes.stages.exchange import FAILED_QUERY, Message, decoded
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, QueryProgress
+from panes.state.storage.manifest import ShardState, shard_folder
+
+_STATE_EPOCHS = 8
+"""So many epochs keep the states of operators: more than can be done again after a failure."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What an epoch has to do: asked for anew at every epoch, so queries come and go while it runs."""
+
+    queries: Sequence[RunningQuery]
+    retain_epochs: int
+    idle_after_us: int
+    """After so long without rows a stream no longer holds back the clock."""
+    retained: Mapping[int, Retained] = field(default_factory=dict)
+    """What is kept of each stream, by number."""
+
+
+class _Began(NamedTuple):
+    """When an epoch began: to measure it, and as wall time."""
+
+    elapsed: float
+    now_us: int
+
+
+class EpochRunner:
+    """Runs epochs over the union of all base streams; its `run` is what Spark calls with each micro-batch."""
+
+    def __init__(
+        self,
+        folder: Path,
+        streams: Sequence[Stream],
+        workload: Callable[[EpochRecord], Workload],
+        log: EpochLog,
+        history: History,
+        clock: Clock,
+        after_commit: Callable[[EpochRecord], None],
+        suspend: Callable[[Mapping[int, str]], None],
+    ) -> None:
+        self._folder = folder
+        self._streams = streams
+        self._numbers = {stream.name: stream.number for stream in streams}
+        self._workload = workload
+        self._log = log
+        self._history = history
+        self._clock = clock
+        self._after_commit = after_commit
+        self._checkpoint = Checkpoint(folder / "checkpoint")
+        self._suspend = suspend
+        self._phases: dict[str, float] = {}
+        self._started_us = clock.now_us()
+
+    def run(self, batch: DataFrame, batch_id: int) -> None:
+        """Takes in a micro-batch, and moves the clocks of its streams and of the queries that read them."""
+        session = batch.sparkSession
+        set_epoch_conf(session)
+        before = self._log.latest() or NOTHING
+        if before.batch >= batch_id:
+            # The epoch is committed, but the process ended before Spark had noted it. It stays as it is: it may
+            # have readers.
+            self._after_commit(before)
+            return
+        self._forget_failed()
+        began = self._began()
+        with self._phase("arrivals"):
+            files = files_of_epoch(self._folder / "checkpoint", self._streams, batch_id, began.now_us)
+        while True:
+            try:
+                self._epoch(session, before, self._arrivals(batch, files), batch_id, began, "rows")
+                return
+            except SPARK_ERRORS as error:
+                readable = files.without_unreadable(session, self._streams, error)
+                if readable is None:
+                    raise
+                files = readable
+
+    def catch_up(self, session: SparkSession) -> None:
+        """Moves every clock to the last tuple's time, when the sources have nothing more to bring.
+
+        An epoch on its own cannot: the next tuple may have the same time, and it must not come late.
+        """
+        self._without_rows(session, "end")
+
+    def beat(self, session: SparkSession) -> None:
+        """Moves clocks though nothing has come: answers expire in time, and nobody waits for silent streams."""
+        self._without_rows(session, "silence")
+
+    def _without_rows(self, session: SparkSession, occasion: Occasion) -> None:
+        before = self._log.latest() or NOTHING
+        self._epoch(session, before, Arrivals(self._streams), before.batch, self._began(), occasion)
+
+    def _epoch(
+        self,
+        session: SparkSession,
+        before: EpochRecord,
+        arrivals: Arrivals,
+        batch_id: int,
+        began: _Began,
+        occasion: Occasion,
+    ) -> None:
+        workload = self._workload(before)
+        rule = self._rule(before, workload, began.now_us, occasion)
+        rule = replace(rule, found=_found(arrivals.bad_files))
+        if occasion != "rows" and rule.moved(()) is None:
+            return
+        messages = self._tasks(session, workload, arrivals, rule, before)
+        measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
+        moved = rule.moved(measured)
+        if moved is None:
+            if occasion == "rows":
+                self._log.skip(batch_id)
+            return
+        failed = {m.content["query"]: str(m.content["error"]) for m in messages if m.kind == FAILED_QUERY}
+        if failed:
+            # Before the commit: the epoch holds nothing of them, and a restart must know why.
+            self._suspend(failed)
+        with self._phase("history"):
+            bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
+            note_bad_files(self._folder / "aside", rule.epoch, bad)
+            pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
+        if occasion == "rows":
+            pins["checkpoint"] = self._checkpoint.pin(batch_id)
+        pins = self._pins(workload, before, messages) | pins
+        self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed), pins)
+
+    def _began(self) -> _Began:
+        return _Began(self._clock.elapsed(), self._clock.now_us())
+
+    def _arrivals(self, batch: DataFrame, files: EpochFiles) -> Arrivals:
+        batches = [files.rows(batch.sparkSession, self._streams)]
+        if not all(map(brings_files, self._streams)):
+            batches.append(batch)
+        return Arrivals(
+            self._streams,
+            files.by_tasks,
+            files.arrival_us,
+            [frame for frame in batches if frame is not None],
+            are_history=frozenset(s.number for s in self._streams if files.can_be_history(s)),
+            bad_files=files.bad,
+        )
+
+    def _rule(self, before: EpochRecord, workload: Workload, now_us: int, occasion: Occasion) -> ClockRule:
+        epoch = before.epoch + 1
+        return ClockRule(
+            epoch,
+            self._streams,
+            before.streams,
+            {query.id: self._position(query, before) for query in workload.queries},
+            now_us=now_us,
+            started_us=self._started_us,
+            idle_after_us=workload.idle_after_us,
+            occasion=occasion,
+        )
+
+    def _position(self, query: RunningQuery, before: EpochRecord) -> Position:
+        streams = frozenset(self._numbers[name] for name in query.streams)
+        begins = query.needs_history(before.epoch + 1)
+        ran = before.queries.get(query.id)
+        if ran is None or query.first_epoch > before.epoch:
+            return Position(streams, before.clock_of(streams), -1, begins)
+        return Position(streams, ran.clock, ran.epoch, begins)
+
+    def _tasks(
+        self,
+        session: SparkSession,
+        workload: Workload,
+        arrivals: Arrivals,
+        rule: ClockRule,
+        before: EpochRecord,
+    ) -> list[Message]:
+        exchange = self._folder / "exchange"
+        aside = self._folder / "aside"
+        shutil.rmtree(exchange, ignore_errors=True)
+        forget_epoch(aside, rule.epoch)
+        with self._phase("plan"):
+            if before.epoch >= 0 and any(query.needs_history(rule.epoch) for query in workload.queries):
+                past = {s.number: self._history.files(s.number, before.epoch) for s in self._streams}
+                arrivals = replace(arrivals, history=past)
+            kept = frozenset(
+                stream
+                for stream, retained in workload.retained.items()
+                if not retained.is_nothing and stream not in arrivals.are_history
+            )
+            folders = Folders(exchange, aside, self._history.folder)
+            tasks = frame(session, workload.queries, arrivals, rule, folders, kept, before.pins)
+        with self._phase("tasks"):
+            messages = decoded([tasks.toArrow()])
+        shutil.rmtree(exchange, ignore_errors=True)
+        return messages
+
+    def _keep(
+        self,
+        workload: Workload,
+        rule: ClockRule,
+        arrivals: Arrivals,
+        bad_files: Set[str],
+        measured: Sequence[Measured],
+        messages: Sequence[Message],
+    ) -> dict[str, str]:
+        """Keeps the rows of the epoch as history; gives what its record must pin."""
+        pins: dict[str, str] = {}
+        for stream in self._streams:
+            mine = [found for found in measured if found.stream == stream.number and found.max_ts is not None]
+            retained = workload.retained.get(stream.number, Retained())
+            rows = sum(found.rows - found.bad for found in mine)
+            bounds = [t for found in mine for t in (found.min_ts, found.max_ts) if t is not None]
+            if not rows:
+                continue
+            since = rule.since(stream.number)
+            size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds)}
+            if stream.number in arrivals.are_history and not retained.is_nothing:
+                files = arrivals.files[stream.number]
+                paths = [file.path for file in files if str(file.path) not in bad_files]
+                latest = latest_time(stream, rule.now_us)
+                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since, latest=latest)
+            else:
+                written = sorted(
+                    m.content["file"]
+                    for m in messages
+                    if m.kind == "kept" and m.content["stream"] == stream.number
+                )
+                pins |= self._history.note(stream, rule.epoch, written, **size, since=since)
+        return pins
+
+    def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
+        """What the epoch stands on: the manifests that its tasks wrote, and of all else what was there before."""
+        streams = {pin_of(stream.number) for stream in self._streams}
+        folders = {query.folder.name for query in workload.queries}
+        pins = {
+            place: pin
+            for place, pin in before.pins.items()
+            if place == "checkpoint" or place in streams or place.partition("/")[0] in folders
+        }
+        reports = [Report(**message.content) for message in messages if message.kind == "report"]
+        return pins | {report.place: report.pin for report in reports}
+
+    def _commit(
+        self,
+        workload: Workload,
+        rule: ClockRule,
+        moved: Moved,
+        batch_id: int,
+        began: _Began,
+        queries: dict[int, QueryProgress],
+        pins: dict[str, str],
+    ) -> None:
+        record = EpochRecord(
+            epoch=rule.epoch,
+            batch=batch_id,
+            rows=moved.rows,
+            seconds=self._clock.elapsed() - began.elapsed,
+            finished_us=self._clock.now_us(),
+            phases=self._phases,
+            streams=moved.streams,
+            queries=queries,
+            pins=pins,
+        )
+        reach("before commit")
+        self._log.commit(record)
+        reach("after commit")
+        self._phases = {}
+        with self._phase("collect"):
+            self._collect(workload, rule, moved)
+        self._after_commit(record)
+
+    def _collect(self, workload: Workload, rule: ClockRule, moved: Moved) -> None:
+        """Removes what nobody may read any more. The queries take turns: looking through a folder takes time."""
+        oldest = self._log.holds.release_before(rule.epoch - workload.retain_epochs)
+        recent = max(oldest, rule.epoch - _STATE_EPOCHS)
+        # First their names: should this be cut short, nobody looks for what is gone.
+        self._log.collect(oldest)
+        turns = max(1, workload.retain_epochs // 10)
+        for query in workload.queries:
+            if (query.id + rule.epoch) % turns == 0:
+                for stage in range(len(query.stages)):
+                    for shard in range(query.shards_of(stage)):
+                        state = ShardState(shard_folder(query.folder_of(stage), shard))
+                        state.collect(oldest if stage == query.last else recent, oldest_state=recent)
+        for stream in self._streams:
+            retained = workload.retained.get(stream.number, Retained())
+            clock = _slowest(stream, rule, moved)
+            self._history.collect(
+                stream,
+                rule.epoch,
+                oldest_ts=retained.oldest_ts(clock),
+                retain_epochs=rule.epoch - oldest,
+                keep_rows=retained.rows,
+                clock=clock,
+            )
+
+    def _forget_failed(self) -> None:
+        """Phases of an epoch that came to nothing do not count to the one after it."""
+        self._phases = {name: seconds for name, seconds in self._phases.items() if name == "collect"}
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        """Measures a phase of the epoch; what comes after the commit counts to the next."""
+        started = self._clock.elapsed()
+        yield
+        self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
+
+
+def _found(bad_files: Sequence[BadFile]) -> tuple[Measured, ...]:
+    return tuple(Measured(file.stream, bad_files=1) for file in bad_files)
+
+
+def _slowest(stream: Stream, rule: ClockRule, moved: Moved) -> int:
+    """The clock of the stream, or of the slowest query over it: its windows still hold what others have let go."""
+    clocks = (moved.clocks[query] for query, read in rule.queries.items() if stream.number in read.streams)
+    return min((clock for clock in clocks if clock > BEGINNING), default=moved.streams[stream.number].clock)
+
+
+def _queries(
+    messages: Sequence[Message], moved: Moved, before: EpochRecord, failed: Container[int]
+) -> dict[int, QueryProgress]:
+    """Where each query stands after the epoch; those that failed in it stand nowhere."""
+    done = _done(messages, moved)
+    return {query: done.get(query) or before.queries[query] for query in moved.clocks if query not in failed}
+
+
+def _done(messages: Sequence[Message], moved: Moved) -> dict[int, QueryProgress]:
+    """What the epoch did to each query that it ran, over all its stages and shards."""
+    progress: dict[int, QueryProgress] = {}
+    reports = [Report(**message.content) for message in messages if message.kind == "report"]
+    last: dict[int, int] = {}
+    for report in reports:
+        last[report.query] = max(report.stage, last.get(report.query, 0))
+    for report in reports:
+        so_far = progress.get(report.query) or _begun(moved.spans[report.query])
+        is_answer = report.stage == last[report.query]
+        progress[report.query] = replace(
+            so_far,
+            shards=so_far.shards + is_answer,
+            changes=so_far.changes + report.changes * is_answer,
+            bytes=so_far.bytes + report.bytes,
+            segments=so_far.segments + report.segments,
+        )
+    return progress
+
+
+def _begun(span: Span) -> QueryProgress:
+    return QueryProgress(0, 0, 0, 0, epoch=span.epoch, before=span.before, since=span.since, clock=span.clock)

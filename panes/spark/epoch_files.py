@@ -1,0 +1,99 @@
+"""The files of an epoch: those that tasks read, those that Spark reads, and those that cannot be read.
+
+Spark's streaming sources only say which files belong to an epoch. Nobody reads a file through the streaming query:
+there, one that cannot be read would end it, and would still be in the checkpoint when it is started again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from panes.errors import SourceError, StateError
+from panes.ingest.arrived_file import ArrivedFile, arrived
+from panes.ingest.bad_files import BadFile, set_aside
+from panes.ingest.file_location import FileLocation
+from panes.plan.stream import Stream
+from panes.spark.batch_files import files_of_batch, local_path
+from panes.spark.sources import brings_files, is_read_by_tasks
+from panes.spark.spark_files import SparkFile, checked, is_of_a_file, rows_of, why_unreadable
+from panes.spark.union_streams import union_streams
+from panes.state.storage.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class EpochFiles:
+    """By the numbers of the streams."""
+
+    arrival_us: int
+    by_tasks: Mapping[int, tuple[ArrivedFile, ...]] = field(default_factory=dict)
+    by_spark: Mapping[int, tuple[SparkFile, ...]] = field(default_factory=dict)
+    bad: tuple[BadFile, ...] = ()
+
+    def can_be_history(self, stream: Stream) -> bool:
+        """Whether the stream can keep the files as its history, as they are."""
+        files = self.by_tasks.get(stream.number)
+        return bool(files) and all(file.can_be_history(stream) for file in files or ())
+
+    def rows(self, session: SparkSession, streams: Sequence[Stream]) -> DataFrame | None:
+        """What Spark reads, in the form of a micro-batch; None when it reads no file."""
+        frames = {
+            place: rows_of(session, stream, files, self.arrival_us)
+            for place, stream in enumerate(streams)
+            if (files := self.by_spark.get(stream.number))
+        }
+        return union_streams(frames) if frames else None
+
+    def without_unreadable(
+        self, session: SparkSession, streams: Sequence[Stream], error: Exception
+    ) -> EpochFiles | None:
+        """After Spark has failed: the files without those that it cannot read; None when that was not the reason.
+
+        Each file is read alone: Spark names one file at most, and there may be several.
+        """
+        if not is_of_a_file(error):
+            return None
+        good: dict[int, tuple[SparkFile, ...]] = {}
+        bad = []
+        for stream in streams:
+            files = self.by_spark.get(stream.number, ())
+            problems = {file: why_unreadable(session, stream, file) for file in files}
+            good[stream.number] = tuple(file for file in files if problems[file] is None)
+            bad += [set_aside(stream, file.path, error) for file, error in problems.items() if error]
+        return replace(self, by_spark=good, bad=(*self.bad, *bad)) if bad else None
+
+
+def files_of_epoch(checkpoint: Path, streams: Sequence[Stream], batch: int, now_us: int) -> EpochFiles:
+    """The files that Spark gave to a micro-batch. Raises SourceError where a stream is to stop at a bad one."""
+    by_tasks: dict[int, tuple[ArrivedFile, ...]] = {}
+    by_spark: dict[int, tuple[SparkFile, ...]] = {}
+    bad: list[BadFile] = []
+    for stream in filter(brings_files, streams):
+        uris = [uri for uri in files_of_batch(checkpoint, stream, batch) if _belongs(stream, uri)]
+        arrived_files, spark_files = [], []
+        for uri in uris:
+            path = local_path(uri)
+            try:
+                if is_read_by_tasks(stream) and path is not None:
+                    arrived_files.append(arrived(stream, path, now_us))
+                else:
+                    spark_files.append(checked(stream, uri))
+            except (OSError, SourceError, StateError, pa.ArrowException) as error:
+                bad.append(set_aside(stream, str(path or uri), error))
+        if is_read_by_tasks(stream):
+            by_tasks[stream.number] = tuple(arrived_files)
+        else:
+            by_spark[stream.number] = tuple(spark_files)
+    return EpochFiles(Checkpoint(checkpoint).planned_us(batch), by_tasks, by_spark, tuple(bad))
+
+
+def _belongs(stream: Stream, uri: str) -> bool:
+    """Whether a file that Spark has listed, which looks into all folders, is one of the stream's."""
+    path = local_path(uri)
+    if stream.source.kind == "PUSH" or path is None:
+        return True
+    return FileLocation.of(str(stream.source.location)).has(path)

@@ -1,0 +1,237 @@
+"""Below the first shuffle: the rows of streams become the inputs of the stages, each dealt out to its shards.
+
+A task reads rows once, whatever the number of queries: it counts them, puts aside those that cannot be used or
+came late, keeps the history of streams whose source does not, and computes every input of every query from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from panes.delta.delta import BEGINNING, TS
+from panes.delta.rows import int64
+from panes.errors import StateError
+from panes.history.history_file import CAME, EPOCH, HistoryFile
+from panes.history.parts import read_rows, write_part
+from panes.ingest.arrived_file import ArrivedFile, read_arrived
+from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
+from panes.ingest.rejected_rows import BAD, put_aside
+from panes.ingest.rejected_times import with_times
+from panes.plan.stream import Stream
+from panes.spark.union_streams import STREAM
+from panes.stages.chains import Chains, columns_read
+from panes.stages.clock_rule import Measured
+from panes.stages.exchange import FAILED_INPUT, Exchange, Message, encoded
+from panes.stages.query_failure import QueryFailure, blamed_on_the_query
+from panes.stages.routing import Route
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Where the rows of a stream go: the inputs that are computed from them, by number."""
+
+    stream: Stream
+    inputs: tuple[int, ...]
+    is_history: bool = False
+    """Whether they came in earlier epochs, and are for queries that come later."""
+    writes_history: bool = False
+    since: int = BEGINNING
+    """The clock of the stream before the epoch: rows that are not after it come late."""
+
+
+@dataclass(frozen=True)
+class IngestContext:
+    """What all tasks below the shuffle have in common; it is shipped to the workers."""
+
+    epoch: int
+    tasks: int
+    """How many tasks there are on the next level."""
+    inputs: tuple[Route, ...]
+    exchange: Path
+    aside: Path
+    history: Path
+    now_us: int
+    """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
+    arrival_us: int = BEGINNING
+    """When the rows came, where they have no time of their own."""
+
+
+@dataclass(frozen=True)
+class FilesTask:
+    """Reads Parquet files into Arrow, without a detour through Java's rows.
+
+    A file that cannot be read is set aside whole, before any row of it is taken.
+    """
+
+    below: IngestContext
+    feeds: tuple[Feed, ...]
+    files: tuple[tuple[tuple[int, HistoryFile | ArrivedFile], ...], ...]
+    """For each task the files that it reads, each with the number of its feed."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Each row is the number of a task; there is one in every partition."""
+        for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
+            work = _Work(self.below, f"0-files-{number:06d}", number)
+            for place, file in self.files[number]:
+                if isinstance(file, ArrivedFile):
+                    self._take(work, self.feeds[place], file)
+                else:
+                    self._take_history(work, self.feeds[place], file)
+            yield encoded(list(work.messages()))
+
+    def _take_history(self, work: _Work, feed: Feed, file: HistoryFile) -> None:
+        try:
+            with blamed_on_the_query():
+                rows = read_rows(file, feed.stream, self._needed(feed))
+        except QueryFailure as failure:
+            work.fail(feed.inputs, failure)
+        else:
+            work.take(feed, rows.drop_columns([CAME, EPOCH]))
+
+    def _take(self, work: _Work, feed: Feed, file: ArrivedFile) -> None:
+        # Rows that came late, and those that are kept, are written whole.
+        is_whole = feed.writes_history or file.file.min_ts <= feed.since
+        columns = list(feed.stream.columns.names) if is_whole else self._needed(feed)
+        try:
+            # A row cannot have arrived before the epoch before this one.
+            arrival_us = max(self.below.arrival_us, feed.since + 1)
+            rows, unusable = read_arrived(file, feed.stream, columns, self.below.now_us, arrival_us)
+        except (OSError, StateError, pa.ArrowException) as error:
+            work.reject(set_aside(feed.stream, str(file.path), error))
+        else:
+            work.take(feed, rows, unusable)
+
+    def _needed(self, feed: Feed) -> list[str]:
+        return columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
+
+
+@dataclass(frozen=True)
+class BatchTask:
+    """Takes the rows that Spark has read, of all streams that it reads itself."""
+
+    below: IngestContext
+    feeds: Mapping[int, Feed]
+    """By the number of the stream in the batch."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        number = context.partitionId()
+        # Files, which may hold what came before, are first in the order of names.
+        work = _Work(self.below, f"0-read-{number:06d}", number)
+        for batch in batches:
+            streams = batch.column(STREAM).to_numpy()
+            for place, feed in self.feeds.items():
+                is_mine = streams == place
+                if is_mine.any():
+                    self._take(work, feed, batch if is_mine.all() else batch.filter(pa.array(is_mine)), place)
+        yield encoded(list(work.messages()))
+
+    def _take(self, work: _Work, feed: Feed, batch: pa.RecordBatch, place: int) -> None:
+        columns = batch.column(f"_{place}").flatten()
+        schema = feed.stream.columns.arrow
+        rows = pa.table([c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+        bad, ts = batch.column(BAD), None
+        if feed.stream.timestamp is None:
+            # A row cannot have arrived before the epoch before this one.
+            ts = pa.array(np.maximum(batch.column(TS).to_numpy(), feed.since + 1))
+        usable, unusable = with_times(feed.stream, rows, bad, self.below.now_us, ts)
+        work.take(feed, usable, unusable)
+
+
+class _Work:
+    """What one task has done so far."""
+
+    def __init__(self, below: IngestContext, name: str, number: int) -> None:
+        self._below = below
+        self._number = number
+        self._exchange = Exchange(below.exchange, name)
+        self._measured: dict[int, Measured] = {}
+        self._kept: dict[int, list[pa.Table]] = {}
+        self._failed: dict[int, str] = {}
+        """Why inputs could not be computed."""
+        self._aside: dict[tuple[int, str], list[pa.Table]] = {}
+        self._rejected: list[BadFile] = []
+
+    def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
+        """Rows of a stream: its columns (or those that are needed) and `_ts`."""
+        if not feed.is_history:
+            self._measure(feed, rows, unusable)
+            if feed.writes_history and rows.num_rows:
+                self._kept.setdefault(feed.stream.number, []).append(rows)
+        if not rows.num_rows:
+            return
+        chains = Chains(rows)
+        for number in feed.inputs:
+            try:
+                with blamed_on_the_query():
+                    self._compute(number, chains, is_history=feed.is_history)
+            except QueryFailure as failure:
+                self.fail([number], failure)
+
+    def fail(self, inputs: Iterable[int], failure: QueryFailure) -> None:
+        """Inputs that cannot be computed: the queries that read them are suspended."""
+        self._failed |= dict.fromkeys(inputs, str(failure))
+
+    def _compute(self, number: int, chains: Chains, *, is_history: bool) -> None:
+        dealt = self._below.inputs[number]
+        computed = chains.input(dealt.source, dealt.members_for(is_history))
+        if computed.num_rows:
+            for shard, mine in dealt.deal(computed):
+                self._exchange.add(number, shard, mine)
+
+    def reject(self, file: BadFile) -> None:
+        """A file that cannot be read."""
+        self._rejected.append(file)
+        before = self._measured.get(file.stream, Measured(file.stream))
+        self._measured[file.stream] = replace(before, bad_files=before.bad_files + 1)
+
+    def messages(self) -> Iterator[Message]:
+        """Writes what is to be written, and says to the next level what there is."""
+        for (stream, kind), tables in self._aside.items():
+            put_aside(
+                self._below.aside, stream, kind, self._below.epoch, self._number, pa.concat_tables(tables)
+            )
+        for stream, tables in self._kept.items():
+            rows = pa.concat_tables(tables)
+            name = write_part(self._below.history, stream, self._below.epoch, self._number, rows)
+            yield Message(0, "kept", {"stream": stream, "file": name})
+        for file in self._rejected:
+            yield Message(0, BAD_FILE, asdict(file))
+        for measured in self._measured.values():
+            for task in range(self._below.tasks):
+                yield Message(task, "measured", asdict(measured))
+        for number, error in self._failed.items():
+            for task in range(self._below.tasks):
+                yield Message(task, FAILED_INPUT, {"input": number, "error": error})
+        yield from self._exchange.send()
+
+    def _measure(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None) -> None:
+        number = feed.stream.number
+        bad = 0 if unusable is None else unusable.num_rows
+        if unusable is not None and bad:
+            self._aside.setdefault((number, "bad"), []).append(unusable)
+        ts = int64(rows, TS)
+        late = ts <= feed.since
+        late_rows = int(np.count_nonzero(late)) if feed.since != BEGINNING else 0
+        if late_rows:
+            put = rows.filter(pa.array(late)).select(feed.stream.columns.names)
+            self._aside.setdefault((number, "late"), []).append(put)
+        before = self._measured.get(number, Measured(number))
+        bounds = [t for t in (before.min_ts, before.max_ts) if t is not None]
+        if len(ts):
+            bounds += [int(ts.min()), int(ts.max())]
+        self._measured[number] = replace(
+            before,
+            rows=before.rows + len(ts) + bad,
+            min_ts=min(bounds, default=None),
+            max_ts=max(bounds, default=None),
+            late=before.late + late_rows,
+            bad=before.bad + bad,
+        )

@@ -1,0 +1,228 @@
+"""Above a shuffle: one task per shard runs the operators of every query over their state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from panes.answers.answer_store import AnswerStore, changes_chunk
+from panes.delta.delta import BEGINNING, EXP, TS, Delta
+from panes.plan.nodes import Matched
+from panes.sharing.selection_store import SelectionStore
+from panes.stages.chains import partial_rows
+from panes.stages.clock_rule import ClockRule, Measured, Span
+from panes.stages.exchange import (
+    FAILED_INPUT,
+    FAILED_QUERY,
+    Exchange,
+    Message,
+    Part,
+    decoded,
+    encoded,
+    read_parts,
+)
+from panes.stages.fragment import StageInput
+from panes.stages.query_failure import QueryFailure, blamed_on_the_query
+from panes.stages.routing import Route
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.files import flushed_together
+from panes.state.storage.manifest import (
+    ANSWER,
+    CHANGES,
+    MATCHES,
+    TUPLES,
+    Manifest,
+    ShardState,
+    pinned,
+    shard_folder,
+)
+
+
+@dataclass(frozen=True)
+class StageTask:
+    """A stage of a query, the inputs it reads, and the task on which it runs if it runs on one alone."""
+
+    query: RunningQuery
+    stage: int
+    inputs: tuple[int, ...]
+    """The numbers of its inputs."""
+    outputs: tuple[int, ...]
+    """The numbers of the inputs of later stages that are computed from it."""
+    home: int | None
+
+    def shard_of(self, task: int) -> int | None:
+        """The shard that a task works on; None when it has none of this query's."""
+        if self.home is not None:
+            return 0 if task == self.home else None
+        return task if task < self.query.shards else None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a stage did on a shard."""
+
+    query: int
+    stage: int
+    shard: int
+    changes: int
+    bytes: int
+    segments: int
+    place: str
+    """Where its manifest is, below the folder of all states."""
+    pin: str
+    """What the record of the epoch pins of it."""
+
+
+@dataclass(frozen=True)
+class OperatorTask:
+    """What the tasks of one level do for all queries; it is shipped to the workers."""
+
+    level: int
+    stages: tuple[StageTask, ...]
+    inputs: tuple[Route, ...]
+    input_levels: tuple[int, ...]
+    """On which level each input is read."""
+    rule: ClockRule
+    exchange: Path
+    pins: Mapping[str, str]
+    """The checksums of the manifests of the epoch before, by place."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        task = context.partitionId()
+        messages = decoded(batches)
+        # Nobody reads what a task writes before all tasks have ended: the disk is waited for once.
+        with flushed_together():
+            sent = [*self._passed_on(messages), *self._advanced(task, messages)]
+        yield encoded(sent)
+
+    def _passed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """What is for later levels, or for the driver."""
+        for message in messages:
+            if message.kind != "part" or self.input_levels[message.content["input"]] > self.level:
+                yield message
+
+    def _advanced(self, task: int, messages: list[Message]) -> Iterator[Message]:
+        moved = self.rule.moved(Measured(**m.content) for m in messages if m.kind == "measured")
+        if moved is None:
+            return
+        failed = {m.content["input"]: m.content["error"] for m in messages if m.kind == FAILED_INPUT}
+        parts = [Part(**m.content) for m in messages if m.kind == "part"]
+        arrivals = read_parts(part for part in parts if self.input_levels[part.input] == self.level)
+        exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}")
+        for stage in self.stages:
+            shard, span = stage.shard_of(task), moved.spans.get(stage.query.id)
+            if shard is None or span is None:
+                continue
+            try:
+                for number in stage.inputs:
+                    if number in failed:
+                        raise QueryFailure(failed[number])
+                with blamed_on_the_query():
+                    report = self._run(stage, shard, arrivals, span, exchange)
+            except QueryFailure as failure:
+                yield Message(0, FAILED_QUERY, {"query": stage.query.id, "error": str(failure)})
+            else:
+                yield Message(0, "report", asdict(report))
+        yield from exchange.send()
+
+    def _run(
+        self, stage: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, exchange: Exchange
+    ) -> Report:
+        if isinstance(stage.query.stages[stage.stage].plan, Matched):
+            return _advance_selections(stage, shard, arrivals, span, self.pins)
+        report, delta = _advance(stage, shard, arrivals, span, self.pins)
+        self._hand_on(stage, delta, exchange)
+        return report
+
+    def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange) -> None:
+        if not delta.rows:
+            return
+        for number in stage.outputs:
+            dealt = self.inputs[number]
+            group_by = dealt.source.group_by
+            rows = delta.table if group_by is None else partial_rows(group_by, delta)
+            for shard, mine in dealt.deal(rows):
+                exchange.add(number, shard, mine)
+
+
+def _advance(
+    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
+) -> tuple[Report, Delta]:
+    """Takes one stage on one shard through the span, and stores what it then knows."""
+    query, stage = task.query, task.query.stages[task.stage]
+    is_first = span.epoch == query.first_epoch
+    # In its first epoch a query sees what is there of all times; it has no answer to go on from.
+    since = BEGINNING if is_first else span.since
+    dataflow = query.lowered(task.stage)
+    state = ShardState(shard_folder(query.folder_of(task.stage), shard))
+    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
+    if before is not None:
+        state.restore(before, dataflow.buffers)
+    mine = {
+        source.input.name: _in_time(source, arrivals[number], since)
+        for source, number in zip(stage.inputs, task.inputs, strict=True)
+        if number in arrivals
+    }
+    delta = dataflow.process(mine, since, span.clock)
+    chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
+    if task.stage == query.last:
+        answer = AnswerStore(state.chunks(before, ANSWER) if before else ())
+        answer.apply(delta)
+        chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
+    after = state.save(span.epoch, chunks, before)
+    return _report(task, shard, delta.rows, state, after), delta
+
+
+def _advance_selections(
+    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
+) -> Report:
+    """Takes the selections on a stream through the span: tuples that came, and queries that came."""
+    query = task.query
+    assert query.members is not None
+    is_first = span.epoch == query.first_epoch
+    state = ShardState(shard_folder(query.folder, shard))
+    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
+    kept = {name: state.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
+    store = SelectionStore(kept)
+    if before is not None and query.members.fresh is not None:
+        store.admit(query.members.fresh.value[0])
+    came = arrivals.get(task.inputs[0])
+    if came is not None:
+        store.add(came, query.members.all.value[0], BEGINNING if is_first else span.since)
+    if query.members.retained_us is not None and span.since != BEGINNING:
+        store.expire(span.since, query.members.retained_us)
+    after = state.save(span.epoch, store.chunks, before)
+    changes = 0 if came is None else came.num_rows
+    return _report(task, shard, changes, state, after)
+
+
+def _report(task: StageTask, shard: int, changes: int, state: ShardState, after: Manifest) -> Report:
+    return Report(
+        task.query.id,
+        task.stage,
+        shard,
+        changes,
+        after.bytes,
+        len(after.entries),
+        state.place,
+        after.pin,
+    )
+
+
+def _in_time(source: StageInput, rows: pa.Table, since: int) -> pa.Table:
+    """Partial sums of tuples that came late are seen from the first slide of the span on."""
+    if source.window is None or source.window.slide_us is None or since == BEGINNING:
+        return rows
+    ts = rows.column(TS).to_numpy()
+    first = -(-(since + 1) // source.window.slide_us) * source.window.slide_us
+    if ts.min() >= first:
+        return rows
+    rows = rows.set_column(rows.column_names.index(TS), TS, pa.array(np.maximum(ts, first)))
+    return rows.filter(pa.array(rows.column(EXP).to_numpy() > first))

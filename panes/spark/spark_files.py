@@ -1,0 +1,138 @@
+"""Files of an epoch that Spark reads: CSV, JSON, and Parquet on other file systems.
+
+Spark's streaming source only says which files an epoch has. They are read as a table of their own, so that those
+that cannot be read can be left out, and CSV files with a header can have their columns in any order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from panes.errors import SourceError
+from panes.ingest.arrived_file import columns_in_folders
+from panes.ingest.csv_header import column_places, read_header
+from panes.ingest.file_location import FileLocation
+from panes.plan.stream import Stream
+from panes.spark.batch_files import local_path
+from panes.spark.sources import UNREADABLE, format_of, has_header, with_reasons, with_unreadable
+from panes.spark.spark_failures import SPARK_ERRORS, innermost
+from panes.spark.spark_types import column, spark_schema, spark_type
+
+_GONE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
+
+
+@dataclass(frozen=True)
+class SparkFile:
+    """A file, and what must be known to read it."""
+
+    uri: str
+    header: tuple[str, ...] = ()
+    """The names of its columns when it is CSV with a header."""
+    base: str | None = None
+    """The folder below which the names of folders hold columns."""
+
+    @property
+    def path(self) -> str:
+        """What Spark and people call it."""
+        local = local_path(self.uri)
+        return unquote(self.uri) if local is None else str(local)
+
+
+def checked(stream: Stream, uri: str) -> SparkFile:
+    """The file, as far as a short look tells; raises OSError or SourceError when it cannot be read."""
+    path = local_path(uri)
+    location = FileLocation.of(str(stream.source.location))
+    if path is None:
+        place = location.text.rstrip("/")
+        inside = unquote(uri).removeprefix(f"{place}/")
+        return SparkFile(uri, base=place if "=" in inside.rpartition("/")[0] else None)
+    path.stat()
+    if not os.access(path, os.R_OK):
+        raise PermissionError(f"{path} must not be read")
+    header = read_header(path) if has_header(stream) else ()
+    if header:
+        column_places(stream, header, columns_in_folders(path))
+    return SparkFile(uri, header, location.base_of(path))
+
+
+def rows_of(session: SparkSession, stream: Stream, files: Sequence[SparkFile], arrival_us: int) -> DataFrame:
+    """The columns of the stream, `_ts` and `_bad`; files whose columns stand in one order are read together."""
+    alike: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
+    for file in files:
+        alike.setdefault((file.header, file.base), []).append(file.path)
+    frames = [_read(session, stream, header, base, paths) for (header, base), paths in alike.items()]
+    arrival = F.lit(arrival_us).cast("bigint")
+    together = frames[0]
+    for frame in frames[1:]:
+        together = together.union(frame)
+    return with_reasons(stream, together, arrival)
+
+
+def why_unreadable(session: SparkSession, stream: Stream, file: SparkFile) -> Exception | None:
+    """What goes wrong when the file is read alone; None when nothing does."""
+    try:
+        checked(stream, file.uri)
+        rows_of(session, stream, [file], 0).write.format("noop").mode("overwrite").save()
+    except (OSError, SourceError) as error:
+        return error
+    except SPARK_ERRORS as error:
+        if not is_of_a_file(error):
+            raise
+        text = str(error)
+        is_gone = any(code in text for code in _GONE)
+        return FileNotFoundError(file.path) if is_gone else SourceError(innermost(text))
+    return None
+
+
+def is_of_a_file(error: Exception) -> bool:
+    """Whether Spark has failed because a file could not be read."""
+    return any(code in str(error) for code in ("FAILED_READ_FILE", *_GONE))
+
+
+def _read(
+    session: SparkSession, stream: Stream, header: tuple[str, ...], base: str | None, paths: list[str]
+) -> DataFrame:
+    options = {
+        # A path is a path here, whatever characters are in it.
+        "__globPaths__": "false",
+        "columnNameOfCorruptRecord": UNREADABLE,
+        # A row with too few or too many values is bad, also when no query reads the ones concerned.
+        "columnPruning": "false",
+        "header": str(has_header(stream)).lower(),
+    }
+    if base is not None:
+        options["basePath"] = base
+    if has_header(stream) and not header:
+        # Of another file system: the header is not known beforehand, and must be as declared.
+        options["enforceSchema"] = "false"
+    reader = session.read.format(format_of(stream)).options(**options)
+    columns = spark_schema(stream.columns)
+    if format_of(stream) == "parquet":
+        return reader.schema(columns).load(paths)
+    schema = with_unreadable(_in_order_of(header, stream, Path(paths[0])) if header else columns)
+    rows = reader.schema(schema).load(paths)
+    return rows.select(*(column(name) for name in (*stream.columns.names, UNREADABLE)))
+
+
+def _in_order_of(header: tuple[str, ...], stream: Stream, path: Path) -> StructType:
+    """The columns as they stand in a file, then those that stand in the names of its folders."""
+    in_folders = [name for name in columns_in_folders(path) if name in stream.columns]
+    places = column_places(stream, header, in_folders)
+    names = [places.get(place) for place in range(len(header))]
+    names += [name for name in in_folders if name not in places.values()]
+    return StructType(
+        [
+            StructField(f"_undeclared_{place}", StringType())
+            if name is None
+            else StructField(name, spark_type(stream.columns[name].type))
+            for place, name in enumerate(names)
+        ]
+    )

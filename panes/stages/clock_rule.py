@@ -1,0 +1,158 @@
+"""How clocks move in an epoch: that of every stream, and with them that of every query.
+
+A stream is complete up to its newest tuple, minus its SLACK, minus one tick, because more tuples of that time may
+follow. A query goes as far as the slowest stream that it reads; no other stream holds it back or pushes it on.
+Every task of an epoch hears what all tasks of the first level have measured and computes the same clocks, so an
+epoch needs no Spark job of its own to find them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from panes.delta.delta import BEGINNING
+from panes.plan.stream import Stream
+from panes.state.storage.epoch_log import StreamProgress, query_clock
+
+Progress = dict[int, StreamProgress]
+"""By the number of the stream."""
+
+Occasion = Literal["rows", "silence", "end"]
+"""rows: a micro-batch came. silence: nothing came for a while. end: the sources have nothing more to bring."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one task found of one stream."""
+
+    stream: int
+    """Its number."""
+    rows: int = 0
+    min_ts: int | None = None
+    max_ts: int | None = None
+    late: int = 0
+    bad: int = 0
+    bad_files: int = 0
+
+
+@dataclass(frozen=True)
+class Span:
+    """What an epoch does to a query: it moves from the clock `since`, excluded, to `clock`, included."""
+
+    epoch: int
+    since: int
+    clock: int
+    before: int = -1
+    """The epoch whose manifests hold its state; -1 in its first epoch."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a query stands before an epoch."""
+
+    streams: frozenset[int]
+    """The streams that it reads."""
+    clock: int
+    epoch: int
+    """The last epoch that ran it; -1 when there was none."""
+    begins: bool = False
+    """Whether it, or a query that shares its plan, sees its first tuples in this epoch."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What an epoch does to clocks."""
+
+    streams: Progress
+    spans: Mapping[int, Span]
+    """Of the queries that the epoch runs: those whose clock moves, to which rows came, or that begin."""
+    rows: int
+    clocks: Mapping[int, int]
+    """Of all queries."""
+
+
+@dataclass(frozen=True)
+class ClockRule:
+    """Gives the clocks after an epoch from those before it and from what the tasks of the epoch have measured."""
+
+    epoch: int
+    streams: Sequence[Stream]
+    before: Mapping[int, StreamProgress]
+    queries: Mapping[int, Position]
+    now_us: int
+    """Wall time of the epoch."""
+    started_us: int
+    """Wall time at which this run began: no stream counts as silent before it had a chance to bring rows."""
+    idle_after_us: int
+    """After so long without rows a stream no longer holds back the queries that read it."""
+    occasion: Occasion = "rows"
+    found: tuple[Measured, ...] = ()
+    """What the driver has measured before the tasks."""
+
+    def since(self, stream: int) -> int:
+        """The clock of a stream before the epoch."""
+        return self.before.get(stream, StreamProgress()).clock
+
+    def moved(self, measured: Iterable[Measured]) -> Moved | None:
+        """None when nothing came and no clock moves: then there is no epoch."""
+        found = {stream.number: Measured(stream.number) for stream in self.streams}
+        for part in (*self.found, *measured):
+            found[part.stream] = _together(found[part.stream], part)
+        streams = {stream.number: self._after(stream, found[stream.number]) for stream in self.streams}
+        came = {number for number, total in found.items() if total.rows}
+        clocks = {
+            query: max(position.clock, query_clock(streams, position.streams))
+            for query, position in self.queries.items()
+        }
+        is_moved = any(clocks[query] > position.clock for query, position in self.queries.items())
+        is_moved = is_moved or any(after.clock > self.since(number) for number, after in streams.items())
+        if not came and not is_moved and not any(total.bad_files for total in found.values()):
+            return None
+        spans = {
+            query: Span(self.epoch, position.clock, clocks[query], position.epoch)
+            for query, position in self.queries.items()
+            if position.begins or clocks[query] > position.clock or position.streams & came
+        }
+        return Moved(streams, spans, sum(total.rows for total in found.values()), clocks)
+
+    def _after(self, stream: Stream, found: Measured) -> StreamProgress:
+        before = self.before.get(stream.number, StreamProgress(last_us=self.started_us))
+        max_ts = max(before.max_ts, BEGINNING if found.max_ts is None else found.max_ts)
+        if self.occasion == "silence" and stream.timestamp is None:
+            max_ts = max(max_ts, self.now_us)  # whatever arrives from now on arrives later
+        last_us = self.now_us if found.rows else before.last_us
+        silent_us = self.now_us - max(last_us, self.started_us)
+        complete = max_ts if self.occasion == "end" else _complete_to(stream, max_ts)
+        return replace(
+            before,
+            rows=before.rows + found.rows,
+            max_ts=max_ts,
+            late=before.late + found.late,
+            bad=before.bad + found.bad,
+            bad_files=before.bad_files + found.bad_files,
+            last_us=last_us,
+            clock=max(before.clock, complete),
+            is_awaited=self.occasion != "end" and silent_us < self.idle_after_us,
+        )
+
+
+def _complete_to(stream: Stream, max_ts: int) -> int:
+    if max_ts == BEGINNING or stream.timestamp is None:
+        return max_ts
+    return max_ts - stream.slack_us - 1
+
+
+def _together(one: Measured, other: Measured) -> Measured:
+    least = [ts for ts in (one.min_ts, other.min_ts) if ts is not None]
+    greatest = [ts for ts in (one.max_ts, other.max_ts) if ts is not None]
+    return Measured(
+        one.stream,
+        rows=one.rows + other.rows,
+        min_ts=min(least, default=None),
+        max_ts=max(greatest, default=None),
+        late=one.late + other.late,
+        bad=one.bad + other.bad,
+        bad_files=one.bad_files + other.bad_files,
+    )

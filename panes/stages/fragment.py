@@ -1,0 +1,193 @@
+"""Cutting a plan into stages: longest parts whose shards can work alone, with a shuffle between them.
+
+Below the first shuffle the rows of a stream pass selections and projections, and where a group-by over a sliding
+window follows, they become partial sums per pane. Where the key changes half-way, the part below is a stage of its
+own, whose deltas are dealt out anew by the other key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from panes.operators.input import Input
+from panes.plan.nodes import (
+    AntiJoin,
+    Distinct,
+    Except,
+    GroupBy,
+    Intersect,
+    Istream,
+    Join,
+    Matched,
+    Node,
+    Project,
+    Rstream,
+    Select,
+    SemiJoin,
+    StreamScan,
+    Window,
+    Wstream,
+)
+from panes.plan.patterns import is_internal
+from panes.plan.walk import walk
+from panes.plan.windows import RangeWindow, RowsWindow
+from panes.stages.partitioning import Keys, partition_keys
+
+_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin)
+
+
+@dataclass(frozen=True)
+class StageInput:
+    """A sub-plan that is computed before a stage, and the columns that decide the shard.
+
+    It is a chain of selections and projections over a stream, or with `stage` what that earlier stage gives.
+    With `group_by` its rows are the partial rows of that group-by, over `window` if it is a chain; `node` is what
+    lies below.
+    """
+
+    input: Input
+    node: Node
+    keys: Keys
+    window: RangeWindow | None = None
+    group_by: GroupBy | None = None
+    stage: int | None = None
+
+    @property
+    def replaced(self) -> Node:
+        """The sub-plan that the rows of this input stand for."""
+        return self.group_by or self.node
+
+    @property
+    def scan(self) -> StreamScan:
+        node = self.node
+        while not isinstance(node, StreamScan):
+            (node,) = node.children
+        return node
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a plan, the inputs it is computed from, and whether its shards can work alone."""
+
+    plan: Node
+    inputs: tuple[StageInput, ...]
+    is_sharded: bool
+
+
+def cut(plan: Node) -> tuple[Stage, ...]:
+    """The stages of a plan, each after those it reads; the last gives the answer."""
+    stages: list[Stage] = []
+    _add_stage(plan, stages)
+    return tuple(stages)
+
+
+def _add_stage(plan: Node, stages: list[Stage]) -> int:
+    inputs = _inputs(plan, {})
+    keys = partition_keys(plan, {source.replaced: source.group_by is not None for source in inputs})
+    if keys is None and _can_be_cut(plan):
+        cuts = {node: _add_stage(node, stages) for node in _below_the_top(plan)}
+        if cuts:
+            inputs = _inputs(plan, cuts)
+            keys = partition_keys(plan, {source.replaced: source.group_by is not None for source in inputs})
+    numbered = tuple(
+        StageInput(
+            Input(f"input-{number}", kind="partials" if source.group_by else "rows"),
+            source.node,
+            keys.get(source.replaced, ()) if keys else (),
+            source.window,
+            source.group_by,
+            source.stage,
+        )
+        for number, source in enumerate(inputs)
+    )
+    stages.append(Stage(plan, numbered, is_sharded=keys is not None))
+    return len(stages) - 1
+
+
+def _can_be_cut(plan: Node) -> bool:
+    """Deltas of INTERNAL windows, results of RESTORE and rows that are counted stay in one place."""
+    internal = any(isinstance(node, Window) and is_internal(node.spec) for node in walk(plan))
+    return not internal and not _restores(plan) and not _counts_rows(plan)
+
+
+def _below_the_top(plan: Node) -> list[Node]:
+    """The highest operators with a state that are not the topmost one."""
+    if isinstance(plan, _STATEFUL):
+        return [found for child in plan.children for found in _topmost(child)]
+    return [found for child in plan.children for found in _below_the_top(child)]
+
+
+def _topmost(node: Node) -> list[Node]:
+    if isinstance(node, _STATEFUL):
+        return [node]
+    return [found for child in node.children for found in _topmost(child)]
+
+
+def _inputs(plan: Node, cuts: Mapping[Node, int]) -> list[StageInput]:
+    has_partials = not _restores(plan)
+    found: dict[Node, StageInput] = {}
+
+    def visit(node: Node) -> None:
+        source = _input(node, cuts, has_partials=has_partials)
+        if source is not None:
+            found.setdefault(source.replaced, source)
+            return
+        for child in node.children:
+            visit(child)
+
+    visit(plan)
+    return list(found.values())
+
+
+def _input(node: Node, cuts: Mapping[Node, int], *, has_partials: bool) -> StageInput | None:
+    nameless = Input("")
+    if node in cuts:
+        return StageInput(nameless, node, (), stage=cuts[node])
+    if is_stateless(node):
+        return StageInput(nameless, node, ())
+    if isinstance(node, GroupBy) and has_partials:
+        if node.child in cuts:
+            return StageInput(nameless, node.child, (), group_by=node, stage=cuts[node.child])
+        if isinstance(node.child, Window) and _has_panes(node.child):
+            assert isinstance(node.child.spec, RangeWindow)
+            return StageInput(nameless, node.child.child, (), window=node.child.spec, group_by=node)
+    return None
+
+
+def _restores(plan: Node) -> bool:
+    """Whether the plan also runs without its SLIDEs, where nothing is worth adding up beforehand."""
+    return any(isinstance(node, (Istream, Rstream)) and node.restore for node in walk(plan))
+
+
+def _counts_rows(plan: Node) -> bool:
+    return any(
+        isinstance(node, (Window, Wstream)) and isinstance(node.spec, RowsWindow) for node in walk(plan)
+    )
+
+
+def _has_panes(window: Window) -> bool:
+    """Whether many tuples share a lifetime: without SLIDE hardly two do, and partial sums save nothing."""
+    spec = window.spec
+    slides = isinstance(spec, RangeWindow) and spec.slide_us is not None and not spec.internal
+    return slides and is_stateless(window.child)
+
+
+def is_stateless(node: Node) -> bool:
+    """Whether a node is a chain of selections and projections over a stream."""
+    while isinstance(node, (Select, Project, Matched)):
+        node = node.child
+    return isinstance(node, StreamScan)
+
+
+def matched_in(node: Node) -> Matched | None:
+    """Where a chain matches its rows with the queries that share the plan, if it does."""
+    while isinstance(node, (Select, Project)):
+        node = node.child
+    return node if isinstance(node, Matched) else None
+
+
+def selection_stage(matched: Matched) -> tuple[Stage]:
+    """The one stage of selections that share a stream: the tuples, on whatever shard."""
+    tuples = StageInput(Input("input-0"), matched.child, ())
+    return (Stage(matched, (tuples,), is_sharded=True),)

@@ -1,0 +1,77 @@
+"""Groups of queries that share a plan, kept up to date as queries come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from panes.plan.nodes import Node
+from panes.sharing.predicates import Predicate
+from panes.sharing.query_index import QueryIndex
+from panes.sharing.selection import selection_of
+from panes.sharing.shared_indexes import Indexes, Members
+from panes.sharing.template import Template, template_of
+from panes.stages.fragment import Stage, cut, selection_stage
+
+
+@dataclass
+class Group:
+    """The plan of a group, and the index of its queries for each stream that the plan reads."""
+
+    template: Template
+    stages: tuple[Stage, ...]
+    indexes: list[QueryIndex]
+    queries: dict[int, int | None] = field(default_factory=dict)
+    """The queries, and for how long each needs the tuples of its stream, if they are selections."""
+    all: Indexes | None = None
+    """The indexes as epochs get them: one object for as long as the queries stay the same."""
+
+    @classmethod
+    def of(cls, plan: Node) -> Group:
+        """A group without queries, for those that are like this one."""
+        found = template_of(plan)
+        assert found is not None, "a query joins a group because it has a template"
+        template, _ = found
+        stages = selection_stage(template.matched[0]) if template.is_selection else cut(template.plan)
+        return cls(template, stages, [QueryIndex(matched) for matched in template.matched])
+
+    def update(self, plans: Mapping[int, Node]) -> None:
+        """Takes in the queries that have come, and lets go of those that have gone."""
+        come = {query: plan for query, plan in plans.items() if query not in self.queries}
+        gone = self.queries.keys() - plans.keys()
+        if not come and not gone:
+            return
+        predicates = {query: _predicates(plan) for query, plan in come.items()}
+        self.indexes = [
+            index.without(gone).with_members({query: found[number] for query, found in predicates.items()})
+            for number, index in enumerate(self.indexes)
+        ]
+        for query in gone:
+            del self.queries[query]
+        self.queries |= {query: _retained_us(plan) for query, plan in come.items()}
+        self.all = None
+
+    def members(self, fresh: Set[int], least_us: int | None) -> Members:
+        """The indexes for an epoch; `fresh` are the queries that begin in it.
+
+        `least_us` is for how long the stream keeps its tuples in any case.
+        """
+        if self.all is None:
+            self.all = Indexes(tuple(self.indexes))
+        some = None
+        if fresh:
+            is_all = fresh == self.queries.keys()
+            some = self.all if is_all else Indexes(tuple(index.only(fresh) for index in self.indexes))
+        needs = [least_us, *self.queries.values()]
+        return Members(self.all, some, None if None in needs else max(us for us in needs if us is not None))
+
+
+def _predicates(plan: Node) -> tuple[Predicate, ...]:
+    found = template_of(plan)
+    assert found is not None, "a query joins a group because it has a template"
+    return found[1]
+
+
+def _retained_us(plan: Node) -> int | None:
+    reading = selection_of(plan)
+    return 0 if reading is None else reading.retained_us

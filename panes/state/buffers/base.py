@@ -1,0 +1,59 @@
+"""The one interface of all state, and of all state buffers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from panes.state.buffers.chunk import Chunk
+
+
+class State(ABC):
+    """Something to remember, kept in chunks.
+
+    `touched` counts the state rows that calls have read, moved or removed since the state was made: the
+    measure by which the layouts differ.
+    """
+
+    touched: int = 0
+
+    @property
+    @abstractmethod
+    def chunks(self) -> Sequence[Chunk]:
+        """What to keep, for a restart."""
+
+    @abstractmethod
+    def restore(self, chunks: Sequence[Chunk]) -> None:
+        """Takes up the chunks of an earlier state of the same kind."""
+
+    @property
+    def rows(self) -> int:
+        return sum(chunk.rows for chunk in self.chunks)
+
+
+class Buffer(State):
+    """Rows with lifetimes."""
+
+    @abstractmethod
+    def insert(self, rows: pa.Table) -> None:
+        """Adds rows (value columns and `_exp`, and whatever hidden columns the operator keeps)."""
+
+    @abstractmethod
+    def probe(self, keys: pa.Table) -> tuple[npt.NDArray[Any], pa.Table]:
+        """The stored rows whose key equals a row of `keys`: for each pair the index into `keys`, and the row."""
+
+    @abstractmethod
+    def expire(self, now: int) -> pa.Table:
+        """Removes and returns the rows with `_exp <= now`."""
+
+    @abstractmethod
+    def remove(self, rows: pa.Table) -> pa.Table:
+        """Removes one stored row for each given one that equals it, and returns those removed."""
+
+    @abstractmethod
+    def live(self, now: int) -> pa.Table:
+        """The rows with `_exp > now`, in the order of insertion where the layout keeps one."""

@@ -1,0 +1,335 @@
+"""What all buffers of chunks share: clustering by key, probing, expiry, and merging of small chunks.
+
+A chunk of a buffer with keys is sorted by the hash of the key, so a probe is a binary search per chunk.
+Merging keeps the chunks few: of the chunks at the young end, four that are about as large become one, so
+each row is moved once for every factor of four by which the buffer outgrows its insertions.
+
+Expiry drops chunks whose rows are all dead. A chunk that straddles the instant is read, and rewritten only
+when at least half of it is dead, so that the rows moved never exceed the rows removed; until then its dead
+rows lie in it, and every reader must look at `_exp` (`probe` may return them, `live` and `expire` do not).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panes.delta.delta import BEGINNING, EXP, TS, WEIGHT
+from panes.delta.grouped import starts_of
+from panes.delta.hashing import HASH, hash_rows
+from panes.delta.keys import equal_rows, group_rows, is_hash_exact
+from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, where, with_column, without
+from panes.state.buffers.base import Buffer
+from panes.state.buffers.chunk import Chunk
+from panes.state.buffers.hash_search import Lookup, find, hashes_of
+
+Combine = Callable[[pa.Table], pa.Table]
+"""What a merge makes of the rows of several chunks: fewer rows of the same meaning."""
+
+Match = tuple[Positions, pa.Table, Positions]
+"""Positions in the needles, a table of stored rows, and the positions in it that they match."""
+
+FAN_IN = 4
+_SMALLEST = 1024
+
+
+def cluster(table: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """The rows sorted by the hash of their key, which becomes a column. A clustered table stays as it is."""
+    if HASH in table.column_names:
+        return table
+    hashes = hash_rows(table, keys)
+    order = np.argsort(hashes)
+    return take(table, order).append_column(HASH, from_fixed_width(hashes[order], pa.uint64()))
+
+
+def sum_weights(table: pa.Table) -> pa.Table:
+    """Equal rows as one row of their summed weight; rows whose weights cancel out are gone. Rows keep their
+    order."""
+    same = [name for name in table.column_names if name not in (WEIGHT, HASH)]
+    groups = group_rows(table, same)
+    if not groups.count:
+        return table
+    total = np.add.reduceat(int64(table, WEIGHT)[groups.order], groups.starts)
+    kept = where(total != 0)
+    if len(kept) == table.num_rows:
+        return table
+    first = groups.first[kept]
+    order = np.argsort(first)
+    return with_column(take(table, first[order]), WEIGHT, total[kept[order]])
+
+
+def equal_runs(table: pa.Table, keys: Sequence[str]) -> tuple[pa.Table, Positions]:
+    """The rows with those of equal key and `_exp` side by side, and where each run of them begins.
+
+    Rows of a merge are sorted by the hash of their key already, and stay so.
+    """
+    if HASH in table.column_names:
+        hashes, exp = hashes_of(table), int64(table, EXP)
+        is_first = np.ones(table.num_rows, dtype=np.bool_)
+        is_first[1:] = (hashes[1:] != hashes[:-1]) | (exp[1:] != exp[:-1])
+        again = np.flatnonzero(~is_first)
+        if is_hash_exact(table, keys):
+            return table, np.flatnonzero(is_first)
+        if equal_rows(table, again, keys, table, again - 1, keys, nulls_equal=True).all():
+            return table, np.flatnonzero(is_first)
+    # Keys that share a hash may lie in any order: each row goes to the first one that equals it.
+    groups = group_rows(table, [*keys, EXP])
+    first = np.minimum.reduceat(groups.order, groups.starts)[groups.codes]
+    order = np.argsort(first, kind="stable")
+    return take(table, order), starts_of(first[order])
+
+
+class ChunkedBuffer(Buffer):
+    """A list of chunks, old to young. Subclasses say where rows go and which chunks may be merged.
+
+    `keys` are the columns that `probe` compares; None for a buffer that is never probed, whose rows stay
+    in the order of insertion. `combine` is applied when chunks are merged, and to what `live` returns.
+    """
+
+    def __init__(
+        self, keys: Sequence[str] | None = None, *, nulls_equal: bool = False, combine: Combine | None = None
+    ) -> None:
+        self.keys = None if keys is None else tuple(keys)
+        self.nulls_equal = nulls_equal
+        self.touched = 0
+        self._combine = combine
+        self._chunks: list[Chunk] = []
+        self._expired_to = BEGINNING
+
+    def insert(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._chunks.append(self._chunk(self._clustered(rows)))
+            self._merge_young_end(self._chunks, most=None)
+
+    def probe(self, keys: pa.Table) -> tuple[npt.NDArray[Any], pa.Table]:
+        assert self.keys is not None, "this buffer has no keys to probe by"
+        needles = keys.append_column("_row", pa.array(np.arange(keys.num_rows)))
+        needles = cluster(needles, keys.column_names)
+        rows = int64(needles, "_row")
+        found = list(self.matches(needles, keys.column_names))
+        if not found:
+            return np.zeros(0, dtype=np.int64), self._empty()
+        parts = [without(take(table, at), HASH) for _, table, at in found]
+        return np.concatenate([rows[needle] for needle, _, _ in found]), concat(parts)
+
+    def matches(self, needles: pa.Table, names: Sequence[str]) -> Iterator[Match]:
+        """`probe` for rows that are clustered already, without gathering what is found."""
+        assert self.keys is not None, "this buffer has no keys to probe by"
+        lookup = Lookup(hashes_of(needles))
+        for chunk in self._chunks:
+            at, stored_at = lookup.find_in(chunk)
+            match = verified(
+                needles, at, names, chunk.table, stored_at, self.keys, nulls_equal=self.nulls_equal
+            )
+            self.touched += len(match[2])
+            if len(match[2]):
+                yield match
+
+    def expire(self, now: int, since: int = BEGINNING) -> pa.Table:
+        return without(self.expire_clustered(now, since), HASH)
+
+    def expire_clustered(self, now: int, since: int = BEGINNING) -> pa.Table:
+        """`expire`, of a buffer with keys: with the hashes of the keys, and sorted by them.
+
+        `since` leaves out what had expired by then. A buffer that was restored needs to be told, as chunks
+        hold rows that expired before.
+        """
+        gone: list[pa.Table] = []
+        kept: list[Chunk] = []
+        already = max(since, self._expired_to)
+        for chunk in self._chunks:
+            if not self._is_reached(chunk, now):
+                kept.append(chunk)
+                continue
+            self.touched += chunk.rows
+            if chunk.max_exp <= now and chunk.min_exp > already:
+                gone.append(chunk.table)
+                continue
+            exp = int64(chunk.table, EXP)
+            expired = where((exp <= now) & (exp > already))
+            if len(expired):
+                gone.append(take(chunk.table, expired))
+            kept += self._remainder(chunk, exp, now)
+        empty = self._empty()
+        self._chunks = kept
+        self._expired_to = max(self._expired_to, now)
+        return self._together(gone) if gone else empty
+
+    def forget(self, now: int) -> None:
+        """`expire` for operators that need not see what expired."""
+        kept: list[Chunk] = []
+        for chunk in self._chunks:
+            if not self._is_reached(chunk, now):
+                kept.append(chunk)
+            elif chunk.max_exp > now:
+                self.touched += chunk.rows
+                kept += self._remainder(chunk, int64(chunk.table, EXP), now)
+        self._chunks = kept
+        self._expired_to = max(self._expired_to, now)
+
+    def remove(self, rows: pa.Table) -> pa.Table:
+        if self._combine is sum_weights:
+            # A stored row may stand for several: what is removed is subtracted.
+            self.insert(with_column(rows, WEIGHT, -int64(rows, WEIGHT)))
+            return rows
+        columns = [name for name in rows.column_names if name not in (TS, WEIGHT, HASH)]
+        wanted = rows
+        removed: list[pa.Table] = []
+        kept: list[Chunk] = []
+        for chunk in self._chunks:
+            found = self._positions_of(wanted, chunk, columns)
+            if found is None:
+                kept.append(chunk)
+                continue
+            satisfied, at = found
+            removed.append(without(take(chunk.table, at), HASH))
+            wanted = take(wanted, where(~satisfied))
+            stays = np.ones(chunk.rows, dtype=np.bool_)
+            stays[at] = False
+            if stays.any():
+                kept.append(self._chunk(take(chunk.table, where(stays)), [chunk]))
+        empty = self._empty()
+        self._chunks = kept
+        return concat(removed) if removed else empty
+
+    def live(self, now: int) -> pa.Table:
+        alive = [self._alive(chunk, now) for chunk in self._chunks if chunk.max_exp > now]
+        if not alive:
+            return self._empty()
+        return without(self._together(alive) if self._combine else concat(alive), HASH)
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        return tuple(self._chunks)
+
+    def restore(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = list(chunks)
+        self._expired_to = BEGINNING
+
+    def _clustered(self, rows: pa.Table) -> pa.Table:
+        return without(rows, HASH) if self.keys is None else cluster(rows, self.keys)
+
+    def _chunk(self, table: pa.Table, parts: Sequence[Chunk] = ()) -> Chunk:  # noqa: ARG002
+        """A new chunk, made of (the rest of) these, or of rows that were not there before."""
+        return Chunk.of(table)
+
+    def _is_reached(self, chunk: Chunk, now: int) -> bool:
+        """Whether a chunk has to be looked at when time moves to `now`."""
+        return chunk.min_exp <= now
+
+    def _remainder(self, chunk: Chunk, exp: npt.NDArray[np.int64], now: int) -> list[Chunk]:
+        alive = exp > now
+        count = int(np.count_nonzero(alive))
+        if not count:
+            return []
+        if 2 * count > chunk.rows:
+            return [chunk]
+        return [self._chunk(take(chunk.table, where(alive)), [chunk])]
+
+    def _alive(self, chunk: Chunk, now: int) -> pa.Table:
+        self.touched += chunk.rows
+        table = chunk.table
+        if chunk.min_exp <= now:
+            table = take(table, where(int64(table, EXP) > now))
+        return table
+
+    def _positions_of(
+        self, wanted: pa.Table, chunk: Chunk, columns: Sequence[str]
+    ) -> tuple[npt.NDArray[np.bool_], Positions] | None:
+        """Which wanted rows a chunk can give, and where it holds them; None if it has none of them."""
+        exp = int64(wanted, EXP)
+        if not len(exp) or chunk.max_exp < exp.min() or chunk.min_exp > exp.max():
+            return None
+        self.touched += chunk.rows
+        both = concat([wanted.select(columns), chunk.table.select(columns)])
+        codes = group_rows(both, columns).codes
+        asked, held = codes[: len(exp)], codes[len(exp) :]
+        groups = int(codes.max()) + 1
+        satisfied = _rank_within(asked) < np.bincount(held, minlength=groups)[asked]
+        at = where(_rank_within(held) < np.bincount(asked, minlength=groups)[held])
+        return (satisfied, at) if len(at) else None
+
+    def _empty(self) -> pa.Table:
+        """No rows, with the columns of the stored ones once there have been any."""
+        if self._chunks:
+            return without(self._chunks[0].table.slice(0, 0), HASH)
+        return pa.table({EXP: pa.array([], pa.int64())})
+
+    def _merge_young_end(self, chunks: list[Chunk], most: int | None) -> None:
+        """Merges the youngest chunks while four of them are of about one size; none grows beyond `most`."""
+        while chunks:
+            level = _level(chunks[-1].rows)
+            count = next((i for i, c in enumerate(reversed(chunks)) if _level(c.rows) > level), len(chunks))
+            if most is not None:
+                sizes = np.cumsum([chunk.rows for chunk in reversed(chunks[-count:])])
+                count = int(np.searchsorted(sizes, most, side="right"))
+            if count < FAN_IN:
+                return
+            chunks[-count:] = self._merged(chunks[-count:])
+
+    def _merged(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        self.touched += sum(chunk.rows for chunk in chunks)
+        tables = [chunk.table for chunk in chunks]
+        if min(chunk.min_exp for chunk in chunks) <= self._expired_to:
+            tables = [take(table, where(int64(table, EXP) > self._expired_to)) for table in tables]
+        table = self._together(tables)
+        return [self._chunk(table, chunks)] if table.num_rows else []
+
+    def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
+        """The rows of several clustered tables as one, combined."""
+        table = concat(tables)
+        if self.keys is not None and len(tables) > 1:
+            # The parts are sorted: a stable sort of them all is a merge.
+            table = take(table, np.argsort(hashes_of(table), kind="stable"))
+        return table if self._combine is None or not table.num_rows else self._combine(table)
+
+
+def matching(
+    needles: pa.Table,
+    needle_keys: Sequence[str],
+    stored: pa.Table,
+    stored_keys: Sequence[str],
+    *,
+    nulls_equal: bool,
+) -> Match:
+    """All pairs of rows of two clustered tables whose keys are equal."""
+    at, stored_at = find(hashes_of(stored), hashes_of(needles))
+    return verified(needles, at, needle_keys, stored, stored_at, stored_keys, nulls_equal=nulls_equal)
+
+
+def verified(
+    needles: pa.Table,
+    at: Positions,
+    needle_keys: Sequence[str],
+    stored: pa.Table,
+    stored_at: Positions,
+    stored_keys: Sequence[str],
+    *,
+    nulls_equal: bool,
+) -> Match:
+    """The pairs of equal hash that are of equal key."""
+    if len(at) and not (is_hash_exact(needles, needle_keys) and is_hash_exact(stored, stored_keys)):
+        equal = equal_rows(needles, at, needle_keys, stored, stored_at, stored_keys, nulls_equal=nulls_equal)
+        if not equal.all():
+            at, stored_at = at[equal], stored_at[equal]
+    return at, stored, stored_at
+
+
+def _level(rows: int) -> int:
+    """The size of a chunk, in factors of four above a smallest size."""
+    return max(0, (rows // _SMALLEST).bit_length() - 1) // 2
+
+
+def _rank_within(codes: Positions) -> Positions:
+    """The number of each element among those of its code, from 0."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    lengths = np.diff(np.append(starts, len(codes)))
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes)) - np.repeat(starts, lengths)
+    return ranks

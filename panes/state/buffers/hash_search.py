@@ -1,0 +1,137 @@
+"""Looking up many hashes at once in a column that is sorted by hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panes.delta.hashing import HASH, Hashes
+from panes.delta.rows import Positions, array_of, fixed_width
+from panes.state.buffers.chunk import Chunk
+
+Pairs = tuple[Positions, Positions]
+"""Positions in what is looked up, and the positions in what is stored that they equal."""
+
+_WORTH_A_DIRECTORY = 16
+"""A directory is made when at least one hash is looked up for so many that are stored."""
+
+
+_SINGLE_STEPS = 4
+"""How many hashes of one place are compared one after the other; the rest, of which few places have any, at
+once."""
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Where in a sorted column the hashes with the same first bits lie.
+
+    With up to twice as many places as hashes, a place holds less than one hash on average, so a lookup is
+    two reads and about one comparison. It is made in one pass, and lives as long as its chunk does
+    in this process; it is never stored.
+    """
+
+    starts: npt.NDArray[np.int32]
+    shift: np.uint64
+
+    @classmethod
+    def of(cls, hashes: Hashes) -> Directory:
+        bits = max(4, len(hashes).bit_length())
+        shift = np.uint64(64 - bits)
+        counts = np.bincount((hashes >> shift).view(np.int64), minlength=1 << bits)
+        starts = np.zeros(len(counts) + 1, dtype=np.int32)
+        np.cumsum(counts, out=starts[1:])
+        return cls(starts, shift)
+
+    def find(self, stored: Hashes, wanted: Hashes) -> Pairs:
+        place = (wanted >> self.shift).view(np.int64)
+        low = self.starts[place]
+        counts: npt.NDArray[np.int32] = self.starts[place + 1] - low
+        at: Positions = np.flatnonzero(counts)
+        counts = counts[at]
+        stored_at: Positions = low[at].astype(np.int64)
+        parts: list[Pairs] = []
+        for _ in range(_SINGLE_STEPS):
+            parts.append(_equal(stored, stored_at, wanted, at))
+            more = np.flatnonzero(counts > 1)
+            at, stored_at, counts = at[more], stored_at[more] + 1, counts[more] - np.int32(1)
+            if not len(at):
+                break
+        else:
+            at, stored_at = _expanded(at, stored_at, counts.astype(np.int64))
+            parts.append(_equal(stored, stored_at, wanted, at))
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+_directories: WeakKeyDictionary[Chunk, Directory] = WeakKeyDictionary()
+
+
+def hashes_of(table: pa.Table) -> Hashes:
+    values = fixed_width(array_of(table, HASH))
+    assert values is not None
+    return values
+
+
+class Lookup:
+    """Many hashes, sorted, to be looked up in chunk after chunk.
+
+    A chunk that is much smaller is looked up in the wanted hashes instead, and one that is much larger is
+    searched by bisection; else a directory of the larger side leads to the places.
+    """
+
+    def __init__(self, wanted: Hashes) -> None:
+        self._wanted = wanted
+        self._directory: Directory | None = None
+
+    def find_in(self, chunk: Chunk) -> Pairs:
+        stored = hashes_of(chunk.table)
+        if len(stored) < len(self._wanted) // 4:
+            if self._directory is None:
+                self._directory = Directory.of(self._wanted)
+            stored_at, at = self._directory.find(self._wanted, stored)
+            return at, stored_at
+        directory = _directories.get(chunk)
+        if directory is None:
+            if len(stored) > _WORTH_A_DIRECTORY * len(self._wanted):
+                return find(stored, self._wanted)
+            directory = _directories[chunk] = Directory.of(stored)
+        return directory.find(stored, self._wanted)
+
+
+def find(stored: Hashes, wanted: Hashes) -> Pairs:
+    """All pairs of equal hashes. Both must be sorted.
+
+    The shorter side is searched for in the longer one, so the cost follows the shorter side and grows with
+    the logarithm of the longer.
+    """
+    if len(stored) < len(wanted) // 4:
+        stored_at, wanted_at = find_each(wanted, stored)
+        return wanted_at, stored_at
+    return find_each(stored, wanted)
+
+
+def find_each(stored: Hashes, wanted: Hashes) -> Pairs:
+    """`find`, always by searching for each of `wanted`, which need not be sorted."""
+    if not len(stored) or not len(wanted):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    low = np.searchsorted(stored, wanted)
+    hits = np.flatnonzero(stored[np.minimum(low, len(stored) - 1)] == wanted)
+    low = low[hits]
+    return _expanded(hits, low, np.searchsorted(stored, wanted[hits], side="right") - low)
+
+
+def _expanded(hits: Positions, starts: Positions, counts: Positions) -> Pairs:
+    """Each hit with its start, start + 1, …, as many as its count says."""
+    if not len(counts) or counts.max() == 1:
+        return hits, starts
+    ends = np.cumsum(counts)
+    within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+    return np.repeat(hits, counts), np.repeat(starts, counts) + within
+
+
+def _equal(stored: Hashes, stored_at: Positions, wanted: Hashes, at: Positions) -> Pairs:
+    equal = np.flatnonzero(stored[stored_at] == wanted[at])
+    return at[equal], stored_at[equal]

@@ -1,0 +1,272 @@
+"""The log of committed epochs: one small file each, written last, so that an epoch counts wholly or not.
+
+Readers take the latest file and see the manifests of that epoch alone. The file is written before Spark's own
+commit: a micro-batch that Spark brings again after a crash, though it is in the log, is passed over.
+
+The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories
+that its epoch stands on. So the last record pins all that is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from panes.delta.delta import BEGINNING
+from panes.errors import EpochGone
+from panes.state.storage.bell import Bell
+from panes.state.storage.files import make_folder
+from panes.state.storage.leases import Holds, ReleaseOnTime
+from panes.state.storage.recently_used import RecentlyUsed
+from panes.state.storage.records import FIRST, damaged, missing, read_links, read_record, write_record
+
+_RECORDS_IN_MEMORY = 16
+"""With thousands of queries a record is not small."""
+
+_RECORD = re.compile(r"epoch-(\d{10})\.json")
+_SKIPPED = "skipped.json"
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """What a stream has brought so far."""
+
+    rows: int = 0
+    max_ts: int = BEGINNING
+    late: int = 0
+    bad: int = 0
+    last_us: int = 0
+    """Wall time at which it last brought rows."""
+    bad_files: int = 0
+    """Files that were set aside because they could not be read."""
+    clock: int = BEGINNING
+    """Event time up to which it is complete: it only moves forward."""
+    is_awaited: bool = True
+    """Whether queries wait for it: not when it has been silent for long, or has nothing more to bring."""
+
+
+@dataclass(frozen=True)
+class QueryProgress:
+    """What the last epoch that ran a query did to it."""
+
+    shards: int
+    changes: int
+    """Rows of the delta of its answer."""
+    bytes: int
+    segments: int
+    epoch: int = -1
+    """The epoch that ran it: the manifests of that epoch hold its state and its answer."""
+    before: int = -1
+    """The epoch that ran it before that; -1 if this was its first."""
+    since: int = BEGINNING
+    clock: int = BEGINNING
+    """The query moved through the span of time from `since`, excluded, to `clock`, included."""
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    epoch: int
+    batch: int
+    """The last micro-batch of Spark that is in; -1 before the first. An epoch without rows adds none."""
+    rows: int
+    seconds: float
+    finished_us: int
+    """Wall time of the commit."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """How many seconds each part of the work took."""
+    streams: dict[int, StreamProgress] = field(default_factory=dict)
+    """By their numbers."""
+    queries: dict[int, QueryProgress] = field(default_factory=dict)
+    pins: dict[str, str] = field(default_factory=dict)
+    """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the
+    histories of streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> EpochRecord:
+        streams = {
+            int(stream): StreamProgress(**progress) for stream, progress in content.pop("streams").items()
+        }
+        queries = {
+            int(query): QueryProgress(**progress) for query, progress in content.pop("queries").items()
+        }
+        return cls(**content, streams=streams, queries=queries)
+
+    @property
+    def clock(self) -> int:
+        """The clock of the stream that has come furthest."""
+        return max((stream.clock for stream in self.streams.values()), default=BEGINNING)
+
+    def clock_of(self, streams: Iterable[int]) -> int:
+        """The clock of a query that reads these streams and begins after this epoch."""
+        return query_clock(self.streams, streams)
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(query.bytes for query in self.queries.values())
+
+
+def query_clock(progress: Mapping[int, StreamProgress], streams: Iterable[int]) -> int:
+    """How far a query over some streams can go: the slowest stream that is awaited decides.
+
+    When none is awaited any more, nothing more is expected up to the clock of the furthest one.
+    """
+    found = [progress.get(stream, StreamProgress()) for stream in streams]
+    awaited = [stream.clock for stream in found if stream.is_awaited]
+    return min(awaited) if awaited else max((stream.clock for stream in found), default=BEGINNING)
+
+
+NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
+"""The record before the first epoch."""
+
+
+class EpochLog:
+    """The records of the epochs that are kept. Only one process at a time has the folder: it is listed once."""
+
+    def __init__(self, folder: Path, database: str = "") -> None:
+        """`database` is the id of the database: records of another are refused."""
+        self._folder = folder
+        self._database = database
+        self._lock = threading.Lock()
+        self._kept = epochs_in(folder)
+        self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
+        self._before: dict[int, str] = {}
+        """For the records that were followed back from the last one: the checksum of the one before each."""
+        self._committed = -1, FIRST
+        """The epoch that was committed last here, and the checksum of its record."""
+        self.holds = Holds()
+        self.bell = Bell()
+        """Rings when an epoch is committed."""
+
+    @property
+    def epochs(self) -> range:
+        """The numbers of the epochs that are kept. Where a record in the midst is lost, reading it says so."""
+        with self._lock:
+            return self._kept
+
+    @property
+    def last(self) -> int:
+        """The number of the last committed epoch; -1 before the first. Cheap enough to be asked all the time."""
+        kept = self._kept
+        return kept.stop - 1 if kept else -1
+
+    def commit(self, record: EpochRecord) -> None:
+        epoch = record.epoch
+        make_folder(self._folder)
+        before = self._checksum(epoch - 1) if epoch - 1 in self.epochs else FIRST
+        checksum = write_record(self.path(epoch), self._name(epoch), record.as_json(), before)
+        with self._lock:
+            self._committed = epoch, checksum
+            self._kept = range(min(epoch, self._kept.start) if self._kept else epoch, epoch + 1)
+            self._before[epoch] = before
+        self._used.put(epoch, record)
+        self.bell.ring()
+
+    def latest(self) -> EpochRecord | None:
+        """The last committed epoch."""
+        epochs = self.epochs
+        return self.record(epochs[-1]) if epochs else None
+
+    def record(self, epoch: int) -> EpochRecord:
+        """The record of an epoch that is kept."""
+        return self._used.get(epoch, lambda: self._read(epoch))
+
+    def recent(self, count: int) -> list[EpochRecord]:
+        """The last committed epochs, the latest last."""
+        return [self.record(epoch) for epoch in self.epochs[-count:]]
+
+    def collect(self, oldest_epoch: int) -> None:
+        with self._lock:
+            gone = range(self._kept.start, min(oldest_epoch, self._kept.stop))
+            self._kept = range(max(self._kept.start, gone.stop), self._kept.stop)
+            for epoch in gone:
+                self._before.pop(epoch, None)
+        for epoch in gone:
+            self.path(epoch).unlink(missing_ok=True)
+
+    def skip(self, batch: int) -> None:
+        """Notes a micro-batch that brought nothing, and so made no epoch."""
+        make_folder(self._folder)
+        write_record(self._folder / _SKIPPED, f"skipped by {self._database}", {"batch": batch})
+
+    def last_batch(self) -> int:
+        """The last micro-batch of Spark that is in, or that brought nothing; -1 before the first."""
+        latest = self.latest()
+        batch = -1 if latest is None else latest.batch
+        skipped = self._folder / _SKIPPED
+        if skipped.exists():
+            batch = max(batch, int(read_record(skipped, f"skipped by {self._database}").content["batch"]))
+        return batch
+
+    def path(self, epoch: int) -> Path:
+        """The file of an epoch."""
+        return self._folder / f"epoch-{epoch:010d}.json"
+
+    def _read(self, epoch: int) -> EpochRecord:
+        record = read_record(self.path(epoch), self._name(epoch), self._pinned(epoch))
+        try:
+            return EpochRecord.from_json(record.content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged(self.path(epoch), f"not the record of an epoch: {error}") from error
+
+    def _pinned(self, epoch: int) -> str | None:
+        """The checksum that the record of an epoch must have; None for the last one, which nothing pins."""
+        last = self.last
+        with self._lock:
+            known = self._before.get(epoch + 1)
+        if known is not None or epoch >= last:
+            return known
+        for later in range(last, epoch, -1):
+            with self._lock:
+                known = self._before.get(later)
+            if known is None:
+                _, known = self._links(later)
+                with self._lock:
+                    self._before[later] = known
+            if known == FIRST:
+                raise missing(self.path(later - 1))
+        return known
+
+    def _checksum(self, epoch: int) -> str:
+        last, checksum = self._committed
+        return checksum if last == epoch else self._links(epoch)[0]
+
+    def _links(self, epoch: int) -> tuple[str, str]:
+        """The checksum of a record and of the one before it, both as they must be."""
+        with self._lock:
+            pinned = self._before.get(epoch + 1)
+        return read_links(self.path(epoch), self._name(epoch), pinned)
+
+    def _name(self, epoch: int) -> str:
+        return f"epoch {epoch} of {self._database}"
+
+    @contextmanager
+    def held(self, choose: Callable[[], int | None]) -> Iterator[ReleaseOnTime | None]:
+        """Holds the epoch that is chosen, which is chosen anew should it go just then; None when there is none."""
+        while (epoch := choose()) is not None:
+            try:
+                hold = self.holds.hold(epoch)
+            except EpochGone:
+                continue  # there is a later one
+            with hold:
+                yield hold
+            return
+        yield None
+
+
+def epochs_in(folder: Path) -> range:
+    """The epochs from the first to the last of which there are records."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return range(0)
+    epochs = [int(found[1]) for name in names if (found := _RECORD.fullmatch(name))]
+    return range(min(epochs), max(epochs) + 1) if epochs else range(0)

@@ -1,0 +1,269 @@
+"""Every scalar function and cast gives what DuckDB gives, on columns full of odd values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from panes.delta.arrow_functions import KERNELS
+from panes.delta.casts import cast
+from panes.delta.evaluate import evaluate
+from panes.errors import EvaluationError
+from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
+from panes.plan.functions import CASTS, FUNCTIONS, TRUNC_UNITS
+from panes.plan.to_sql import expression_sql
+from panes.plan.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Type,
+)
+
+UTC = UTC
+VALUES: dict[Type, list[Any]] = {
+    BOOLEAN: [True, False, None],
+    INT: [0, 1, -1, 7, 2**31 - 1, -(2**31), None],
+    BIGINT: [0, 1, -1, 3, -7, 12345678901, 2**62, -(2**63), 2**63 - 1, None],
+    DOUBLE: [0.0, -0.0, 1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-300, 123456.789, 1e18, math.inf, -math.inf, None],
+    STRING: ["", " ", "a", "A", "abc", " pad ", "straße", "ñandú", "日本語", "a%b_c", "x\ny", "back\\slash",
+             "ab.c*", "12", None],
+    DATE: [date(1970, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(1, 1, 1), date(9999, 12, 31), None],
+    TIMESTAMP: [datetime(1970, 1, 1, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+                datetime(2024, 2, 29, 12, 34, 56, 789, tzinfo=UTC), datetime(1900, 1, 1, tzinfo=UTC), None],
+}  # fmt: skip
+SMALL = {BIGINT: [0, 1, -1, 3, -7, 1000, None]}
+"""Where a result must fit into 64 bits."""
+CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
+    "like": [("a%",), ("%b%",), ("_b_",), ("",), ("%",), ("a\\%b%",), ("ab.c*",), ("x_y",), ("___",)],
+    "substring": [(1,), (2,), (5,), (2, 2), (1, 0), (3, 100), (-2,), (-3, 2)],
+    "replace": [("a", "b"), ("", "x"), ("ab", ""), (" ", "__")],
+    "starts_with": [("a",), ("",), ("日",)],
+    "ends_with": [("c",), ("",), ("語",)],
+    "contains": [("b",), ("",), (".",)],
+}
+ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
+    **{name: [(t, t) for t in VALUES] for name in ("eq", "ne", "lt", "le", "gt", "ge", "nullif")},
+    **{name: [(t, t, t) for t in VALUES] for name in ("in", "coalesce", "greatest", "least")},
+    **{name: [(t,) for t in VALUES] for name in ("is_null", "is_not_null")},
+    "and": [(BOOLEAN, BOOLEAN)],
+    "or": [(BOOLEAN, BOOLEAN)],
+    "not": [(BOOLEAN,)],
+    **{name: [(BIGINT, BIGINT), (DOUBLE, DOUBLE)] for name in ("add", "subtract", "multiply")},
+    "divide": [(DOUBLE, DOUBLE)],
+    "modulo": [(BIGINT, BIGINT)],
+    **{name: [(BIGINT,), (DOUBLE,)] for name in ("negate", "abs", "sign", "ceil", "floor", "round")},
+    **{name: [(DOUBLE,)] for name in ("sqrt", "ln", "exp")},
+    "power": [(DOUBLE, DOUBLE)],
+    **{name: [(STRING,)] for name in ("upper", "lower", "length", "trim", "ltrim", "rtrim")},
+    **{name: [(STRING,)] for name in CONSTANTS},
+    "concat": [(STRING, STRING), (STRING, STRING, STRING)],
+    **{name: [(TIMESTAMP,)] for name in ("year", "month", "day", "hour", "minute", "second")},
+    "date_trunc": [(TIMESTAMP,)],
+}
+EXACT_IN_64_BITS = {"add", "subtract", "multiply", "negate", "abs"}
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def table_of(types: tuple[Type, ...], values: dict[Type, list[Any]] | None = None) -> pa.Table:
+    """Every combination of the odd values."""
+    lists = [(values or {}).get(t, VALUES[t]) for t in types]
+    rows = list(product(*lists))
+    columns = {f"c{n}": pa.array([row[n] for row in rows], t.arrow) for n, t in enumerate(types)}
+    return pa.table(columns)
+
+
+def by_duckdb(connection: duckdb.DuckDBPyConnection, expression: Expression, table: pa.Table) -> list[Any]:
+    naive = [c.cast(pa.timestamp("us")) if pa.types.is_timestamp(c.type) else c for c in table.columns]
+    connection.register("t", pa.table(naive, names=table.column_names))
+    result = connection.sql(f"SELECT {expression_sql(expression)} FROM t").to_arrow_table().column(0)
+    if expression.type == INTERVAL:
+        return list(result.cast(pa.duration("us")).to_pylist())
+    return list(result.cast(expression.type.arrow).to_pylist())
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-14) or a == b
+    return bool(a == b)
+
+
+def check(connection: duckdb.DuckDBPyConnection, expression: Expression, table: pa.Table) -> None:
+    ours = evaluate(expression, table).to_pylist()
+    theirs = by_duckdb(connection, expression, table)
+    wrong = [(row, a, b) for row, a, b in zip(table.to_pylist(), ours, theirs, strict=True) if not same(a, b)]
+    assert not wrong, f"{expression}: {wrong[:5]}"
+
+
+def columns(types: tuple[Type, ...]) -> tuple[Expression, ...]:
+    return tuple(Column(t, f"c{n}") for n, t in enumerate(types))
+
+
+def call(name: str, args: tuple[Expression, ...]) -> Call:
+    return Call(FUNCTIONS[name].signature([arg.type for arg in args]).result, name, args)
+
+
+def test_there_is_a_kernel_for_every_function_and_none_besides() -> None:
+    assert KERNELS.keys() == FUNCTIONS.keys()
+
+
+def test_every_function_is_compared() -> None:
+    assert ARGUMENTS.keys() == FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "types"), [(name, types) for name, all_types in ARGUMENTS.items() for types in all_types]
+)
+def test_function_agrees_with_duckdb(
+    connection: duckdb.DuckDBPyConnection, name: str, types: tuple[Type, ...]
+) -> None:
+    table = table_of(types, SMALL if name in EXACT_IN_64_BITS else None)
+    if name == "date_trunc":
+        for unit in TRUNC_UNITS:
+            check(connection, call(name, (Literal(STRING, unit), *columns(types))), table)
+    elif name in CONSTANTS:
+        for constants in CONSTANTS[name]:
+            literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in constants)
+            check(connection, call(name, (*columns(types), *literals)), table)
+    else:
+        check(connection, call(name, columns(types)), table)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_function_of_constants_agrees_with_function_of_columns(name: str) -> None:
+    for types in ARGUMENTS[name]:
+        table = table_of(types, SMALL).slice(0, 40)
+        extra = CONSTANTS.get(name, [()])[0]
+        literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in extra)
+        first = (Literal(STRING, "day"),) if name == "date_trunc" else ()
+        over_columns = evaluate(call(name, (*first, *columns(types), *literals)), table).to_pylist()
+        for row, expected in zip(table.to_pylist(), over_columns, strict=True):
+            args = tuple(Literal(t, row[f"c{n}"]) for n, t in enumerate(types))
+            (value,) = evaluate(call(name, (*first, *args, *literals)), table.slice(0, 1)).to_pylist()
+            assert same(value, expected)
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "greatest", "least", "in"])
+def test_nan_equals_nan_and_is_greater_than_all_numbers(
+    connection: duckdb.DuckDBPyConnection, name: str
+) -> None:
+    check(
+        connection,
+        call(name, columns((DOUBLE, DOUBLE))),
+        table_of((DOUBLE, DOUBLE), {DOUBLE: [math.nan, 1.0, math.inf, None]}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("add", (2**63 - 1, 1)),
+        ("subtract", (-(2**63), 1)),
+        ("multiply", (2**62, 2)),
+        ("negate", (-(2**63),)),
+        ("abs", (-(2**63),)),
+    ],
+)
+def test_integers_beyond_64_bits_are_an_error(name: str, args: tuple[int, ...]) -> None:
+    table = pa.table({f"c{n}": pa.array([arg], pa.int64()) for n, arg in enumerate(args)})
+    with pytest.raises(EvaluationError, match=r"overflow"):
+        evaluate(call(name, columns((BIGINT,) * len(args))), table)
+
+
+def test_instants_and_lengths_of_time_add_up(connection: duckdb.DuckDBPyConnection) -> None:
+    table = table_of((TIMESTAMP, TIMESTAMP))
+    a, b = columns((TIMESTAMP, TIMESTAMP))
+    hour = Literal(INTERVAL, timedelta(hours=1))
+    between = call("subtract", (a, b))
+    for expression in (
+        between,
+        call("add", (a, hour)),
+        call("add", (hour, a)),
+        call("subtract", (a, hour)),
+        call("add", (between, hour)),
+        call("negate", (between,)),
+        call("gt", (between, hour)),
+    ):
+        check(connection, expression, table)
+
+
+TEXTS = [
+    "12", " 12 ", "+5", "-7", "007", "", " ", "abc", "1.5", ".5", "5.", "1e3", "-1E-3", "1e", "--1",
+    "99999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "1" * 50,
+    "nan", "inf", "0x10", None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target"), [pair for pair in CASTS if pair[0] not in (NULL, INTERVAL)])
+def test_cast_agrees_with_duckdb(connection: duckdb.DuckDBPyConnection, source: Type, target: Type) -> None:
+    values = {STRING: TEXTS}
+    if target in (INT, BIGINT):
+        values |= {
+            DOUBLE: [0.0, -0.0, 1.5, -1.5, 2.5, 0.999999, 2147483646.9, None],
+            BIGINT: [1, -(2**31), None],
+        }
+    if target == STRING:
+        values |= {DATE: [date(1970, 1, 1), date(2024, 2, 29), None]}
+    check(connection, Cast(target, Column(source, "c0")), table_of((source,), values))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "value"),
+    [(DOUBLE, BIGINT, 1e19), (DOUBLE, INT, 3e9), (DOUBLE, BIGINT, math.nan), (BIGINT, INT, 2**31)],
+)
+def test_cast_of_what_does_not_fit_is_an_error(source: Type, target: Type, value: Any) -> None:
+    table = pa.table({"c0": pa.array([value], source.arrow)})
+    with pytest.raises(EvaluationError):
+        evaluate(Cast(target, Column(source, "c0")), table)
+
+
+def test_null_of_no_type_takes_any() -> None:
+    for type_ in VALUES:
+        assert cast(pa.nulls(2), NULL, type_).type == type_.arrow
+
+
+def test_case_takes_the_first_true_branch(connection: duckdb.DuckDBPyConnection) -> None:
+    table = table_of((BIGINT, STRING), SMALL)
+    number, text = columns((BIGINT, STRING))
+    zero = Literal(BIGINT, 0)
+    case = Case(
+        STRING,
+        (
+            (call("gt", (number, zero)), text),
+            (call("eq", (number, zero)), Literal(STRING, "zero")),
+        ),
+        Literal(STRING, None),
+    )
+    check(connection, case, table)
+
+
+def test_branch_that_is_not_taken_raises_nothing() -> None:
+    table = pa.table({"c0": pa.array([1, 2**62], pa.int64())})
+    number = Column(BIGINT, "c0")
+    doubled = call("add", (call("add", (number, number)), number))
+    small = call("lt", (number, Literal(BIGINT, 100)))
+    case = Case(BIGINT, ((small, doubled),), Literal(BIGINT, -1))
+    assert evaluate(case, table).to_pylist() == [3, -1]
+
+
+def test_expression_over_no_rows_has_its_type() -> None:
+    table = table_of((BIGINT, STRING)).slice(0, 0)
+    assert evaluate(call("upper", (Column(STRING, "c1"),)), table).type == pa.string()
+    assert evaluate(Literal(DOUBLE, 1.5), table).to_pylist() == []

@@ -1,0 +1,166 @@
+"""Query indexes reach tasks by Spark broadcasts, which are kept, replaced and let go of with their queries."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import OrderedDict
+from pathlib import Path
+
+import pyarrow as pa
+
+import panes
+from panes.sharing.shared_indexes import Indexes, Members
+from panes.spark import sent_indexes as members
+from panes.spark.broadcasts import Broadcasts
+from panes.spark.sent_indexes import SentIndexes
+from panes.stages.running_query import RunningQuery
+
+STREAM = "CREATE STREAM r (ts BIGINT, a BIGINT) TIMESTAMP BY ts SECONDS"
+
+
+class Variable:
+    """A broadcast that remembers whether it was destroyed."""
+
+    def __init__(self, value) -> None:
+        self.value = value
+        self.is_destroyed = False
+
+    def destroy(self) -> None:
+        self.is_destroyed = True
+
+
+class Context:
+    """A Spark context that only broadcasts."""
+
+    def __init__(self) -> None:
+        self._jsc = object()
+        self.sent: list[Variable] = []
+
+    def broadcast(self, value) -> Variable:
+        self.sent.append(Variable(value))
+        return self.sent[-1]
+
+    @property
+    def alive(self) -> list[Variable]:
+        return [sent for sent in self.sent if not sent.is_destroyed]
+
+
+def group(everyone: Indexes, fresh: Indexes | None = None, number: int = -1) -> RunningQuery:
+    return RunningQuery(number, (), 1, "auto", 1, 0, Path("nowhere"), Members(everyone, fresh))
+
+
+def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
+    context, broadcasts, everyone = Context(), Broadcasts(), Indexes(())
+    first = broadcasts.shipped(context, [group(everyone)])
+    second = broadcasts.shipped(context, [group(everyone)])
+    assert first == second
+    assert [query.members.all.broadcast for query in first] == context.sent
+    assert len(context.sent) == 1
+
+
+def test_queries_on_their_own_are_left_as_they_are() -> None:
+    context = Context()
+    alone = RunningQuery(1, (), 1, "auto", 1, 0, Path("nowhere"))
+    assert Broadcasts().shipped(context, [alone]) == [alone]
+    assert context.sent == []
+
+
+def test_all_and_fresh_queries_that_are_the_same_share_a_broadcast() -> None:
+    context, everyone = Context(), Indexes(())
+    (shipped,) = Broadcasts().shipped(context, [group(everyone, everyone)])
+    assert shipped.members.all is shipped.members.fresh
+    assert len(context.sent) == 1
+
+
+def test_a_broadcast_is_destroyed_when_its_queries_change_or_their_group_goes() -> None:
+    context, broadcasts, other = Context(), Broadcasts(), Indexes(())
+    for _ in range(100):
+        broadcasts.shipped(context, [group(Indexes(()), Indexes(())), group(other, number=-2)])
+        assert len(context.alive) == 3
+    broadcasts.shipped(context, [group(other, number=-2)])
+    assert len(context.alive) == 1
+    broadcasts.close()
+    assert context.alive == []
+
+
+def test_another_context_gets_broadcasts_of_its_own_and_the_old_ones_are_left_alone() -> None:
+    old, new, broadcasts, everyone = Context(), Context(), Broadcasts(), Indexes(())
+    broadcasts.shipped(old, [group(everyone)])
+    old._jsc = None  # it was stopped
+    (shipped,) = broadcasts.shipped(new, [group(everyone)])
+    assert [shipped.members.all.broadcast] == new.sent
+    # Its number may be that of a broadcast in the new context.
+    assert len(old.alive) == 1
+    new._jsc = None
+    broadcasts.close()
+    assert len(new.alive) == 1
+
+
+def broadcast_files(spark) -> list[str]:
+    return sorted(os.listdir(spark.sparkContext._temp_dir))
+
+
+def test_a_hundred_changes_of_a_group_leave_one_file_and_a_closed_database_none(spark) -> None:
+    context, broadcasts = spark.sparkContext, Broadcasts()
+    before = broadcast_files(spark)
+    for _ in range(100):
+        broadcasts.shipped(context, [group(Indexes(()))])
+    assert len(broadcast_files(spark)) == len(before) + 1
+    broadcasts.close()
+    assert broadcast_files(spark) == before
+
+
+def test_a_worker_reads_a_broadcast_once_though_it_runs_other_tasks_in_between(spark) -> None:
+    broadcasts, everyone = Broadcasts(), Indexes(())
+
+    def look(indexes: SentIndexes | None) -> set[int]:
+        """Gives how often each worker has read the broadcast so far."""
+
+        def read(_batches):
+            reads = sys.__dict__.setdefault("reads_of_the_broadcast", [0])
+            if indexes is not None:
+                was_read = indexes.group in members._read
+                assert len(indexes.value) == 0
+                reads[0] += not was_read
+            yield pa.RecordBatch.from_pydict({"reads": [reads[0]]})
+
+        rows = spark.range(0, 2, 1, 2).mapInArrow(read, "reads long").collect()
+        return {row["reads"] for row in rows}
+
+    for _ in range(3):
+        (shipped,) = broadcasts.shipped(spark.sparkContext, [group(everyone)])
+        assert look(shipped.members.all) == {1}
+        look(None)
+    broadcasts.close()
+
+
+def test_a_worker_keeps_the_last_indexes_of_a_group_alone(monkeypatch) -> None:
+    monkeypatch.setattr(members, "_read", OrderedDict())
+    for number in range(100):
+        assert SentIndexes(("db", 1), number, Variable([number])).value == [number]
+        assert SentIndexes(("db", 1), number, Variable(["not read"])).value == [number]
+    assert list(members._read.values()) == [(99, [99])]
+    for number in range(1000):
+        assert SentIndexes(("db", number), 0, Variable([number])).value == [number]
+    assert len(members._read) == members._GROUPS_IN_MEMORY
+
+
+def test_indexes_of_shared_queries_are_nowhere_in_the_database(spark, tmp_path) -> None:
+    before = broadcast_files(spark)
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(f"SET share_from = 1; {STREAM}")
+        queries = [
+            db.register(f"SELECT ts, a FROM r [RANGE 10 SECONDS] WHERE a >= {least}") for least in range(3)
+        ]
+        db.push("r", [{"ts": ts, "a": ts} for ts in range(4)])
+        db.run()
+        queries.append(db.register("SELECT ts, a FROM r [RANGE 10 SECONDS] WHERE a >= 3"))
+        queries[0].drop()
+        db.push("r", [{"ts": 4, "a": 4}])
+        db.run()
+        answers = [sorted(row["a"] for row in query.invoke().to_pylist()) for query in queries[1:]]
+        assert answers == [[1, 2, 3, 4], [2, 3, 4], [3, 4]]
+        assert not (db.path / "indexes").exists()
+        assert not [p for p in db.path.rglob("*") if p.is_file() and b"QueryIndex" in p.read_bytes()]
+    assert broadcast_files(spark) == before

@@ -1,0 +1,137 @@
+"""How clocks move: each stream has its own, and a query that of the slowest stream it reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from panes.delta.delta import BEGINNING
+from panes.stages.clock_rule import ClockRule, Measured, Position, Span
+from panes.state.storage.epoch_log import StreamProgress
+from tests.base_stream import base_stream
+
+STAMPED = base_stream("CREATE STREAM stamped (ts BIGINT) TIMESTAMP BY ts MICROSECONDS", 1)
+SLACK = base_stream("CREATE STREAM slack (ts BIGINT) TIMESTAMP BY ts MICROSECONDS SLACK INTERVAL 1 SECOND", 2)
+ARRIVING = base_stream("CREATE STREAM arriving (a BIGINT)", 3)
+OTHER = base_stream("CREATE STREAM other (ts BIGINT) TIMESTAMP BY ts MICROSECONDS", 4)
+STREAMS = (STAMPED, SLACK, ARRIVING, OTHER)
+
+IDLE_US = 60_000_000
+
+
+def rule(*, now_us=100, started_us=0, before=None, occasion="rows", **queries):
+    """`queries` have the streams that each reads; those of `before` their clocks."""
+    progress = {
+        number: StreamProgress(clock=clock, max_ts=clock + (number != ARRIVING.number))
+        for number, clock in (before or {}).items()
+    }
+    positions = {
+        int(name.removeprefix("q")): Position(
+            frozenset(stream.number for stream in streams),
+            min((progress.get(s.number, StreamProgress()).clock for s in streams), default=BEGINNING),
+            4,
+        )
+        for name, streams in queries.items()
+    }
+    return ClockRule(5, STREAMS, progress, positions, now_us, started_us, IDLE_US, occasion)
+
+
+def came(stream, *times, rows=None):
+    return Measured(stream.number, rows or len(times), min(times), max(times))
+
+
+def test_the_clock_stands_just_before_the_last_tuple_because_ties_may_follow():
+    moved = rule(q1=[STAMPED]).moved([came(STAMPED, 300, 500)])
+    assert moved.streams[STAMPED.number].clock == 499
+    assert moved.spans == {1: Span(5, BEGINNING, 499, 4)}
+
+
+def test_slack_holds_the_clock_back():
+    moved = rule(q1=[SLACK]).moved([came(SLACK, 5_000_000)])
+    assert moved.clocks == {1: 3_999_999}
+
+
+def test_no_tie_follows_an_arrival_time():
+    assert rule(q1=[ARRIVING]).moved([came(ARRIVING, 500)]).clocks == {1: 500}
+
+
+def test_what_several_tasks_found_adds_up():
+    moved = rule().moved([came(STAMPED, 7), came(OTHER, 2), came(STAMPED, 3, 5)])
+    assert moved.rows == 4
+    assert (moved.streams[STAMPED.number].rows, moved.streams[STAMPED.number].max_ts) == (3, 7)
+
+
+def test_the_slowest_stream_decides_for_the_queries_that_read_it_and_for_no_others():
+    moved = rule(q1=[STAMPED], q2=[OTHER], q3=[STAMPED, OTHER]).moved([came(STAMPED, 500), came(OTHER, 90)])
+    assert moved.clocks == {1: 499, 2: 89, 3: 89}
+
+
+def test_a_stream_that_has_brought_nothing_yet_holds_its_queries_back():
+    moved = rule(q1=[STAMPED], q2=[STAMPED, OTHER]).moved([came(STAMPED, 500)])
+    assert moved.clocks == {1: 499, 2: BEGINNING}
+
+
+def test_queries_over_streams_that_bring_nothing_are_not_run():
+    moved = rule(q1=[STAMPED], q2=[OTHER], before={4: 50}).moved([came(STAMPED, 500)])
+    assert set(moved.spans) == {1}
+    assert moved.clocks == {1: 499, 2: 50}
+
+
+def test_a_query_to_which_rows_came_is_run_though_its_clock_stands_still():
+    moved = rule(q1=[STAMPED, OTHER], before={1: 40, 4: 20}).moved([came(STAMPED, 100)])
+    assert moved.spans == {1: Span(5, 20, 20, 4)}
+
+
+def test_clocks_never_move_back():
+    moved = rule(q1=[STAMPED], before={1: 900}).moved([came(STAMPED, 100)])
+    assert moved.streams[STAMPED.number].clock == 900
+    assert moved.clocks == {1: 900}
+
+
+def test_a_query_that_begins_is_run_though_nothing_came_to_it():
+    started = rule(q1=[OTHER], before={4: 50})
+    started = replace(started, queries={1: replace(started.queries[1], begins=True)})
+    assert started.moved([came(STAMPED, 500)]).spans == {1: Span(5, 50, 50, 4)}
+
+
+def test_a_stream_that_is_silent_for_long_holds_nobody_back():
+    both = {"q1": [STAMPED, OTHER], "before": {1: 499, 4: 899}}
+    waiting = rule(now_us=IDLE_US - 1, **both).moved([came(OTHER, 1_000)])
+    assert waiting.clocks == {1: 499}
+    assert rule(now_us=IDLE_US, **both).moved([came(OTHER, 1_000)]).clocks == {1: 999}
+
+
+def test_silence_counts_from_the_start_of_the_run_at_the_earliest():
+    both = {"q1": [STAMPED, OTHER], "before": {1: 499, 4: 899}}
+    restarted = rule(now_us=10 * IDLE_US, started_us=10 * IDLE_US - 1, **both)
+    assert restarted.moved([came(OTHER, 1_000)]).clocks == {1: 499}
+
+
+def test_when_all_are_silent_nobody_is_waited_for():
+    silent = rule(now_us=10 * IDLE_US, occasion="silence", q1=[STAMPED, OTHER], before={1: 499, 4: 899})
+    assert silent.moved([]).clocks == {1: 899}
+
+
+def test_silence_moves_the_time_of_streams_without_one_of_their_own():
+    moved = rule(
+        now_us=1_000, occasion="silence", q1=[ARRIVING], q2=[STAMPED], before={1: 499, 3: 900}
+    ).moved([])
+    assert moved.clocks == {1: 1_000, 2: 499}
+    assert set(moved.spans) == {1}
+
+
+def test_there_is_no_epoch_when_nothing_comes_and_no_clock_moves():
+    assert rule(q1=[STAMPED], occasion="silence", before={1: 499, 3: 100}).moved([]) is None
+
+
+@pytest.mark.parametrize("before", [{1: 498, 2: 10}, {1: 498}])
+def test_at_the_end_every_stream_is_complete_to_its_last_tuple_and_queries_go_to_the_furthest(before):
+    moved = rule(occasion="end", q1=[STAMPED], q2=[SLACK], q3=[STAMPED, SLACK], before=before).moved([])
+    assert moved.clocks == {1: 499, 2: 11 if 2 in before else BEGINNING, 3: 499}
+
+
+def test_late_and_bad_rows_are_counted_on():
+    found = Measured(STAMPED.number, rows=5, min_ts=1, max_ts=9, late=2, bad=1)
+    after = rule().moved([found, found]).streams[STAMPED.number]
+    assert (after.rows, after.late, after.bad) == (10, 4, 2)

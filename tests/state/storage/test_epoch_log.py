@@ -1,0 +1,140 @@
+"""The log of epochs."""
+
+from dataclasses import replace
+
+import pytest
+
+from panes.errors import StateError
+from panes.state.storage.epoch_log import EpochLog, EpochRecord, QueryProgress, StreamProgress
+
+
+def record(epoch: int) -> EpochRecord:
+    return EpochRecord(
+        epoch=epoch,
+        batch=epoch // 2,
+        rows=3,
+        seconds=0.5,
+        finished_us=1_000_000 * epoch,
+        streams={4: StreamProgress(rows=3, max_ts=epoch * 10, late=1, bad=0, clock=epoch * 10 - 1)},
+        queries={7: QueryProgress(2, 4, 100, 3, epoch=epoch, before=epoch - 1, since=epoch - 1, clock=epoch)},
+    )
+
+
+def test_nothing_is_committed_at_first(tmp_path):
+    assert EpochLog(tmp_path / "epochs").latest() is None
+
+
+def test_the_number_of_the_last_epoch_follows_commits_and_not_collection(tmp_path):
+    log = EpochLog(tmp_path / "epochs")
+    assert log.last == -1
+    for epoch in (0, 1, 2):
+        log.commit(record(epoch))
+        assert log.last == epoch
+    log.collect(oldest_epoch=2)
+    assert log.last == EpochLog(tmp_path / "epochs").last == 2
+
+
+def test_the_latest_epoch_comes_back_whole(tmp_path):
+    log = EpochLog(tmp_path)
+    for epoch in (8, 9, 10):
+        log.commit(record(epoch))
+    assert log.latest() == record(10)
+    assert log.recent(2) == [record(9), record(10)]
+
+
+def test_a_file_that_was_being_written_does_not_count(tmp_path):
+    log = EpochLog(tmp_path)
+    log.commit(record(1))
+    (tmp_path / ".epoch-0000000002.json.99.tmp").write_text("{")
+    assert log.latest() == record(1)
+
+
+def test_old_epochs_are_collected(tmp_path):
+    log = EpochLog(tmp_path)
+    for epoch in range(5):
+        log.commit(record(epoch))
+    log.collect(oldest_epoch=3)
+    assert [r.epoch for r in log.recent(10)] == [3, 4]
+
+
+def test_a_log_that_is_opened_again_knows_all_epochs_that_are_kept(tmp_path):
+    log = EpochLog(tmp_path)
+    for epoch in range(30):
+        log.commit(record(epoch))
+    log.collect(oldest_epoch=4)
+    again = EpochLog(tmp_path)
+    assert again.epochs == log.epochs == range(4, 30)
+    assert [again.record(epoch) for epoch in again.epochs] == [record(epoch) for epoch in range(4, 30)]
+
+
+def test_an_epoch_that_is_done_again_is_one_epoch(tmp_path):
+    log = EpochLog(tmp_path)
+    log.commit(record(0))
+    log.commit(replace(record(0), rows=4))
+    assert log.epochs == range(1)
+    assert log.latest() == replace(record(0), rows=4)
+
+
+# Damage.
+
+
+def log_of(folder, *, rows: int = 3) -> EpochLog:
+    """A log of six epochs."""
+    log = EpochLog(folder)
+    for epoch in range(6):
+        log.commit(replace(record(epoch), rows=rows))
+    return log
+
+
+def test_a_lost_record_in_the_midst_is_missing_and_the_others_are_there(tmp_path):
+    log_of(tmp_path).path(3).unlink()
+    again = EpochLog(tmp_path)
+    assert again.epochs == range(6)
+    assert again.latest() == record(5)
+    with pytest.raises(StateError, match=r"epoch-0000000003\.json is missing"):
+        again.record(3)
+    with pytest.raises(StateError, match=r"epoch-0000000003\.json is missing"):
+        again.record(1)  # nothing says any more that it belongs to those after it
+
+
+def test_a_record_of_another_copy_of_the_log_is_refused(tmp_path):
+    log = log_of(tmp_path / "log")
+    other = log_of(tmp_path / "other", rows=4)
+    log.path(3).write_bytes(other.path(3).read_bytes())
+    again = EpochLog(tmp_path / "log")
+    assert again.record(4) == record(4)
+    with pytest.raises(StateError, match=r"epoch-0000000003\.json is not the record that belongs here"):
+        again.record(3)
+
+
+def test_a_record_copied_over_another_is_refused(tmp_path):
+    log = log_of(tmp_path)
+    log.path(5).write_bytes(log.path(4).read_bytes())
+    with pytest.raises(StateError, match=r"epoch-0000000005\.json is another record: 'epoch 4 of "):
+        EpochLog(tmp_path).latest()
+
+
+def test_records_of_another_database_are_refused(tmp_path):
+    log_of(tmp_path)
+    with pytest.raises(StateError, match=r"epoch-0000000005\.json is another record"):
+        EpochLog(tmp_path, "another").latest()
+
+
+def test_the_chain_goes_on_after_the_log_is_opened_again(tmp_path):
+    log_of(tmp_path)
+    again = EpochLog(tmp_path)
+    again.commit(record(6))
+    again.collect(oldest_epoch=2)
+    last = EpochLog(tmp_path)
+    assert [last.record(epoch) for epoch in last.epochs] == [record(epoch) for epoch in range(2, 7)]
+
+
+def test_micro_batches_that_brought_nothing_are_remembered(tmp_path):
+    log = EpochLog(tmp_path)
+    assert log.last_batch() == -1
+    log.skip(0)
+    assert EpochLog(tmp_path).last_batch() == 0
+    log.commit(record(5))
+    assert EpochLog(tmp_path).last_batch() == 2
+    log.skip(3)
+    assert EpochLog(tmp_path).last_batch() == 3
