@@ -106,7 +106,7 @@ def twice(original: Any) -> Any:
 
 
 EXCEPT = [
-    partial(check_set_operation, name=f"except by {how}") for how in ("set_operation_by_count", "lifetimes")
+    partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")
 ]
 
 MUTATIONS = [
