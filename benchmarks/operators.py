@@ -80,8 +80,8 @@ def _group_by() -> Sequence[Operator]:
 
 
 CASES = (
-    Case("join", lambda: [Join.over(weak(A), weak(B), ["a.k"], ["b.k"])], 2, 1.5e6),
-    Case("distinct (δ*)", lambda: [DistinctStar.over(weak(Schema(A.fields[:1])))], 1, 2e6, columns=1),
+    Case("join", lambda: [Join(weak(A), weak(B), ["a.k"], ["b.k"])], 2, 1.5e6),
+    Case("distinct (δ*)", lambda: [DistinctStar(weak(Schema(A.fields[:1])))], 1, 2e6, columns=1),
     Case(
         "distinct (δ)",
         lambda: [Distinct.over(Edge(Schema(A.fields[:1]), Pattern.STRICT))],

@@ -33,6 +33,7 @@ CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY AUTOINCREMENT, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
   partitions INTEGER NOT NULL, first_epoch INTEGER, UNIQUE (template, shards, strategy, partitions));
+CREATE TABLE plans (kind TEXT NOT NULL, id INTEGER NOT NULL, plan TEXT NOT NULL, PRIMARY KEY (kind, id));
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
@@ -81,6 +82,7 @@ class Catalog:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._file = SqliteFile(path, _SCHEMA, database=uuid4().hex, read_only=read_only)
         self._select, self._execute = self._file.select, self._file.execute
+        self.is_read_only = read_only
 
     def close(self) -> None:
         self._file.close()
@@ -249,7 +251,9 @@ class Catalog:
 
     def drop_query(self, name: str) -> QueryRecord:
         record = self.query(name)
-        self._execute("DELETE FROM queries WHERE id = ?", record.id)
+        with self._file.transaction():
+            self._execute("DELETE FROM queries WHERE id = ?", record.id)
+            self._execute("DELETE FROM plans WHERE kind = 'QUERY' AND id = ?", record.id)
         return record
 
     def begin_queries(self, epoch: int, clock_of: Callable[[QueryRecord], int]) -> list[QueryRecord]:
@@ -266,6 +270,7 @@ class Catalog:
                 )
             used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
             self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
+            self._execute("DELETE FROM plans WHERE kind = 'GROUP' AND id NOT IN (SELECT id FROM groups)")
             self._execute("UPDATE groups SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
             self.begin_epoch(epoch)
             return self.queries()
@@ -282,6 +287,7 @@ class Catalog:
                 raise CatalogError(f"query {name!r} is not suspended")
             again = "error = NULL, first_epoch = NULL, first_clock = NULL"
             self._execute(f"UPDATE queries SET {again} WHERE id = ?", record.id)
+            self._execute("DELETE FROM plans WHERE kind = 'QUERY' AND id = ?", record.id)
             return record
 
     def dissolve(self, group: int) -> None:
@@ -294,6 +300,16 @@ class Catalog:
         columns = "id, shards, strategy, partitions, first_epoch"
         rows = self._select(f"SELECT {columns} FROM groups WHERE first_epoch IS NOT NULL ORDER BY id")
         return [GroupRecord(*row) for row in rows]
+
+    # Physical plans.
+
+    def plan(self, kind: Literal["QUERY", "GROUP"], number: int) -> str | None:
+        """The stored plan of a query, or of the queries of a group; None when there is none yet."""
+        rows = self._select("SELECT plan FROM plans WHERE kind = ? AND id = ?", kind, number)
+        return str(rows[0][0]) if rows else None
+
+    def set_plan(self, kind: Literal["QUERY", "GROUP"], number: int, plan: str) -> None:
+        self._execute("INSERT INTO plans VALUES (?, ?, ?)", kind, number, plan)
 
     # Settings.
 

@@ -37,25 +37,22 @@ from panes.language.binder.names_read import names_read
 from panes.language.names import why_no_name
 from panes.language.positions import offset_of, refuse
 from panes.onetime.one_time import OneTime
-from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.plan.begin_end import is_begin_end
-from panes.plan.explain import explain, explain_json
 from panes.plan.nodes import Node, TableScan
-from panes.plan.patterns import Pattern
 from panes.plan.stream import Stream
 from panes.plan.walk import walk
 from panes.progress_bar import progress_bar
 from panes.query import Query
 from panes.registered import Registered
-from panes.sharing.selection import selection_of
 from panes.show import show
 from panes.spark.backlog import files_left
 from panes.spark.engine import Engine
 from panes.spark.epoch import Workload
 from panes.spark.sources import check_source
 from panes.spark.uninterrupted import let_ctrl_c_end_waits
-from panes.state.buffers.choose import kind_of_buffer
+from panes.stages.explain import explain, explain_json
+from panes.stages.measure_log import MeasureLog
 from panes.state.storage.epoch_log import EpochRecord
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
@@ -337,11 +334,6 @@ class Database:
     def _create_query(self, statement: st.CreateQuery) -> None:
         plan = self._plan(statement.query)
         _check_runnable(plan, statement.query)
-        strategy = str(self._catalog.setting("strategy"))
-        partitions = int(self._catalog.setting("partitions"))
-        if not is_begin_end(plan) and selection_of(plan) is None:
-            # A strategy that cannot run the plan refuses it here, not in the next epoch. All can run selections.
-            lower(plan, strategy=strategy, partitions=partitions)
         self._registered.add(statement, plan)
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
@@ -383,17 +375,13 @@ class Database:
     def _explain(self, statement: st.Explain) -> str:
         target = statement.target
         if isinstance(target, str):
-            record = self._catalog.query(target)
-            plan, strategy = self._registered.plan_of(record), record.strategy
+            measures = MeasureLog(self._connection.path / "measures") if statement.analyze else None
+            explained = self._registered.explained(target, self._log.latest(), measures)
         else:
-            plan, strategy = self._plan(target), str(self._catalog.setting("strategy"))
-
-        def choose(pattern: Pattern) -> str:
-            return kind_of_buffer(pattern, strategy)
-
+            explained = self._registered.explained_plan(self._plan(target))
         if statement.format == "JSON":
-            return json.dumps(explain_json(plan, choose), indent=2)
-        return explain(plan, choose)
+            return json.dumps(explain_json(explained), indent=2)
+        return explain(explained)
 
     def _drop(self, statement: st.Drop) -> None:
         if statement.if_exists and not self._catalog.has(statement.kind, statement.name):

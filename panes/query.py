@@ -88,9 +88,13 @@ class Query:
         """Forgets where a reader is: should it come again, it begins anew."""
         self._database._readers.forget(self._standing(), reader)
 
-    def explain(self) -> str:
-        """The plan with the update pattern of every edge, and the state it keeps."""
-        return str(self._database.sql(st.Explain(self.name).sql))
+    def explain(self, *, analyze: bool = False) -> str:
+        """The plan as it runs: every step with the pattern of its edge, and the state it keeps.
+
+        With `analyze`, also what every step did: rows, state, CPU time and bytes, per epoch, averaged over recent
+        epochs.
+        """
+        return str(self._database.sql(st.Explain(self.name, analyze=analyze).sql))
 
     def resume(self) -> None:
         """Lets a query that failed and is suspended begin anew with the next epoch, over what its streams keep."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from typing import Literal
 
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.answer_from_selections import AnswerFromSelections
@@ -23,12 +25,18 @@ from panes.plan.walk import streams_of
 from panes.sharing.selection import selection_of
 from panes.sharing.template import template_of
 from panes.spark.epoch import Workload
-from panes.stages.fragment import Stage, cut
+from panes.stages.explain import Explained
 from panes.stages.groups import Group
+from panes.stages.make_plan import make_plan
+from panes.stages.measure_log import PIN, MeasureLog
+from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.plan_text import plan_from, plan_text
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
 from panes.state.storage.home import folders_in
 from panes.state.storage.locations import Location, remove_tree
+
+Kind = Literal["QUERY", "GROUP"]
 
 
 class Registered:
@@ -39,7 +47,7 @@ class Registered:
         self._catalog = catalog
         self._states = states
         self._plans: dict[int, Node] = {}
-        self._stages: dict[int, tuple[Stage, ...]] = {}
+        self._physical: dict[tuple[Kind, int], PhysicalPlan] = {}
         self._groups: dict[int, Group] = {}
         self._kept: dict[int, dict[int, Retained]] = {}
         """What each query makes each stream keep."""
@@ -50,21 +58,31 @@ class Registered:
     def add(self, statement: st.CreateQuery, plan: Node) -> None:
         """Registers a query; it begins with the next epoch."""
         found = template_of(plan)
+        strategy, partitions = (
+            str(self._catalog.setting("strategy")),
+            int(self._catalog.setting("partitions")),
+        )
+        # Whatever cannot run is refused before it is registered.
+        alone = None if is_begin_end(plan) else make_plan(plan, strategy=strategy, partitions=partitions)
         record = self._catalog.register(
             statement.name,
             statement.query.sql,
             int(self._catalog.setting("shards")),
-            str(self._catalog.setting("strategy")),
-            int(self._catalog.setting("partitions")),
+            strategy,
+            partitions,
             None if found is None else found[0].key,
         )
         self._plans[record.id] = plan
+        if record.group is not None:
+            self._physical_of_group(record.group, plan, strategy, partitions)
+        elif alone is not None:
+            self._keep("QUERY", record.id, alone)
 
     def drop(self, name: str) -> int:
         """Ends a query; gives its id."""
         record = self._catalog.drop_query(name)
         self._plans.pop(record.id, None)
-        self._stages.pop(record.id, None)
+        self._physical.pop(("QUERY", record.id), None)
         self._standings.pop(record.id, None)
         self._kept.pop(record.id, None)
         return record.id
@@ -82,7 +100,9 @@ class Registered:
 
     def resume(self, name: str) -> None:
         """Lets a suspended query begin anew with the next epoch, over what its streams keep."""
-        remove_tree(self._folder(self._catalog.resume(name).id))
+        record = self._catalog.resume(name)
+        self._physical.pop(("QUERY", record.id), None)
+        remove_tree(self._folder(record.id))
 
     def names(self) -> dict[int, str]:
         """What runs is called: queries on their own, and the plans that others share, with how many do."""
@@ -104,10 +124,72 @@ class Registered:
             self._plans[record.id] = optimize(bind(query, self._catalog))
         return self._plans[record.id]
 
-    def _stages_of(self, record: QueryRecord) -> tuple[Stage, ...]:
-        if record.id not in self._stages:
-            self._stages[record.id] = cut(self.plan_of(record))
-        return self._stages[record.id]
+    def physical_plan(self, record: QueryRecord) -> PhysicalPlan:
+        """What runs a query: its own plan, or that of the group whose plan it shares."""
+        plan = self.plan_of(record)
+        if record.group is not None:
+            return self._physical_of_group(record.group, plan, record.strategy, record.partitions)
+        return self._stored("QUERY", record.id, plan, record.strategy, record.partitions)
+
+    def _physical_of_group(self, group: int, plan: Node, strategy: str, partitions: int) -> PhysicalPlan:
+        return self._stored("GROUP", group, self._group(group, plan).template.plan, strategy, partitions)
+
+    def _stored(self, kind: Kind, number: int, plan: Node, strategy: str, partitions: int) -> PhysicalPlan:
+        """The plan as it was made when the query was registered. A query that begins anew gets a new one."""
+        if (kind, number) not in self._physical:
+            text = self._catalog.plan(kind, number)
+            if text is None:
+                self._keep(kind, number, make_plan(plan, strategy=strategy, partitions=partitions))
+            else:
+                self._physical[kind, number] = plan_from(text)
+        return self._physical[kind, number]
+
+    def _keep(self, kind: Kind, number: int, plan: PhysicalPlan) -> None:
+        self._physical[kind, number] = plan
+        if not self._catalog.is_read_only:
+            self._catalog.set_plan(kind, number, plan_text(plan))
+
+    # Explaining.
+
+    def explained(self, name: str, latest: EpochRecord | None, measures: MeasureLog | None) -> Explained:
+        """What runs a registered query, with what its steps did if `measures` are to be shown."""
+        record = self._catalog.query(name)
+        plan = self.plan_of(record)
+        if is_begin_end(plan) and record.group is None:
+            return Explained(plan)
+        running = record.id if record.group is None else -record.group
+        pin = None if latest is None else latest.pins.get(PIN)
+        return Explained(
+            self.physical_plan(record),
+            record.shards,
+            sum(other.group == record.group for other in self._catalog.queries()) if record.group else 0,
+            self._shared_with_others(running),
+            None if measures is None else measures.of_query(pin, running),
+            None if record.group is None else plan,
+        )
+
+    def explained_plan(self, plan: Node) -> Explained:
+        """What would run a query that is not registered, under the settings of now."""
+        if is_begin_end(plan):
+            return Explained(plan)
+        strategy, partitions = (
+            str(self._catalog.setting("strategy")),
+            int(self._catalog.setting("partitions")),
+        )
+        physical = make_plan(plan, strategy=strategy, partitions=partitions)
+        return Explained(physical, int(self._catalog.setting("shards")))
+
+    def _shared_with_others(self, running: int) -> Mapping[str, int]:
+        """For each thing that is computed before a shuffle, how many other plans compute it too."""
+        found: Counter[str] = Counter()
+        seen = {running}
+        for record in self._catalog.queries():
+            number = record.id if record.group is None else -record.group
+            if number not in seen and not (record.group is None and is_begin_end(self.plan_of(record))):
+                seen.add(number)
+                stages = self.physical_plan(record).stages
+                found.update({d for stage in stages for s in stage.inputs for d in s.fragment.digests})
+        return found
 
     # Reading.
 
@@ -132,7 +214,7 @@ class Registered:
             )
         schema = plan.schema.arrow
         if record.group is None:
-            shards = record.shards if self._stages_of(record)[-1].is_sharded else 1
+            shards = record.shards if self.physical_plan(record).stages[-1].is_sharded else 1
             alone = AnswerFromSegments(readers.segments, self._folder(record.id), shards, schema)
             return AnswerSource(record.id, record.name, plan, alone, record.id, record.first_epoch)
         folder = self._folder(-record.group)
@@ -141,7 +223,7 @@ class Registered:
             chosen = AnswerFromSelections(readers.stores, folder, record.shards, record.id, reading)
             return AnswerSource(record.id, record.name, plan, chosen, -record.group, record.first_epoch)
         group = self._group(record.group, plan)
-        shards = record.shards if group.stages[-1].is_sharded else 1
+        shards = record.shards if self.physical_plan(record).stages[-1].is_sharded else 1
         shared = AnswerFromSegments(readers.segments, folder, shards, schema, member=record.id)
         nothing = group.template.of_nothing
         # What a new query of a group has of the past is seen from the next slide on.
@@ -178,10 +260,8 @@ class Registered:
         standing = [
             RunningQuery(
                 id=record.id,
-                stages=self._stages_of(record),
+                plan=self.physical_plan(record),
                 shards=record.shards,
-                strategy=record.strategy,
-                partitions=record.partitions,
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 folder=self._folder(record.id),
             )
@@ -217,14 +297,15 @@ class Registered:
         group = self._group(record.id, self.plan_of(members[0]))
         group.update({member.id: self.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
-        stream = self._catalog.stream(group.stages[0].inputs[0].scan.stream)
+        plan = self.physical_plan(members[0])
+        name = plan.stages[0].inputs[0].stream
+        assert name is not None
+        stream = self._catalog.stream(name)
         assert isinstance(stream, st.CreateStream)
         return RunningQuery(
             id=-record.id,
-            stages=group.stages,
+            plan=plan,
             shards=record.shards,
-            strategy=record.strategy,
-            partitions=record.partitions,
             first_epoch=record.first_epoch,
             folder=self._folder(-record.id),
             members=group.members(fresh, kept[stream.stream.number].us),
@@ -246,3 +327,4 @@ class Registered:
                 remove_tree(folder)
         for number in self._groups.keys() - groups:
             del self._groups[number]
+            self._physical.pop(("GROUP", number), None)

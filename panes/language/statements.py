@@ -152,12 +152,14 @@ class Explain(Statement):
 
     target: str | SelectQuery
     format: Literal["TEXT", "JSON"] = "TEXT"
+    analyze: bool = False
+    """Whether to show what the steps of a registered query did."""
 
     @property
     def sql(self) -> str:
         target = quoted(self.target) if isinstance(self.target, str) else self.target.sql
-        form = "" if self.format == "TEXT" else "(FORMAT JSON) "
-        return f"EXPLAIN {form}{target}"
+        options = (["ANALYZE"] if self.analyze else []) + (["FORMAT JSON"] if self.format == "JSON" else [])
+        return " ".join(["EXPLAIN", *([f"({', '.join(options)})"] if options else []), target])
 
 
 @dataclass(frozen=True)

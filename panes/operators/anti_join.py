@@ -64,9 +64,7 @@ class AntiJoin(Operator):
         return Edge(edge.schema, Pattern.STRICT, edge.strategy, partitions=edge.partitions)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
-        left, right = inputs
-        self.counters.count(left)
-        self.counters.count(right)
+        left, _ = inputs
         matched = self._semi.process(inputs, since, clock)
         due = self._waiting.due(since, clock)
         rows = self._free(left, matched, due)
@@ -74,7 +72,6 @@ class AntiJoin(Operator):
         if later.any():
             self._waiting.insert(_to_wait(take(rows, where(later))))
             rows = take(rows, where(~later))
-        self.counters.touched = self._semi.counters.touched + self._waiting.touched
         output = Delta(rows, clock)
         self.departures.count(output)
         return output

@@ -10,7 +10,8 @@ Promises, each a property test over all operators:
 * cutting a span in two changes nothing in the concatenated output, after consolidation;
 * an operator rebuilt over the chunks of its buffers goes on as if nothing had happened.
 
-An operator keeps everything it must remember in its `buffers`; it reads no clock, no setting, no file.
+An operator keeps everything it must remember in its `buffers`; it reads no clock, no setting, no file. The
+arguments that it is made from are data (`operators/physical_step.py`), so that a plan can be stored and shipped.
 """
 
 from __future__ import annotations
@@ -19,40 +20,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from panes.delta.delta import Delta
 from panes.state.buffers.base import State
-
-
-@dataclass
-class Counters:
-    """What an operator did, for EXPLAIN ANALYZE, the tests and the benchmarks."""
-
-    positive: int = 0
-    negative: int = 0
-    touched: int = 0
-    """State rows that were read, moved or removed."""
-    dropped: int = 0
-    """Rows that came too late to be seen at any instant."""
-
-    def count(self, delta: Delta) -> None:
-        """Counts the rows of an input."""
-        negative = int(np.count_nonzero(delta.weight < 0)) if delta.is_weighted else 0
-        self.negative += negative
-        self.positive += delta.rows - negative
 
 
 @dataclass
 class Operator(ABC):
     """Base of all operators. Subclasses say their Output, State and Cost in their docstring."""
 
-    counters: Counters = field(default_factory=Counters, init=False)
+    dropped: int = field(default=0, init=False)
+    """Rows that came too late to be seen at any instant."""
 
     @property
     def buffers(self) -> Mapping[str, State]:
         """The state by name; the names are stable, they become the names of segments."""
         return {}
+
+    @property
+    def touched(self) -> int:
+        """State rows that were read, moved or removed."""
+        return sum(state.touched for state in self.buffers.values())
 
     @abstractmethod
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:

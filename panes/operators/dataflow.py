@@ -1,66 +1,69 @@
-"""A plan at work: operators in the order in which deltas pass them."""
+"""A fragment of a plan at work: operators in the order in which deltas pass them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import thread_time_ns
 
 import pyarrow as pa
 
 from panes.delta.consolidate import consolidate
 from panes.delta.delta import EXP, UNTIL, Delta
-from panes.operators.base import Counters, Operator
+from panes.operators.base import Operator
 from panes.operators.input import Entry
+from panes.operators.measures import Measures, counted
+from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.state.buffers.base import State
 
 
-@dataclass(frozen=True)
-class Step:
-    """One operator, the steps whose output it reads, and the name it goes by."""
-
-    name: str
-    operator: Operator
-    inputs: Sequence[int] = ()
-
-
 @dataclass
 class Dataflow:
-    """Takes what arrived during a span to the delta of the plan's answer.
+    """Takes what arrived during a span to the delta of the fragment's output, and measures every step.
 
-    All that it remembers is in `buffers`: a dataflow lowered from the same plan in another process, whose
+    All that it remembers is in `buffers`: a dataflow made from the same fragment in another process, whose
     buffers are given the chunks of this one's, goes on as this one would.
     """
 
-    steps: Sequence[Step]
-    output: Schema
-    pattern: Pattern
-    edge: Edge
-    """What leaves it, for another dataflow that goes on from there."""
+    fragment: Fragment
+    operators: Sequence[Operator] = field(init=False)
     inputs: Mapping[str, Schema] = field(init=False)
     """The columns that each input expects, without `_ts`."""
+    measures: dict[str, Measures] = field(init=False)
+    """What each step has done, by its name."""
 
     def __post_init__(self) -> None:
+        self.operators = [step.make() for step in self.fragment.steps]
+        self.measures = {step.name: Measures() for step in self.fragment.steps}
         self.inputs = {}
-        for step in self.steps:
-            if isinstance(step.operator, Entry):
-                have = self.inputs.get(step.operator.name, Schema(()))
-                more = tuple(f for f in step.operator.arriving.fields if f.name not in have)
-                self.inputs[step.operator.name] = Schema(have.fields + more)
+        for operator in self.operators:
+            if isinstance(operator, Entry):
+                have = self.inputs.get(operator.name, Schema(()))
+                more = tuple(f for f in operator.arriving.fields if f.name not in have)
+                self.inputs[operator.name] = Schema(have.fields + more)
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.fragment.pattern
+
+    @property
+    def edge(self) -> Edge:
+        return self.fragment.edge
+
+    @property
+    def output(self) -> Schema:
+        return self.fragment.output
 
     @property
     def buffers(self) -> Mapping[str, State]:
         return {
             f"{step.name}.{name}": state
-            for step in self.steps
-            for name, state in step.operator.buffers.items()
+            for step, operator in zip(self.fragment.steps, self.operators, strict=True)
+            for name, state in operator.buffers.items()
         }
-
-    @property
-    def counters(self) -> Mapping[str, Counters]:
-        return {step.name: step.operator.counters for step in self.steps}
 
     def process(self, arrivals: Mapping[str, pa.Table], since: int, clock: int) -> Delta:
         """The change of the answer over `(since, clock]`; an input that is not named had no arrivals."""
@@ -68,13 +71,19 @@ class Dataflow:
         if unknown:
             raise KeyError(f"{sorted(unknown)} are not inputs: {sorted(self.inputs)}")
         deltas: list[Delta] = []
-        for step in self.steps:
-            if isinstance(step.operator, Entry):
-                came = arrivals.get(step.operator.name)
-                inputs = [step.operator.arrive(came, clock) if came else step.operator.nothing(clock)]
+        for step, operator in zip(self.fragment.steps, self.operators, strict=True):
+            began = thread_time_ns()
+            if isinstance(operator, Entry):
+                inputs = [operator.taken_in(arrivals.get(operator.name), clock)]
             else:
                 inputs = [deltas[number] for number in step.inputs]
-            deltas.append(step.operator.process(inputs, since, clock))
+            deltas.append(operator.process(inputs, since, clock))
+            self.measures[step.name] += measured(step, inputs, deltas[-1], began)
+        for step, operator in zip(self.fragment.steps, self.operators, strict=True):
+            rows = sum(state.rows for state in operator.buffers.values())
+            self.measures[step.name] = replace(
+                self.measures[step.name], touched=operator.touched, dropped=operator.dropped, state_rows=rows
+            )
         return self._answer(deltas[-1])
 
     def _answer(self, delta: Delta) -> Delta:
@@ -88,3 +97,13 @@ class Dataflow:
         # Results that never leave are not added up: one that comes as an equal one goes is one of its own.
         answer = consolidate(answer) if self.pattern is Pattern.STRICT else answer.filter(answer.weight > 0)
         return answer.filter(answer.ts < answer.exp)
+
+
+def measured(step: PhysicalStep, inputs: Sequence[Delta], output: Delta, began: int) -> Measures:
+    """What a step did from the CPU time `began` on, but for its state."""
+    return measured_rows(sum(delta.rows for delta in inputs), output, step.pattern, began)
+
+
+def measured_rows(rows_in: int, output: Delta, pattern: Pattern, began: int) -> Measures:
+    """What was done from the CPU time `began` on, on an edge that has this pattern in the logical plan."""
+    return replace(counted(output, pattern), rows_in=rows_in, cpu_us=(thread_time_ns() - began) / 1000)

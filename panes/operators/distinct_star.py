@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -53,20 +53,18 @@ class DistinctStar(Operator):
     """
 
     edge: Edge
-    state: ChunkedBuffer
+    state: ChunkedBuffer = field(init=False)
 
-    @classmethod
-    def over(cls, edge: Edge) -> DistinctStar:
-        """δ* over an edge that is not STRICT."""
-        names = edge.schema.names
-        if edge.strategy == "direct":
-            return cls(edge, Scan(names, nulls_equal=True, combine=keep_youngest))
+    def __post_init__(self) -> None:
+        names = self.edge.schema.names
+        if self.edge.strategy == "direct":
+            self.state = Scan(names, nulls_equal=True, combine=keep_youngest)
+            return
         # Every value of a delta is looked up in every day, so a few wide days are better than many.
-        days = max(1, edge.partitions // 3)
-        calendar = Calendar(
+        days = max(1, self.edge.partitions // 3)
+        self.state = Calendar(
             names, partitions=days, nulls_equal=True, combine=keep_youngest, updates=count_younger
         )
-        return cls(edge, calendar)
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -80,7 +78,6 @@ class DistinctStar(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        self.counters.count(delta)
         ended = self.state.expire_clustered(clock, since)
         if not delta.rows and not ended.num_rows:
             return Delta(self.output.columns.empty_table(), clock)
@@ -92,7 +89,6 @@ class DistinctStar(Operator):
             went_on[known.ended_at] = known.went_on
         if ended.num_rows:
             parts.append(self._continue(ended, where(~went_on), clock))
-        self.counters.touched = self.state.touched
         return Delta(concat(parts), clock)
 
     def _follow(self, delta: Delta, known: _Known, clock: int) -> pa.Table:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from panes.delta.grouped import Numbers
 from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.tools.edge import Edge
@@ -21,10 +18,5 @@ def except_(
     leave, and only what leaves before it is taken back.
     """
     if leaves_early or Pattern.STRICT in (left.pattern, right.pattern):
-        return SetOperationByCount([left, right], _surplus)
-    return SetOperationByLifetime(left, right, _surplus, Pattern.STRICT)
-
-
-def _surplus(left: Numbers, right: Numbers) -> Numbers:
-    surplus: Numbers = np.maximum(left - right, 0)
-    return surplus
+        return SetOperationByCount((left, right), "except")
+    return SetOperationByLifetime(left, right, "except", Pattern.STRICT)

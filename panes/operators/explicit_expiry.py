@@ -48,7 +48,6 @@ class ExplicitExpiry(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        self.counters.count(delta)
         table = with_column(delta.table, WEIGHT, delta.weight).select(self.output.columns.names)
         exp = delta.exp
         ended = self.live.expire(clock, since)
@@ -60,7 +59,6 @@ class ExplicitExpiry(Operator):
             parts.append(self._endless(ended, int64(ended, EXP), -int64(ended, WEIGHT)))
         later = where((exp > clock) & (exp < FOREVER))
         self.live.insert(take(without(table, TS), later))
-        self.counters.touched = self.live.touched
         return Delta(concat(parts), clock)
 
     def _endless(self, rows: pa.Table, ts: Instants, weight: Instants) -> pa.Table:

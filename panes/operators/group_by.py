@@ -84,7 +84,6 @@ class GroupBy(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        self.counters.count(delta)
         events = self._events(delta, since, clock)
         if not self.node.keys and since < clock:
             events = self._with_birth(events, since)
@@ -93,7 +92,6 @@ class GroupBy(Operator):
         parts = [delta_schema(self.node.schema, weighted=True).empty_table()]
         for part in self._in_blocks(events) if self.holistic else [events]:
             parts += self._apply(part)
-        self.counters.touched = sum(state.touched for state in self.buffers.values())
         return Delta(self._finished(pa.concat_tables(parts)), clock)
 
     def _events(self, delta: Delta, since: int, clock: int) -> _Events:

@@ -44,15 +44,23 @@ class Entry(Operator):
     prefix: str = ""
     """What the plan puts before the names of the columns as they arrive: the alias of a scan."""
     weighted: bool = False
+    may_lack: bool = False
+    """Whether columns that no step reads may be absent: those of a file that nobody needs are not read."""
 
     @property
     def arriving(self) -> Schema:
         return Schema(tuple(Field(f.name.removeprefix(self.prefix), f.type) for f in self.schema))
 
-    def arrive(self, arrivals: pa.Table, clock: int) -> Delta:
+    def taken_in(self, arrivals: pa.Table | None, clock: int) -> Delta:
+        """What arrived, as a delta; None when nothing did."""
+        if arrivals is None or not arrivals.num_rows:
+            return Delta.empty(self.schema, clock, weighted=self.weighted)
+        bare = {f.name: f.name.removeprefix(self.prefix) for f in self.schema}
         columns: dict[str, pa.ChunkedArray | pa.Array]
         columns = {
-            f.name: arrivals.column(f.name.removeprefix(self.prefix)).cast(f.type.arrow) for f in self.schema
+            f.name: arrivals.column(bare[f.name]).cast(f.type.arrow)
+            for f in self.schema
+            if not self.may_lack or bare[f.name] in arrivals.column_names
         }
         columns |= {name: arrivals.column(name) for name in HIDDEN if name in arrivals.column_names}
         columns.setdefault(EXP, pa.array(np.full(arrivals.num_rows, FOREVER)))
@@ -61,10 +69,6 @@ class Entry(Operator):
         table = pa.table({name: columns[name] for name in (*self.schema.names, *HIDDEN) if name in columns})
         return Delta(table, clock)
 
-    def nothing(self, clock: int) -> Delta:
-        return Delta.empty(self.schema, clock, weighted=self.weighted)
-
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (arrived,) = inputs
-        self.counters.count(arrived)
         return arrived

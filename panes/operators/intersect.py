@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.tools.edge import Edge, harder
@@ -17,5 +15,5 @@ def intersect(left: Edge, right: Edge) -> SetOperationByLifetime | SetOperationB
     """
     pattern = harder(left.pattern, right.pattern)
     if pattern is Pattern.STRICT:
-        return SetOperationByCount([left, right], np.minimum)
-    return SetOperationByLifetime(left, right, np.minimum, pattern)
+        return SetOperationByCount((left, right), "intersect")
+    return SetOperationByLifetime(left, right, "intersect", pattern)

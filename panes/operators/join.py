@@ -42,11 +42,11 @@ class Join(Operator):
     right: Edge
     left_keys: Sequence[str]
     right_keys: Sequence[str]
-    left_state: ChunkedBuffer
-    right_state: ChunkedBuffer
     residual: Expression | None = None
     nulls_equal: bool = False
     """Whether a key that is NULL equals another (within set operations)."""
+    left_state: ChunkedBuffer = field(init=False)
+    right_state: ChunkedBuffer = field(init=False)
     output: Edge = field(init=False)
     """The edge that leaves this operator."""
     _columns: pa.Schema = field(init=False)
@@ -61,29 +61,8 @@ class Join(Operator):
             partitions=self.left.partitions,
         )
         self._columns = self.output.columns
-
-    @classmethod
-    def over(
-        cls,
-        left: Edge,
-        right: Edge,
-        left_keys: Sequence[str],
-        right_keys: Sequence[str],
-        residual: Expression | None = None,
-        *,
-        nulls_equal: bool = False,
-    ) -> Join:
-        """A join with empty state; `left_keys` and `right_keys` may both be empty (a product)."""
-        return cls(
-            left,
-            right,
-            left_keys,
-            right_keys,
-            left.buffer(left_keys, nulls_equal=nulls_equal),
-            right.buffer(right_keys, nulls_equal=nulls_equal),
-            residual,
-            nulls_equal,
-        )
+        self.left_state = self.left.buffer(self.left_keys, nulls_equal=self.nulls_equal)
+        self.right_state = self.right.buffer(self.right_keys, nulls_equal=self.nulls_equal)
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -100,8 +79,6 @@ class Join(Operator):
 
     def _process(self, inputs: Sequence[Delta], clock: int) -> Delta:
         left, right = inputs
-        self.counters.count(left)
-        self.counters.count(right)
         new_left = self._clustered(left, self.left, self.left_keys)
         new_right = self._clustered(right, self.right, self.right_keys)
         parts: list[pa.Table] = []
@@ -116,7 +93,6 @@ class Join(Operator):
             parts += self._pairs(new_left, found, new_is_left=True)
         self._remember(new_left, self.left_state, clock)
         self._remember(new_right, self.right_state, clock)
-        self.counters.touched = self.left_state.touched + self.right_state.touched
         return Delta(self._result(parts), clock)
 
     def _clustered(self, delta: Delta, edge: Edge, keys: Sequence[str]) -> pa.Table:

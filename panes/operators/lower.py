@@ -1,4 +1,4 @@
-"""From a logical plan to operators with buffers: the one place where it is decided what runs a node."""
+"""From a logical plan to the steps of a physical one: the one place where it is decided what runs a node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from panes.aggregates.partials import partial_schema
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
-from panes.operators.dataflow import Dataflow, Step
+from panes.operators.dataflow import Dataflow
 from panes.operators.distinct import distinct
 from panes.operators.dstream import Dstream
 from panes.operators.except_ import except_
@@ -18,6 +18,7 @@ from panes.operators.input import Entry, Input
 from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
 from panes.operators.join import Join
+from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
@@ -45,7 +46,28 @@ def lower(
     partitions: int = 10,
     early_share: float = 1.0,
 ) -> Dataflow:
-    """The operators of a plan.
+    """The operators of a plan, with empty state; the arguments are those of `fragment_of`."""
+    fragment = fragment_of(
+        plan,
+        strategy=strategy,
+        inputs=inputs,
+        every_instant=every_instant,
+        partitions=partitions,
+        early_share=early_share,
+    )
+    return Dataflow(fragment)
+
+
+def fragment_of(
+    plan: nodes.Node,
+    *,
+    strategy: str = "upa",
+    inputs: Mapping[nodes.Node, Input] | None = None,
+    every_instant: bool = False,
+    partitions: int = 10,
+    early_share: float = 1.0,
+) -> Fragment:
+    """The steps that compute a plan.
 
     `inputs` names the sub-plans that are computed elsewhere; every other StreamScan is an input named by its
     stream, whose columns come without the alias. A GroupBy whose input is partial rows stands in `inputs`
@@ -61,7 +83,7 @@ def lower(
     pattern = answer_pattern(plan).pattern
     if top.edge.is_weighted and not top.edge.has_until:
         pattern = STRICT
-    return Dataflow(lowering.steps, plan.schema, pattern, top.edge)
+    return Fragment(tuple(lowering.steps), plan.schema, pattern, top.edge)
 
 
 @dataclass(frozen=True)
@@ -80,8 +102,10 @@ class _Lowering:
     partitions: int
     leaves_early: bool
     has_until: bool
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PhysicalStep] = field(default_factory=list)
     _done: dict[tuple[nodes.Node, str], _Made] = field(default_factory=dict)
+    _at: list[nodes.Node] = field(default_factory=list)
+    """The nodes that are being lowered, the innermost last."""
 
     def relation(self, node: nodes.Node) -> _Made:
         """The step whose output is the delta of the node."""
@@ -93,11 +117,15 @@ class _Lowering:
 
     def _once(self, node: nodes.Node, what: str, make: Callable[[nodes.Node], _Made]) -> _Made:
         if (node, what) not in self._done:
+            self._at.append(node)
             self._done[node, what] = make(node)
+            self._at.pop()
         return self._done[node, what]
 
     def _add(self, name: str, operator: Operator, edge: Edge, *inputs: _Made) -> _Made:
-        self.steps.append(Step(f"{len(self.steps):02}_{name}", operator, [i.step for i in inputs]))
+        """Adds a step for the node that is being lowered."""
+        name, read = f"{len(self.steps):02}_{name}", tuple(made.step for made in inputs)
+        self.steps.append(PhysicalStep.of(name, operator, read, self._at[-1], edge))
         return _Made(len(self.steps) - 1, edge)
 
     def _edge(self, node: nodes.Node, *, has_until: bool = False) -> Edge:
@@ -119,7 +147,7 @@ class _Lowering:
                 return self._union(node, self.relation(node.left), self.relation(node.right))
             case nodes.Join():
                 left, right = self.relation(node.left), self.relation(node.right)
-                join = Join.over(left.edge, right.edge, node.left_keys, node.right_keys, node.residual)
+                join = Join(left.edge, right.edge, node.left_keys, node.right_keys, node.residual)
                 return self._add("join", join, join.output, left, right)
             case nodes.Distinct():
                 child = self.relation(node.child)
@@ -178,7 +206,7 @@ class _Lowering:
 
     def _rstream(self, node: nodes.Rstream) -> _Made:
         slides = slides_of(node.child)
-        rstream = Rstream(node.schema, slides)
+        rstream = Rstream(node.schema, tuple(slides))
         if not node.restore or not slides:
             return self._add("rstream", rstream, self._edge(node), self.relation(node.child))
         relation = self._continual(node.child)
@@ -214,7 +242,7 @@ class _Lowering:
         return self._add("union", Union(node.schema), replace(edge, pattern=pattern), left, right)
 
     def _hold(self, arrivals: _Made) -> _Made:
-        return self._add("hold", ReleaseOnTime.over(arrivals.edge.columns), arrivals.edge, arrivals)
+        return self._add("hold", ReleaseOnTime(arrivals.edge), arrivals.edge, arrivals)
 
     def _explicit(self, made: _Made) -> _Made:
         """Lets every departure be a negative tuple."""

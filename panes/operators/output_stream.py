@@ -42,7 +42,6 @@ class OutputStream(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        self.counters.count(delta)
         weight, exp = delta.weight, delta.exp
         rows = delta.values.append_column(EXP, pa.array(exp)).append_column(WEIGHT, pa.array(weight))
         going = self.leaving.due(since, clock)
@@ -59,7 +58,6 @@ class OutputStream(Operator):
             ended.column_names.index(WEIGHT), WEIGHT, pa.array(-going.column(WEIGHT).to_numpy())
         ).append_column(TS, going.column(EXP))
         changes = changes_of(pa.concat_tables([rows, ended.select(rows.column_names)]))
-        self.counters.touched = self.leaving.touched
         return Delta(self._repeated(changes), clock)
 
     def _repeated(self, changes: pa.Table) -> pa.Table:

@@ -39,7 +39,6 @@ class PreAggregate(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (delta,) = inputs
-        self.counters.count(delta)
         if any(partial.function == "sum" for partial in partials_of(self.node)):
             delta = _one_by_one(delta)
         table = delta.table

@@ -26,7 +26,6 @@ class Project(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (delta,) = inputs
-        self.counters.count(delta)
         columns = {name: evaluate(expression, delta.table) for name, expression in self.columns}
         for hidden in HIDDEN:
             if hidden in delta.table.column_names:

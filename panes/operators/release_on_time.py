@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow as pa
 from panes.delta.delta import EXP, TS, Delta, Instants
 from panes.delta.zeros import with_unsigned_zeros
 from panes.operators.base import Operator
+from panes.operators.tools.edge import Edge
 from panes.state.buffers.base import State
 from panes.state.buffers.timer_queue import TimerQueue
 
@@ -27,13 +28,13 @@ class ReleaseOnTime(Operator):
     Cost: the rows that come and the rows that fall due; those that wait are not touched.
     """
 
-    waiting: TimerQueue
+    edge: Edge
+    """Of the rows that come, which is that of those that leave."""
+    waiting: TimerQueue = field(init=False)
     """The instant that its rows wait for is their `_ts`; what was their `_exp` is in `_end`."""
 
-    @classmethod
-    def over(cls, schema: pa.Schema) -> ReleaseOnTime:
-        """A ReleaseOnTime for deltas of this schema."""
-        return cls(TimerQueue(_to_wait(schema.empty_table()).schema))
+    def __post_init__(self) -> None:
+        self.waiting = TimerQueue(_to_wait(self.edge.columns.empty_table()).schema)
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -41,14 +42,13 @@ class ReleaseOnTime(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        self.counters.count(delta)
         table, ts = with_unsigned_zeros(delta.table), delta.ts
         if (ts <= since).any():
             ts = np.maximum(ts, since + 1)
             table = _with_ts(table, ts)
         gone = delta.exp <= ts
         if gone.any():
-            self.counters.dropped += int(np.count_nonzero(gone))
+            self.dropped += int(np.count_nonzero(gone))
             table, ts = table.filter(pa.array(~gone)), ts[~gone]
         due = self.waiting.due(since, clock)
         future = ts > clock
@@ -57,7 +57,6 @@ class ReleaseOnTime(Operator):
             table = table.filter(pa.array(~future))
         if due.num_rows:
             table = pa.concat_tables([_from_wait(due).select(table.column_names), table])
-        self.counters.touched = self.waiting.touched
         return Delta(table, clock)
 
 

@@ -55,7 +55,6 @@ class RowsWindow(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (delta,) = inputs
-        self.counters.count(delta)
         batch = self._number(delta)
         coming, by = batch.rows, np.arange(delta.rows)
         coming_at = batch.times(by, _ints(coming, _AT))
@@ -70,7 +69,6 @@ class RowsWindow(Operator):
         leaving, leaving_by = self._due(self.inside, batch)
         stays = coming.filter(pa.array(gone_at == FOREVER))
         self.inside.insert(stays.set_column(stays.column_names.index(_AT), _AT, stays.column(_LEAVES)))
-        self.counters.touched = sum(state.touched for state in self.buffers.values())
         came = self._output(coming, coming_at, gone_at, 1)
         left = self._output(leaving, batch.ts[leaving_by], np.full(len(leaving_by), FOREVER), -1)
         return Delta(pa.concat_tables([came, left]), clock)

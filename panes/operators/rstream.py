@@ -43,7 +43,6 @@ class Rstream(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         delta = inputs[0]
-        self.counters.count(delta)
         rows = delta.values.append_column(TS, pa.array(delta.ts)).append_column(EXP, pa.array(delta.exp))
         rows = rows.append_column(WEIGHT, pa.array(delta.weight))
         stored = self.relation.live(since)
@@ -62,7 +61,6 @@ class Rstream(Operator):
         later = rows.filter(pa.array(delta.exp > clock))
         if later.num_rows:
             self.relation.insert(later.drop_columns([TS]))
-        self.counters.touched = self.relation.touched
         return Delta(pa.concat_tables(parts), clock)
 
     def _instants(self, delta: Delta, since: int, clock: int) -> Instants:

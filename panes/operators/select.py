@@ -24,7 +24,6 @@ class Select(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (delta,) = inputs
-        self.counters.count(delta)
         if not delta.rows:
             return delta
         return Delta(delta.table.filter(mask_of(self.predicate, delta.table)), clock)

@@ -53,15 +53,15 @@ class SemiJoin(Operator):
             keys = _numbered(self.right, self.right_keys)
             self._matched = distinct(keys)
             by = keys.schema.names if self.right_keys else []
-            self._join = Join.over(self.left, self._matched.output, self.left_keys, by)
+            self._join = Join(self.left, self._matched.output, self.left_keys, by)
             return
-        pairs = Join.over(self.left, self.right, self.left_keys, self.right_keys, self.residual)
+        pairs = Join(self.left, self.right, self.left_keys, self.right_keys, self.residual)
         self._pairs = [pairs]
         if self.null_aware:
-            self._pairs += [Join.over(self.left, self.right, [], [], self.residual) for _ in range(2)]
+            self._pairs += [Join(self.left, self.right, [], [], self.residual) for _ in range(2)]
         rows = _numbered(self.left, self.left.schema.names)
         self._matched = distinct(replace(pairs.output, schema=rows.schema, has_until=False))
-        self._join = Join.over(
+        self._join = Join(
             self.left, self._matched.output, self.left.schema.names, rows.schema.names, nulls_equal=True
         )
 
@@ -89,8 +89,6 @@ class SemiJoin(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         left, right = inputs
-        self.counters.count(left)
-        self.counters.count(right)
         names = self._matched_names
         if self._is_simple:
             keys = _renamed(right.filter(~has_null(right.table, self.right_keys)), self.right_keys, names)
@@ -98,7 +96,6 @@ class SemiJoin(Operator):
             keys = self._matching(left, right, since, clock)
         matched = self._matched.process([keys], since, clock)
         joined = self._join.process([left, matched], since, clock)
-        self.counters.touched = sum(state.touched for state in self.buffers.values())
         return Delta(joined.table.select(self.output.columns.names), clock)
 
     @property

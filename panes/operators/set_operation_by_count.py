@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,7 @@ from panes.delta.grouped import (
 from panes.delta.hashing import HASH
 from panes.delta.rows import Positions, int64, take, where, with_column
 from panes.operators.base import Operator
+from panes.operators.tools.counting_rules import RULES
 from panes.operators.tools.edge import Edge
 from panes.operators.tools.numbered_values import NumberedValues
 from panes.operators.tools.strategy import Departures
@@ -28,9 +29,6 @@ from panes.state.buffers.base import State
 from panes.state.buffers.calendar import Calendar
 from panes.state.buffers.chunked import equal_runs
 from panes.state.buffers.keyed import Keyed
-
-Rule = Callable[[Numbers, Numbers], Numbers]
-"""How often a value is given when it is held so often on the left and so often on the right."""
 
 COUNTS = "_counts"
 """How often a value is held on both sides, in one number that can be added up: 2³² times the left count, plus
@@ -65,9 +63,10 @@ class SetOperationByCount(Operator):
         are read.
     """
 
-    inputs: Sequence[Edge]
+    inputs: tuple[Edge, ...]
     """The left and the right edge; only the left one for DISTINCT."""
-    rule: Rule
+    rule: str
+    """A name in `RULES`."""
     counts: Keyed = field(init=False)
     leaving: Calendar = field(init=False)
     departures: Departures = field(default_factory=Departures, init=False)
@@ -88,14 +87,11 @@ class SetOperationByCount(Operator):
         return Edge(edge.schema, Pattern.STRICT, edge.strategy, partitions=edge.partitions)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
-        for delta in inputs:
-            self.counters.count(delta)
         left = self.leaving.expire(clock, since)
         if not left.num_rows and not any(delta.rows for delta in inputs):
             return Delta(self.output.columns.empty_table(), clock)
         values, events = self._events(inputs, left, clock)
         rows = self._changes(values, *(np.concatenate(column) for column in zip(*events, strict=True)))
-        self.counters.touched = self.counts.touched + self.leaving.touched
         return Delta(rows, clock)
 
     def _events(
@@ -149,8 +145,8 @@ class SetOperationByCount(Operator):
         self._note_counts(values, code, counts, starts)
         left, right = _left_right(counts + base[code])
         base_left, base_right = _left_right(base)
-        given = self.rule(left, right)
-        change = given - _previous(given, self.rule(base_left, base_right)[code[starts]], starts)
+        given = RULES[self.rule](left, right)
+        change = given - _previous(given, RULES[self.rule](base_left, base_right)[code[starts]], starts)
         rows = where(change != 0)
         if len(self.inputs) > 1:
             rise = right - _previous(right, base_right[code[starts]], starts)

@@ -19,7 +19,7 @@ from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.grouped import Numbers
 from panes.delta.rows import int64, take, where, without
 from panes.operators.base import Operator
-from panes.operators.set_operation_by_count import Rule
+from panes.operators.tools.counting_rules import RULES
 from panes.operators.tools.edge import Edge
 from panes.operators.tools.multiplicities import Multiplicities, rows_of
 from panes.operators.tools.numbered_values import NumberedValues
@@ -45,7 +45,8 @@ class SetOperationByLifetime(Operator):
 
     left: Edge
     right: Edge
-    rule: Rule
+    rule: str
+    """A name in `RULES`."""
     pattern: Pattern
     left_state: ChunkedBuffer = field(init=False)
     right_state: ChunkedBuffer = field(init=False)
@@ -78,7 +79,6 @@ class SetOperationByLifetime(Operator):
         states = (self.left_state, self.right_state, self.given)
         arrived: list[pa.Table | None] = []
         for delta, edge in zip(inputs, (self.left, self.right), strict=True):
-            self.counters.count(delta)
             arrived.append(_named(delta, edge, names) if delta.rows else None)
         ended = [state.expire(clock, since) for state in states]
         parts = [
@@ -91,7 +91,6 @@ class SetOperationByLifetime(Operator):
         for table, state in zip(arrived, states, strict=False):
             if table is not None:
                 state.insert(take(without(table, TS), where(int64(table, EXP) > clock)))
-        self.counters.touched = sum(state.touched for state in states)
         output = Delta(rows, clock)
         self.departures.count(output)
         return output
@@ -108,7 +107,7 @@ class SetOperationByLifetime(Operator):
         codes, (exp, weight) = values.stored(self.given, [EXP, WEIGHT], after=clock)
         levels.add(2, codes, exp, weight)
         code, time, (left, right, given) = levels.sums()
-        missing = self.rule(left, right) - given
+        missing = RULES[self.rule](left, right) - given
         code, ts, exp, weight = rows_of(code, time, missing)
         now = ts <= clock
         code, ts, exp, weight = code[now], ts[now], exp[now], weight[now]

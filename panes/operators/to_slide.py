@@ -24,5 +24,4 @@ class ToSlide(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (delta,) = inputs
-        self.counters.count(delta)
         return Delta(with_column(delta.table, TS, round_up(delta.ts, self.slide_us)), clock)

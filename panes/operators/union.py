@@ -28,7 +28,6 @@ class Union(Operator):
         hidden = [name for name in (UNTIL, WEIGHT) if any(name in d.table.column_names for d in inputs)]
         parts = []
         for delta in inputs:
-            self.counters.count(delta)
             names = dict(zip(delta.values.column_names, self.schema.names, strict=True))
             table = delta.table.rename_columns([names.get(n, n) for n in delta.table.column_names])
             if UNTIL in hidden and UNTIL not in table.column_names:

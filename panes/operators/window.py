@@ -47,9 +47,8 @@ class TimeWindow(Operator):
             table = table.append_column(UNTIL, pa.array(until))
         seen = ts < exp
         if not seen.all():
-            self.counters.dropped += int(len(seen) - seen.sum())
+            self.dropped += int(len(seen) - seen.sum())
             table = table.filter(pa.array(seen))
-        self.counters.count(delta)
         return Delta(table, clock)
 
 

@@ -44,7 +44,12 @@ _Sums = tuple[Ints, Ints, dict[str, npt.NDArray[Any]]]
 
 
 def partial_rows(
-    rows: pa.Table, blocks: Sequence[MemberBlock], queries: Ints, group_by: GroupBy, window: RangeWindow
+    rows: pa.Table,
+    blocks: Sequence[MemberBlock],
+    queries: Ints,
+    group_by: GroupBy,
+    window: RangeWindow,
+    since: int,
 ) -> pa.Table:
     """The partial rows, as `partial_schema` says, with `_ts` and `_exp`.
 
@@ -55,7 +60,7 @@ def partial_rows(
     for name in (TS, EXP):
         schema = schema.append(pa.field(name, pa.int64()))
     own = replace(group_by, keys=tuple(key for key in group_by.keys if key != query_column))
-    segments = _Segments.of(_that_anyone_has(rows, blocks, own), own, window)
+    segments = _Segments.of(_that_anyone_has(rows, blocks, own), own, window, since)
     parts = [schema.empty_table()]
     if segments.amounts.num_rows:
         batch = TupleBatch(segments.rows, blocks)
@@ -77,9 +82,9 @@ class _Segments:
     """Whether many tuples share a lifetime."""
 
     @classmethod
-    def of(cls, rows: pa.Table, group_by: GroupBy, window: RangeWindow) -> _Segments:
-        ts = int64(rows, TS)
-        exp = ts + window.range_us
+    def of(cls, rows: pa.Table, group_by: GroupBy, window: RangeWindow, since: int) -> _Segments:
+        born = int64(rows, TS)
+        ts, exp = np.maximum(born, since + 1), born + window.range_us
         slide = window.slide_us
         if slide is not None:
             ts, exp = round_up(ts, slide), round_up(exp, slide)

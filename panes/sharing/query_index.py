@@ -106,14 +106,16 @@ class QueryIndex:
                 parts.append(mine.select(schema.names))
         return pa.concat_tables(parts)
 
-    def partials(self, rows: pa.Table, group_by: GroupBy, window: RangeWindow) -> pa.Table:
-        """The partial rows of a group-by over a window over the Matched node, with `_ts` and `_exp`.
+    def partials(self, rows: pa.Table, group_by: GroupBy, window: RangeWindow, since: int) -> pa.Table:
+        """The partial rows of a group-by over a window over the Matched node, with `_ts` and `_exp`. Rows that
+        came after the clock `since` are seen after it, whatever their time.
 
         They are what PreAggregate would give over the exploded rows, but no tuple is copied for the queries that
         it is for where counts will do.
         """
         parts = [
-            partial_rows(some, self.blocks, self.queries, group_by, window) for some in self._in_parts(rows)
+            partial_rows(some, self.blocks, self.queries, group_by, window, since)
+            for some in self._in_parts(rows)
         ]
         return pa.concat_tables(parts)
 

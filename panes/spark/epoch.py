@@ -30,15 +30,19 @@ from panes.history.history_store import History, pin_of
 from panes.history.retention import Retained
 from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
 from panes.ingest.rejected_rows import forget_epoch
+from panes.operators.measures import Measures
 from panes.plan.stream import Stream
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
 from panes.spark.epoch_job import Arrivals, Folders, frame
+from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import Report
 from panes.spark.session import set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
+from panes.spark.step_reports import done_by_steps
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
+from panes.stages.measure_log import PIN, MeasureLog, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, QueryProgress
@@ -90,6 +94,7 @@ class EpochRunner:
         self._clock = clock
         self._after_commit = after_commit
         self._checkpoint = Checkpoint(folder / "checkpoint")
+        self._measures = MeasureLog(folder / "measures")
         self._suspend = suspend
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
@@ -147,7 +152,8 @@ class EpochRunner:
         rule = replace(rule, found=_found(arrivals.bad_files))
         if occasion != "rows" and rule.moved(()) is None:
             return
-        messages = self._tasks(session, workload, arrivals, rule, before)
+        plan = JobPlan(workload.queries, rule)
+        messages = self._tasks(session, workload, plan, arrivals, rule, before)
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
         if moved is None:
@@ -165,6 +171,7 @@ class EpochRunner:
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
         pins = self._pins(workload, before, messages) | pins
+        pins[PIN] = self._measure(workload, rule, moved, before, done_by_steps(messages, plan.readers))
         self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed), pins)
 
     def _began(self) -> _Began:
@@ -197,7 +204,7 @@ class EpochRunner:
         )
 
     def _position(self, query: RunningQuery, before: EpochRecord) -> Position:
-        streams = frozenset(self._numbers[name] for name in query.streams)
+        streams = frozenset(self._numbers[name] for name in query.plan.streams)
         begins = query.needs_history(before.epoch + 1)
         ran = before.queries.get(query.id)
         if ran is None or query.first_epoch > before.epoch:
@@ -208,6 +215,7 @@ class EpochRunner:
         self,
         session: SparkSession,
         workload: Workload,
+        plan: JobPlan,
         arrivals: Arrivals,
         rule: ClockRule,
         before: EpochRecord,
@@ -226,7 +234,7 @@ class EpochRunner:
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
             folders = Folders(exchange, aside, self._history.folder)
-            tasks = frame(session, workload.queries, arrivals, rule, folders, kept, before.pins)
+            tasks = frame(session, plan, arrivals, rule, folders, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)
@@ -278,6 +286,27 @@ class EpochRunner:
         reports = [Report(**message.content) for message in messages if message.kind == "report"]
         return pins | {report.place: report.pin for report in reports}
 
+    def _measure(
+        self,
+        workload: Workload,
+        rule: ClockRule,
+        moved: Moved,
+        before: EpochRecord,
+        done: Mapping[StepPlace, Measures],
+    ) -> str:
+        """Keeps what the steps did; gives the pin of the file. Steps of queries that are gone are left out."""
+        there = {query.id for query in workload.queries}
+        known = {
+            place: measures
+            for place, measures in self._measures.read(before.pins.get(PIN)).items()
+            if place.query in there
+        }
+        seconds = {
+            query: 0.0 if span.before < 0 else (span.clock - span.since) / 1e6
+            for query, span in moved.spans.items()
+        }
+        return self._measures.write(rule.epoch, measured_after(known, rule.epoch, seconds, done))
+
     def _commit(
         self,
         workload: Workload,
@@ -313,13 +342,14 @@ class EpochRunner:
         recent = max(oldest, rule.epoch - _STATE_EPOCHS)
         # First their names: should this be cut short, nobody looks for what is gone.
         self._log.collect(oldest)
+        self._measures.collect(rule.epoch)
         turns = max(1, workload.retain_epochs // 10)
         for query in workload.queries:
             if (query.id + rule.epoch) % turns == 0:
-                for stage in range(len(query.stages)):
+                for stage in range(len(query.plan.stages)):
                     for shard in range(query.shards_of(stage)):
                         state = ShardState(shard_folder(query.folder_of(stage), shard))
-                        state.collect(oldest if stage == query.last else recent, oldest_state=recent)
+                        state.collect(oldest if stage == query.plan.last else recent, oldest_state=recent)
         for stream in self._streams:
             retained = workload.retained.get(stream.number, Retained())
             clock = _slowest(stream, rule, moved)

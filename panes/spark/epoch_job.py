@@ -8,7 +8,7 @@ however many queries there are: what differs is shipped inside the tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 
@@ -21,12 +21,10 @@ from panes.ingest.arrived_file import ArrivedFile
 from panes.ingest.bad_files import BadFile
 from panes.plan.stream import Stream
 from panes.spark.ingest_task import BatchTask, Feed, FilesTask, IngestContext
-from panes.spark.operator_task import OperatorTask, StageTask
+from panes.spark.job_plan import JobPlan
+from panes.spark.operator_task import OperatorTask
 from panes.stages.clock_rule import ClockRule
 from panes.stages.exchange import BEGIN, MESSAGES
-from panes.stages.fragment import matched_in
-from panes.stages.routing import Route
-from panes.stages.running_query import RunningQuery
 
 _ROWS_PER_TASK = 50_000
 """A task for fewer rows costs more than it saves."""
@@ -62,7 +60,7 @@ class Arrivals:
 
 def frame(
     session: SparkSession,
-    queries: Sequence[RunningQuery],
+    plan: JobPlan,
     arrivals: Arrivals,
     rule: ClockRule,
     folders: Folders,
@@ -73,8 +71,7 @@ def frame(
 
     `pins` are those of the record of the epoch before.
     """
-    plan = _Plan(queries, rule.epoch)
-    below = IngestContext(
+    context = IngestContext(
         rule.epoch,
         plan.tasks,
         tuple(plan.inputs),
@@ -85,7 +82,9 @@ def frame(
         arrivals.arrival_us,
     )
     frames = []
-    files = _files_task(below, plan, arrivals, rule, writes_history, session.sparkContext.defaultParallelism)
+    files = _files_task(
+        context, plan, arrivals, rule, writes_history, session.sparkContext.defaultParallelism
+    )
     if files.files:
         tasks = len(files.files)
         frames.append(session.range(0, tasks, 1, tasks).mapInArrow(files, MESSAGES))
@@ -100,12 +99,12 @@ def frame(
             for number, stream in enumerate(arrivals.streams)
             if stream.number not in arrivals.files
         }
-        frames += [batch.mapInArrow(BatchTask(below, feeds), MESSAGES) for batch in arrivals.batches]
+        frames += [batch.mapInArrow(BatchTask(context, feeds), MESSAGES) for batch in arrivals.batches]
     messages = reduce(DataFrame.union, frames) if frames else None
     for level in range(plan.levels):
         task = OperatorTask(
             level,
-            tuple(stage for stage in plan.stages if stage.query.levels[stage.stage] == level),
+            tuple(stage for stage in plan.stages if stage.query.plan.levels[stage.stage] == level),
             tuple(plan.inputs),
             tuple(plan.input_levels),
             rule,
@@ -125,70 +124,9 @@ def frame(
     return messages
 
 
-class _Plan:
-    """Which inputs there are, and which stage of which query reads them."""
-
-    def __init__(self, queries: Sequence[RunningQuery], epoch: int) -> None:
-        self.tasks = max((query.shards for query in queries), default=1)
-        self.stages: list[StageTask] = []
-        self.inputs: list[Route] = []
-        self.input_levels: list[int] = []
-        self._epoch = epoch
-        self._numbers: dict[tuple[Route, int, int, bool], int] = {}
-        self._of_new: set[int] = set()
-        for place, query in enumerate(queries):
-            self._add(query, place)
-
-    @property
-    def levels(self) -> int:
-        return max((max(stage.query.levels) + 1 for stage in self.stages), default=1)
-
-    def inputs_of(self, stream: str, *, of_new: bool = False) -> tuple[int, ...]:
-        """The inputs that are computed from a stream, or those of queries that begin in this epoch."""
-        return tuple(
-            number
-            for number, dealt in enumerate(self.inputs)
-            if dealt.source.stage is None
-            and dealt.source.scan.stream == stream
-            and (not of_new or number in self._of_new)
-        )
-
-    def _add(self, query: RunningQuery, place: int) -> None:
-        inputs: list[list[int]] = []
-        outputs: list[list[int]] = [[] for _ in query.stages]
-        homes = [None if stage.is_sharded else place % self.tasks for stage in query.stages]
-        for number, stage in enumerate(query.stages):
-            inputs.append([])
-            for source in stage.inputs:
-                found = self._number(Route(source, query.shards, homes[number]), query, query.levels[number])
-                inputs[-1].append(found)
-                if source.stage is not None:
-                    outputs[source.stage].append(found)
-        for number, home in enumerate(homes):
-            self.stages.append(StageTask(query, number, tuple(inputs[number]), tuple(outputs[number]), home))
-
-    def _number(self, dealt: Route, query: RunningQuery, level: int) -> int:
-        """Queries share what they compute alike from a stream, unless some see its history and some do not."""
-        is_matched = dealt.source.stage is None and matched_in(dealt.source.node) is not None
-        if is_matched:
-            dealt = replace(dealt, members=query.members)
-            is_new = query.members is not None and query.members.fresh is not None
-        else:
-            is_new = query.first_epoch == self._epoch
-        owner = -1 if dealt.source.stage is None else query.id
-        key = (dealt, level, owner, is_new)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.inputs)
-            self.inputs.append(dealt)
-            self.input_levels.append(level)
-            if is_new:
-                self._of_new.add(self._numbers[key])
-        return self._numbers[key]
-
-
 def _files_task(
-    below: IngestContext,
-    plan: _Plan,
+    context: IngestContext,
+    plan: JobPlan,
     arrivals: Arrivals,
     rule: ClockRule,
     writes_history: frozenset[int],
@@ -217,4 +155,4 @@ def _files_task(
             full = 0
         dealt[-1].append((place, file))
         full += file.rows
-    return FilesTask(below, tuple(feeds), tuple(tuple(some) for some in dealt))
+    return FilesTask(context, tuple(feeds), tuple(tuple(some) for some in dealt))

@@ -1,4 +1,4 @@
-"""Below the first shuffle: the rows of streams become the inputs of the stages, each dealt out to its shards.
+"""Ingest tasks: the rows of streams become the inputs of the stages, each routed to its shards.
 
 A task reads rows once, whatever the number of queries: it counts them, puts aside those that cannot be used or
 came late, keeps the history of streams whose source does not, and computes every input of every query from them.
@@ -23,11 +23,12 @@ from panes.ingest.arrived_file import ArrivedFile, read_arrived
 from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
 from panes.ingest.rejected_rows import BAD, put_aside
 from panes.ingest.rejected_times import with_times
+from panes.operators.measures import Measures, as_list
 from panes.plan.stream import Stream
 from panes.spark.union_streams import STREAM
-from panes.stages.chains import Chains, columns_read
 from panes.stages.clock_rule import Measured
-from panes.stages.exchange import FAILED_INPUT, Exchange, Message, encoded
+from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
+from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.routing import Route
 
@@ -47,7 +48,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class IngestContext:
-    """What all tasks below the shuffle have in common; it is shipped to the workers."""
+    """What all ingest tasks have in common; it is shipped to the workers."""
 
     epoch: int
     tasks: int
@@ -69,7 +70,7 @@ class FilesTask:
     A file that cannot be read is set aside whole, before any row of it is taken.
     """
 
-    below: IngestContext
+    context: IngestContext
     feeds: tuple[Feed, ...]
     files: tuple[tuple[tuple[int, HistoryFile | ArrivedFile], ...], ...]
     """For each task the files that it reads, each with the number of its feed."""
@@ -77,7 +78,7 @@ class FilesTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Each row is the number of a task; there is one in every partition."""
         for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
-            work = _Work(self.below, f"0-files-{number:06d}", number)
+            work = _Work(self.context, f"0-files-{number:06d}", number)
             for place, file in self.files[number]:
                 if isinstance(file, ArrivedFile):
                     self._take(work, self.feeds[place], file)
@@ -100,22 +101,23 @@ class FilesTask:
         columns = list(feed.stream.columns.names) if is_whole else self._needed(feed)
         try:
             # A row cannot have arrived before the epoch before this one.
-            arrival_us = max(self.below.arrival_us, feed.since + 1)
-            rows, unusable = read_arrived(file, feed.stream, columns, self.below.now_us, arrival_us)
+            arrival_us = max(self.context.arrival_us, feed.since + 1)
+            rows, unusable = read_arrived(file, feed.stream, columns, self.context.now_us, arrival_us)
         except (OSError, StateError, pa.ArrowException) as error:
             work.reject(set_aside(feed.stream, str(file.path), error))
         else:
             work.take(feed, rows, unusable)
 
     def _needed(self, feed: Feed) -> list[str]:
-        return columns_read(feed.stream, [self.below.inputs[number].source for number in feed.inputs])
+        read = {name for number in feed.inputs for name in self.context.inputs[number].source.columns}
+        return [name for name in feed.stream.columns.names if name in read]
 
 
 @dataclass(frozen=True)
 class BatchTask:
     """Takes the rows that Spark has read, of all streams that it reads itself."""
 
-    below: IngestContext
+    context: IngestContext
     feeds: Mapping[int, Feed]
     """By the number of the stream in the batch."""
 
@@ -124,7 +126,7 @@ class BatchTask:
         assert context is not None
         number = context.partitionId()
         # Files, which may hold what came before, are first in the order of names.
-        work = _Work(self.below, f"0-read-{number:06d}", number)
+        work = _Work(self.context, f"0-read-{number:06d}", number)
         for batch in batches:
             streams = batch.column(STREAM).to_numpy()
             for place, feed in self.feeds.items():
@@ -141,23 +143,25 @@ class BatchTask:
         if feed.stream.timestamp is None:
             # A row cannot have arrived before the epoch before this one.
             ts = pa.array(np.maximum(batch.column(TS).to_numpy(), feed.since + 1))
-        usable, unusable = with_times(feed.stream, rows, bad, self.below.now_us, ts)
+        usable, unusable = with_times(feed.stream, rows, bad, self.context.now_us, ts)
         work.take(feed, usable, unusable)
 
 
 class _Work:
     """What one task has done so far."""
 
-    def __init__(self, below: IngestContext, name: str, number: int) -> None:
-        self._below = below
+    def __init__(self, context: IngestContext, name: str, number: int) -> None:
+        self._context = context
         self._number = number
-        self._exchange = Exchange(below.exchange, name)
+        self._exchange = Exchange(context.exchange, name)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
         self._failed: dict[int, str] = {}
         """Why inputs could not be computed."""
         self._aside: dict[tuple[int, str], list[pa.Table]] = {}
         self._rejected: list[BadFile] = []
+        self._steps: dict[int, dict[str, Measures]] = {}
+        """What the steps of each input did."""
 
     def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
         """Rows of a stream: its columns (or those that are needed) and `_ts`."""
@@ -167,11 +171,11 @@ class _Work:
                 self._kept.setdefault(feed.stream.number, []).append(rows)
         if not rows.num_rows:
             return
-        chains = Chains(rows)
+        run = FragmentRun(rows)
         for number in feed.inputs:
             try:
                 with blamed_on_the_query():
-                    self._compute(number, chains, is_history=feed.is_history)
+                    self._compute(number, run, is_history=feed.is_history)
             except QueryFailure as failure:
                 self.fail([number], failure)
 
@@ -179,11 +183,14 @@ class _Work:
         """Inputs that cannot be computed: the queries that read them are suspended."""
         self._failed |= dict.fromkeys(inputs, str(failure))
 
-    def _compute(self, number: int, chains: Chains, *, is_history: bool) -> None:
-        dealt = self._below.inputs[number]
-        computed = chains.input(dealt.source, dealt.members_for(is_history))
+    def _compute(self, number: int, run: FragmentRun, *, is_history: bool) -> None:
+        route = self._context.inputs[number]
+        computed, steps = run.input(route.source, route.since, route.members_for(is_history))
+        before = self._steps.setdefault(number, {})
+        for name, measures in steps.items():
+            before[name] = before.get(name, Measures()) + measures
         if computed.num_rows:
-            for shard, mine in dealt.deal(computed):
+            for shard, mine in route.split(computed):
                 self._exchange.add(number, shard, mine)
 
     def reject(self, file: BadFile) -> None:
@@ -196,20 +203,23 @@ class _Work:
         """Writes what is to be written, and says to the next level what there is."""
         for (stream, kind), tables in self._aside.items():
             put_aside(
-                self._below.aside, stream, kind, self._below.epoch, self._number, pa.concat_tables(tables)
+                self._context.aside, stream, kind, self._context.epoch, self._number, pa.concat_tables(tables)
             )
         for stream, tables in self._kept.items():
             rows = pa.concat_tables(tables)
-            name = write_part(self._below.history, stream, self._below.epoch, self._number, rows)
+            name = write_part(self._context.history, stream, self._context.epoch, self._number, rows)
             yield Message(0, "kept", {"stream": stream, "file": name})
         for file in self._rejected:
             yield Message(0, BAD_FILE, asdict(file))
         for measured in self._measured.values():
-            for task in range(self._below.tasks):
+            for task in range(self._context.tasks):
                 yield Message(task, "measured", asdict(measured))
         for number, error in self._failed.items():
-            for task in range(self._below.tasks):
+            for task in range(self._context.tasks):
                 yield Message(task, FAILED_INPUT, {"input": number, "error": error})
+        for number, steps in self._steps.items():
+            content = {"input": number, "steps": {name: as_list(m) for name, m in steps.items()}}
+            yield Message(0, INPUT_STEPS, content)
         yield from self._exchange.send()
 
     def _measure(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None) -> None:

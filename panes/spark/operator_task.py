@@ -1,20 +1,20 @@
-"""Above a shuffle: one task per shard runs the operators of every query over their state."""
+"""Operator tasks: after a shuffle, one task per shard runs the operators of every query over their state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from time import thread_time_ns
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
 from panes.answers.answer_store import AnswerStore, changes_chunk
-from panes.delta.delta import BEGINNING, EXP, TS, Delta
-from panes.plan.nodes import Matched
+from panes.delta.delta import BEGINNING, Delta
+from panes.operators.dataflow import Dataflow, measured_rows
+from panes.operators.measures import STORE, Measures, as_list
 from panes.sharing.selection_store import SelectionStore
-from panes.stages.chains import partial_rows
 from panes.stages.clock_rule import ClockRule, Measured, Span
 from panes.stages.exchange import (
     FAILED_INPUT,
@@ -26,7 +26,7 @@ from panes.stages.exchange import (
     encoded,
     read_parts,
 )
-from panes.stages.fragment import StageInput
+from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
@@ -34,6 +34,7 @@ from panes.state.storage.files import flushed_together
 from panes.state.storage.manifest import (
     ANSWER,
     CHANGES,
+    FOR_READERS,
     MATCHES,
     TUPLES,
     Manifest,
@@ -41,6 +42,8 @@ from panes.state.storage.manifest import (
     pinned,
     shard_folder,
 )
+
+InputSteps = dict[int, dict[str, list[int]]]
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,12 @@ class StageTask:
     """The numbers of its inputs."""
     outputs: tuple[int, ...]
     """The numbers of the inputs of later stages that are computed from it."""
-    home: int | None
+    only_task: int | None
 
     def shard_of(self, task: int) -> int | None:
         """The shard that a task works on; None when it has none of this query's."""
-        if self.home is not None:
-            return 0 if task == self.home else None
+        if self.only_task is not None:
+            return 0 if task == self.only_task else None
         return task if task < self.query.shards else None
 
 
@@ -76,6 +79,10 @@ class Report:
     """Where its manifest is, below the folder of all states."""
     pin: str
     """What the record of the epoch pins of it."""
+    steps: Mapping[str, list[int]] = field(default_factory=dict)
+    """What each step did, by name; the answer is one of them."""
+    inputs: InputSteps = field(default_factory=dict)
+    """What the steps before the next shuffle did, by the number of the input."""
 
 
 @dataclass(frozen=True)
@@ -135,55 +142,65 @@ class OperatorTask:
     def _run(
         self, stage: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, exchange: Exchange
     ) -> Report:
-        if isinstance(stage.query.stages[stage.stage].plan, Matched):
+        if stage.query.plan.stages[stage.stage].fragment is None:
             return _advance_selections(stage, shard, arrivals, span, self.pins)
         report, delta = _advance(stage, shard, arrivals, span, self.pins)
-        self._hand_on(stage, delta, exchange)
-        return report
+        return replace(report, inputs=self._hand_on(stage, delta, exchange))
 
-    def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange) -> None:
+    def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange) -> InputSteps:
+        """Routes the delta of a stage to those that read it; gives what the steps before that shuffle did."""
+        measured: InputSteps = {}
         if not delta.rows:
-            return
+            return measured
+        run = FragmentRun(delta.table)
         for number in stage.outputs:
-            dealt = self.inputs[number]
-            group_by = dealt.source.group_by
-            rows = delta.table if group_by is None else partial_rows(group_by, delta)
-            for shard, mine in dealt.deal(rows):
+            route = self.inputs[number]
+            rows, steps = run.input(route.source, route.since)
+            measured[number] = {name: as_list(measures) for name, measures in steps.items()}
+            for shard, mine in route.split(rows):
                 exchange.add(number, shard, mine)
+        return measured
 
 
 def _advance(
     task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
 ) -> tuple[Report, Delta]:
     """Takes one stage on one shard through the span, and stores what it then knows."""
-    query, stage = task.query, task.query.stages[task.stage]
+    query, stage = task.query, task.query.plan.stages[task.stage]
     is_first = span.epoch == query.first_epoch
     # In its first epoch a query sees what is there of all times; it has no answer to go on from.
     since = BEGINNING if is_first else span.since
-    dataflow = query.lowered(task.stage)
+    assert stage.fragment is not None
+    dataflow = Dataflow(stage.fragment)
     state = ShardState(shard_folder(query.folder_of(task.stage), shard))
     before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
     if before is not None:
         state.restore(before, dataflow.buffers)
     mine = {
-        source.input.name: _in_time(source, arrivals[number], since)
+        source.name: arrivals[number]
         for source, number in zip(stage.inputs, task.inputs, strict=True)
         if number in arrivals
     }
     delta = dataflow.process(mine, since, span.clock)
+    steps = dict(dataflow.measures)
     chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
-    if task.stage == query.last:
+    if task.stage == query.plan.last:
+        began = thread_time_ns()
         answer = AnswerStore(state.chunks(before, ANSWER) if before else ())
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
+        steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
+    began = thread_time_ns()
     after = state.save(span.epoch, chunks, before)
-    return _report(task, shard, delta.rows, state, after), delta
+    steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
+    return _report(task, shard, delta.rows, state, after, _with_bytes(steps, before, after)), delta
 
 
 def _advance_selections(
     task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
 ) -> Report:
     """Takes the selections on a stream through the span: tuples that came, and queries that came."""
+    began = thread_time_ns()
     query = task.query
     assert query.members is not None
     is_first = span.epoch == query.first_epoch
@@ -198,12 +215,37 @@ def _advance_selections(
         store.add(came, query.members.all.value[0], BEGINNING if is_first else span.since)
     if query.members.retained_us is not None and span.since != BEGINNING:
         store.expire(span.since, query.members.retained_us)
-    after = state.save(span.epoch, store.chunks, before)
     changes = 0 if came is None else came.num_rows
-    return _report(task, shard, changes, state, after)
+    steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=(thread_time_ns() - began) / 1000)}
+    began = thread_time_ns()
+    after = state.save(span.epoch, store.chunks, before)
+    steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
+    return _report(task, shard, changes, state, after, _with_bytes(steps, before, after))
 
 
-def _report(task: StageTask, shard: int, changes: int, state: ShardState, after: Manifest) -> Report:
+def _with_bytes(
+    steps: Mapping[str, Measures], before: Manifest | None, after: Manifest
+) -> dict[str, Measures]:
+    """The measures with the rows and bytes of what each step keeps, and with what of it is new."""
+    found = dict(steps)
+    old = {entry.segment for entry in before.entries} if before else set()
+    for buffer, entries in after.buffers.items():
+        name = ANSWER if buffer in FOR_READERS else buffer.partition(".")[0]
+        written = sum(entry.bytes for entry in entries if entry.segment not in old)
+        held = sum(entry.bytes for entry in entries) if buffer != CHANGES else 0
+        rows = sum(entry.rows for entry in entries) if buffer in (ANSWER, TUPLES) else 0
+        found[name] += Measures(state_rows=rows, state_bytes=held, written_bytes=written)
+    return found
+
+
+def _report(
+    task: StageTask,
+    shard: int,
+    changes: int,
+    state: ShardState,
+    after: Manifest,
+    steps: Mapping[str, Measures],
+) -> Report:
     return Report(
         task.query.id,
         task.stage,
@@ -213,16 +255,5 @@ def _report(task: StageTask, shard: int, changes: int, state: ShardState, after:
         len(after.entries),
         state.place,
         after.pin,
+        {name: as_list(measures) for name, measures in steps.items()},
     )
-
-
-def _in_time(source: StageInput, rows: pa.Table, since: int) -> pa.Table:
-    """Partial sums of tuples that came late are seen from the first slide of the span on."""
-    if source.window is None or source.window.slide_us is None or since == BEGINNING:
-        return rows
-    ts = rows.column(TS).to_numpy()
-    first = -(-(since + 1) // source.window.slide_us) * source.window.slide_us
-    if ts.min() >= first:
-        return rows
-    rows = rows.set_column(rows.column_names.index(TS), TS, pa.array(np.maximum(ts, first)))
-    return rows.filter(pa.array(rows.column(EXP).to_numpy() > first))

@@ -23,6 +23,8 @@ MESSAGES = "shard int, kind string, content string"
 BEGIN = "begin"
 """The kind of a message that says nothing: in an epoch without rows it brings the tasks about."""
 FAILED_INPUT, FAILED_QUERY = "failed input", "failed query"
+INPUT_STEPS = "steps of an input"
+"""The kind of a message to the driver with what the steps before the shuffle did."""
 """Kinds of messages that say that an input could not be computed, or a query not go on, and why."""
 _SCHEMA = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("content", pa.string())])
 

@@ -180,13 +180,6 @@ def is_stateless(node: Node) -> bool:
     return isinstance(node, StreamScan)
 
 
-def matched_in(node: Node) -> Matched | None:
-    """Where a chain matches its rows with the queries that share the plan, if it does."""
-    while isinstance(node, (Select, Project)):
-        node = node.child
-    return node if isinstance(node, Matched) else None
-
-
 def selection_stage(matched: Matched) -> tuple[Stage]:
     """The one stage of selections that share a stream: the tuples, on whatever shard."""
     tuples = StageInput(Input("input-0"), matched.child, ())

@@ -11,7 +11,6 @@ from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import selection_of
 from panes.sharing.shared_indexes import Indexes, Members
 from panes.sharing.template import Template, template_of
-from panes.stages.fragment import Stage, cut, selection_stage
 
 
 @dataclass
@@ -19,7 +18,6 @@ class Group:
     """The plan of a group, and the index of its queries for each stream that the plan reads."""
 
     template: Template
-    stages: tuple[Stage, ...]
     indexes: list[QueryIndex]
     queries: dict[int, int | None] = field(default_factory=dict)
     """The queries, and for how long each needs the tuples of its stream, if they are selections."""
@@ -32,8 +30,7 @@ class Group:
         found = template_of(plan)
         assert found is not None, "a query joins a group because it has a template"
         template, _ = found
-        stages = selection_stage(template.matched[0]) if template.is_selection else cut(template.plan)
-        return cls(template, stages, [QueryIndex(matched) for matched in template.matched])
+        return cls(template, [QueryIndex(matched) for matched in template.matched])
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""

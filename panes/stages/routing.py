@@ -1,4 +1,4 @@
-"""An input and how its rows are dealt out to the tasks of the next level."""
+"""An input of a stage, and how its rows are routed to the tasks of the next level."""
 
 from __future__ import annotations
 
@@ -8,24 +8,40 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from panes.delta.delta import BEGINNING
 from panes.delta.hashing import hash_rows
 from panes.delta.rows import take
 from panes.sharing.shared_indexes import ForTasks, Members
-from panes.stages.fragment import StageInput
+from panes.stages.partitioning import Keys
+from panes.stages.physical_plan import PhysicalInput
+
+RouteKey = tuple[str | None, str, Keys, int, int | None, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Route:
-    """To the first `shards` tasks by key, or all to one, its home.
+    """Where the rows of an input go: to the tasks of `shards` shards by key, or all to one task, `only_task`."""
 
-    Queries that read the same input in the same way share it.
-    """
-
-    source: StageInput
+    source: PhysicalInput
     shards: int
-    home: int | None
+    only_task: int | None
+    since: int = BEGINNING
+    """The clock before the epoch, where what is computed depends on it."""
     members: Members | None = None
     """The queries that share what is computed from it, where it holds rows that are matched with them."""
+
+    @property
+    def key(self) -> RouteKey:
+        """Queries whose routes have equal keys read the same input in the same way, and share it."""
+        source = self.source
+        return (
+            source.stream,
+            source.fragment.digests[-1],
+            source.keys,
+            self.shards,
+            self.only_task,
+            self.since,
+        )
 
     def members_for(self, is_history: bool) -> ForTasks | None:
         """The indexes to match rows with: those of the past are for the queries that begin in this epoch."""
@@ -33,15 +49,15 @@ class Route:
             return None
         return self.members.fresh if is_history else self.members.all
 
-    def deal(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    def split(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         """The rows of each shard that has any; those of one shard stay in their order."""
-        if self.home is not None:
-            yield self.home, rows
+        if self.only_task is not None:
+            yield self.only_task, rows
         elif self.source.keys:
             yield from _by_hash(rows, self.source.keys, self.shards)
         elif self.source.stage is not None:
             # A retraction must meet what it takes back.
-            yield from _by_hash(rows, self.source.node.schema.names, self.shards)
+            yield from _by_hash(rows, self.source.fragment.output.names, self.shards)
         else:
             step = -(-rows.num_rows // self.shards)
             for shard in range(self.shards):

@@ -17,7 +17,7 @@ from pathlib import Path
 from panes.errors import SqlError
 from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
-from panes.plan.explain import explain, explain_json
+from panes.stages.explain import Explained, explain, explain_json
 
 FOLDER = Path(__file__).parent.parent / "golden" / "language"
 
@@ -84,13 +84,15 @@ def _outcome_of(statement: st.Statement, shelf: Shelf) -> str:
     parts = [statement.sql]
     match statement:
         case st.SelectQuery():
-            parts.append(explain(bind(statement, shelf)))
+            parts.append(explain(Explained(bind(statement, shelf))))
         case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
             plan = bind(query, shelf)
             in_json = isinstance(statement, st.Explain) and statement.format == "JSON"
-            parts.append(str(explain_json(plan)["answer"]) if in_json else explain(plan))
+            parts.append(
+                str(explain_json(Explained(plan))["answer"]) if in_json else explain(Explained(plan))
+            )
         case st.CreateDerivedStream():
-            parts.append(explain(bind_stream(statement, shelf)))
+            parts.append(explain(Explained(bind_stream(statement, shelf))))
         case st.InsertInto():
             parts += [str(row) for row in bind_insert(statement, shelf).rows]
         case st.UpdateTable():

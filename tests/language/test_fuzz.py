@@ -12,7 +12,7 @@ from hypothesis import strategies as draw
 from panes.errors import SqlError
 from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
-from panes.plan.explain import explain, explain_json
+from panes.stages.explain import Explained, explain, explain_json
 from tests.language.corpus import read_cases, read_catalog
 
 CATALOG = read_catalog()
@@ -40,8 +40,8 @@ def bind_any(statement: st.Statement) -> None:
     match statement:
         case st.SelectQuery():
             plan = bind(statement, CATALOG)
-            assert explain(plan)
-            assert explain_json(plan)
+            assert explain(Explained(plan))
+            assert explain_json(Explained(plan))
         case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
             bind(query, CATALOG)
         case st.CreateDerivedStream():

@@ -13,9 +13,11 @@ import pytest
 
 from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
+from panes.optimizer.optimizer import optimize
 from panes.plan.aggregates import AGGREGATES
-from panes.plan.explain import explain
 from panes.plan.functions import CASTS, FUNCTIONS
+from panes.stages.explain import Explained, explain
+from panes.stages.make_plan import make_plan
 from tests.language.corpus import Shelf, outcome
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -82,7 +84,8 @@ def with_plan(match: re.Match[str]) -> str:
     (query,) = parse(match.group(1))
     assert isinstance(query, st.SelectQuery)
     shelf = catalog_of(EXPLAIN)
-    return f"```sql\n{match.group(1)}```\n\n```text\n{explain(bind(query, shelf))}\n```"
+    plan = make_plan(optimize(bind(query, shelf)))
+    return f"```sql\n{match.group(1)}```\n\n```text\n{explain(Explained(plan, 2))}\n```"
 
 
 def catalog_of(page: Path) -> Shelf:

@@ -85,10 +85,9 @@ def run(
 
 
 def rebuilt(operator: Operator, fresh: Operator) -> Operator:
-    """A new operator with the state of another one, and its counters."""
+    """A new operator with the state of another one."""
     for name, state in operator.buffers.items():
         fresh.buffers[name].restore([_copied(chunk) for chunk in state.chunks])
-    fresh.counters = operator.counters
     return fresh
 
 

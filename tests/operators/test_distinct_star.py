@@ -35,7 +35,7 @@ def distinct(rows: list[Row], now: int) -> Counter[Row]:
 
 
 def make(pattern: Pattern = Pattern.WEAK, strategy: str = "upa") -> DistinctStar:
-    return DistinctStar.over(Edge(SCHEMA, pattern, strategy))
+    return DistinctStar(Edge(SCHEMA, pattern, strategy))
 
 
 def test_youngest_duplicate_takes_over_when_the_shown_row_expires():

@@ -200,9 +200,9 @@ def test_partial_rows_from_elsewhere_give_the_same_as_rows() -> None:
 def test_only_groups_that_change_are_touched() -> None:
     dataflow = lower(by_key(UnboundedWindow(), COUNT))
     dataflow.process(rows(*((1, k, 0, 0.0) for k in range(10_000))), BEGINNING, 1)
-    before = dataflow.counters["04_group_by"].touched
+    before = dataflow.measures["04_group_by"].touched
     dataflow.process(rows((2, 17, 0, 0.0)), 1, 2)
-    assert dataflow.counters["04_group_by"].touched - before == 1
+    assert dataflow.measures["04_group_by"].touched - before == 1
 
 
 def test_strings_that_are_keys_are_told_apart() -> None:

@@ -43,7 +43,7 @@ def join_of(
     residual: Expression | None = None,
 ) -> Join:
     keys = (["a.k"], ["b.k"]) if has_keys else ([], [])
-    return Join.over(Edge(LEFT, left, strategy), Edge(RIGHT, right, strategy), *keys, residual)
+    return Join(Edge(LEFT, left, strategy), Edge(RIGHT, right, strategy), *keys, residual)
 
 
 def joined(
@@ -99,7 +99,7 @@ def test_null_keys_meet_nothing_and_are_not_kept():
 
 
 def test_the_time_a_pair_stays_in_the_answer_is_the_shorter_of_both():
-    join = Join.over(
+    join = Join(
         Edge(LEFT, Pattern.WEAKEST, has_until=True),
         Edge(RIGHT, Pattern.WEAKEST, has_until=True),
         ["a.k"],

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from panes.delta.delta import FOREVER, Delta, delta_schema
+from panes.delta.delta import FOREVER, Delta
 from panes.operators.release_on_time import ReleaseOnTime
+from panes.operators.tools.edge import Edge
+from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
 
-SCHEMA = delta_schema(Schema.of([("a", BIGINT)]), weighted=True)
+EDGE = Edge(Schema.of([("a", BIGINT)]), Pattern.STRICT)
+SCHEMA = EDGE.columns
 
 
 def delta(clock: int, *rows: tuple[int, int, int, int]) -> Delta:
@@ -22,20 +25,20 @@ def rows(delta: Delta) -> list[tuple[int, ...]]:
 
 
 def test_rows_keep_their_weight_and_their_end_while_they_wait() -> None:
-    hold = ReleaseOnTime.over(SCHEMA)
+    hold = ReleaseOnTime(EDGE)
     assert rows(hold.process([delta(2, (7, 2, 9, 1), (8, 5, FOREVER, -1))], 0, 2)) == [(7, 2, 9, 1)]
     assert rows(hold.process([delta(5)], 2, 5)) == [(8, 5, FOREVER, -1)]
 
 
 def test_rows_that_wait_are_not_touched() -> None:
-    hold = ReleaseOnTime.over(SCHEMA)
+    hold = ReleaseOnTime(EDGE)
     hold.process([delta(1, *((n, 100, 200, 1) for n in range(50)))], 0, 1)
     for clock in range(2, 50):
         hold.process([delta(clock)], clock - 1, clock)
-    assert hold.counters.touched == 0
+    assert hold.touched == 0
 
 
 def test_late_row_is_brought_into_the_span() -> None:
-    hold = ReleaseOnTime.over(SCHEMA)
+    hold = ReleaseOnTime(EDGE)
     assert rows(hold.process([delta(9, (7, 2, 20, 1), (8, 2, 6, 1))], 5, 9)) == [(7, 6, 20, 1)]
-    assert hold.counters.dropped == 1
+    assert hold.dropped == 1

@@ -61,7 +61,7 @@ def test_tuple_waits_for_its_slide() -> None:
 def test_tuple_that_comes_and_goes_between_two_slides_is_not_seen() -> None:
     dataflow = windowed(RangeWindow(1, 5))
     assert lifetimes(dataflow, {"a": 2, "b": 5}, BEGINNING, 9) == {"b": (5, 10)}
-    assert dataflow.counters["01_window"].dropped == 1
+    assert dataflow.measures["01_window"].dropped == 1
 
 
 def test_tuple_before_1970_is_rounded_up_as_well() -> None:
@@ -84,7 +84,7 @@ def test_tuple_that_comes_after_its_time_is_dropped_and_counted() -> None:
     dataflow = windowed(RangeWindow(5))
     lifetimes(dataflow, {}, BEGINNING, 10)
     assert lifetimes(dataflow, {"a": 6, "b": 5}, 10, 12) == {}
-    assert dataflow.counters["01_window"].dropped == 2
+    assert dataflow.measures["01_window"].dropped == 2
 
 
 def test_late_tuple_is_seen_from_the_next_slide_on() -> None:

@@ -25,4 +25,4 @@ def test_scans_of_whole_buffers_give_the_same_answers(case: Case) -> None:
 def test_no_negative_tuple_is_made_where_none_is_needed(case: Case) -> None:
     dataflow = case.way.lower(case.plan)
     check_answers(case.plan, case.arrivals, dataflow)
-    assert all(counters.negative == 0 for counters in dataflow.counters.values())
+    assert all(done.expired == done.invalid == 0 for done in dataflow.measures.values())

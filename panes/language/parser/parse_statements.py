@@ -33,6 +33,10 @@ _NEAREST_TYPE = {
 }  # fmt: skip
 
 
+_BEGINS_TARGET = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SELECT, TokenType.L_PAREN)
+"""What follows EXPLAIN ANALYZE, where ANALYZE is not the name of a query."""
+
+
 class StatementParser(QueryParser):
     def _parse_statement(self) -> exp.Expr | None:
         token = self._curr
@@ -322,18 +326,35 @@ class StatementParser(QueryParser):
         return st.Invoke(self._relation_name("the name of a query").name)
 
     def _explain(self) -> st.Statement:
-        form = "TEXT"
-        if self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() == "FORMAT":
-            self._advance(2)
-            token = self._curr
-            form = token.text.upper()
-            if form not in ("TEXT", "JSON"):
-                self._unexpected("TEXT or JSON")
+        form, analyze = "TEXT", False
+        if self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("FORMAT", "ANALYZE"):
             self._advance()
-            if not self._match(TokenType.R_PAREN):
-                self._unexpected(")")
-        target = self._relation_name("a query").name if self._at_name() else self._select_query()
-        return st.Explain(target, form)  # type: ignore[arg-type]  # one of the two
+            form, analyze = self._explain_options()
+        elif self._curr.text.upper() == "ANALYZE" and self._next and self._next.token_type in _BEGINS_TARGET:
+            self._advance()
+            analyze = True
+        if self._at_name():
+            return st.Explain(self._relation_name("a query").name, form, analyze)  # type: ignore[arg-type]  # one of the two
+        if analyze:
+            self._unexpected("the name of a registered query, whose steps were measured")
+        return st.Explain(self._select_query(), form)  # type: ignore[arg-type]  # one of the two
+
+    def _explain_options(self) -> tuple[str, bool]:
+        form, analyze = "TEXT", False
+        while True:
+            if self._word("ANALYZE"):
+                analyze = True
+            elif self._word("FORMAT"):
+                form = self._curr.text.upper()
+                if form not in ("TEXT", "JSON"):
+                    self._unexpected("TEXT or JSON")
+                self._advance()
+            else:
+                self._unexpected("FORMAT or ANALYZE")
+            if self._match(TokenType.R_PAREN):
+                return form, analyze
+            if not self._match(TokenType.COMMA):
+                self._unexpected(", or )")
 
     def _show(self) -> st.Statement:
         for kind in ("QUERIES", "STREAMS", "TABLES", "SETTINGS"):

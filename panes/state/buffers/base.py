@@ -20,6 +20,9 @@ class State(ABC):
     """
 
     touched: int = 0
+    kind: str = ""
+    keys: Sequence[str] | None = None
+    reason: str = ""
 
     @property
     @abstractmethod

@@ -50,7 +50,7 @@ def test_a_join_gives_the_same_pairs_whether_its_span_is_cut_or_not(monkeypatch)
     results = []
     for fewest in (1, 10**9):
         monkeypatch.setattr(cuts, "_FEWEST_ROWS", fewest)
-        join = Join.over(Edge(LEFT, Pattern.WEAKEST), Edge(RIGHT, Pattern.WEAKEST), ["a.k"], ["b.k"])
+        join = Join(Edge(LEFT, Pattern.WEAKEST), Edge(RIGHT, Pattern.WEAKEST), ["a.k"], ["b.k"])
         tables = [join.process(first, 0, 30_000).table, join.process(later, 30_000, 60_000).table]
         together = pa.concat_tables(tables)
         results.append(together.sort_by([(name, "ascending") for name in together.column_names]))

@@ -1,0 +1,67 @@
+"""What a step of a plan did: measured where it runs, reported by tasks, added up over shards and epochs."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, fields
+
+import numpy as np
+
+from panes.delta.delta import Delta
+from panes.plan.patterns import Pattern
+
+STORE = "store"
+"""The name under which the writing of segments is measured, as if it were a step."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What one step did in one epoch (or, smoothed, does in recent ones).
+
+    A row of negative weight is *expired* on an edge whose rows leave at known times: it is the message that its
+    time has come. On a STRICT edge it is *invalid*: it takes back what could not be foreseen.
+    """
+
+    rows_in: float = 0
+    positive: float = 0
+    expired: float = 0
+    invalid: float = 0
+    dropped: float = 0
+    """Rows that came too late to be seen at any instant."""
+    touched: float = 0
+    """State rows that were read, moved or removed."""
+    cpu_us: float = 0
+    state_rows: float = 0
+    state_bytes: float = 0
+    written_bytes: float = 0
+
+    def __add__(self, other: Measures) -> Measures:
+        return Measures(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def smoothed(self, new: Measures, weight: float) -> Measures:
+        """An exponential average; state is what it is now."""
+        mixed = {
+            f.name: (1 - weight) * getattr(self, f.name) + weight * getattr(new, f.name)
+            for f in fields(self)
+            if not f.name.startswith("state_")
+        }
+        return Measures(**mixed, state_rows=new.state_rows, state_bytes=new.state_bytes)
+
+    @property
+    def rows_out(self) -> float:
+        return self.positive + self.expired + self.invalid
+
+
+def counted(delta: Delta, pattern: Pattern) -> Measures:
+    """The rows of a delta on an edge that has this pattern in the logical plan."""
+    negative = int(np.count_nonzero(delta.weight < 0)) if delta.is_weighted else 0
+    is_expiry = pattern is not Pattern.STRICT
+    return Measures(
+        positive=delta.rows - negative,
+        expired=negative if is_expiry else 0,
+        invalid=0 if is_expiry else negative,
+    )
+
+
+def as_list(measures: Measures) -> list[int]:
+    """The measures as they are reported, in whole numbers."""
+    return [round(value) for value in astuple(measures)]

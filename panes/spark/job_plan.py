@@ -1,0 +1,90 @@
+"""The inputs and stages of all queries of an epoch, numbered: what several queries compute alike is one input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from panes.delta.delta import BEGINNING
+from panes.spark.operator_task import StageTask
+from panes.stages.clock_rule import ClockRule
+from panes.stages.routing import Route
+from panes.stages.running_query import RunningQuery
+
+
+class InputPlace(NamedTuple):
+    """An input of a stage of a query."""
+
+    query: int
+    stage: int
+    input: str
+
+
+class JobPlan:
+    """Which inputs there are, and which stage of which query reads them."""
+
+    def __init__(self, queries: Sequence[RunningQuery], rule: ClockRule) -> None:
+        self.tasks = max((query.shards for query in queries), default=1)
+        self.stages: list[StageTask] = []
+        self.inputs: list[Route] = []
+        self.input_levels: list[int] = []
+        self.readers: list[list[InputPlace]] = []
+        """By whom each input is read."""
+        self._rule = rule
+        self._numbers: dict[object, int] = {}
+        self._of_new: set[int] = set()
+        for place, query in enumerate(queries):
+            self._add(query, place)
+
+    @property
+    def levels(self) -> int:
+        return max((max(stage.query.plan.levels) + 1 for stage in self.stages), default=1)
+
+    def inputs_of(self, stream: str, *, of_new: bool = False) -> tuple[int, ...]:
+        """The inputs that are computed from a stream, or those of queries that begin in this epoch."""
+        return tuple(
+            number
+            for number, route in enumerate(self.inputs)
+            if route.source.stream == stream and (not of_new or number in self._of_new)
+        )
+
+    def _add(self, query: RunningQuery, place: int) -> None:
+        inputs: list[list[int]] = []
+        outputs: list[list[int]] = [[] for _ in query.plan.stages]
+        alone = [None if stage.is_sharded else place % self.tasks for stage in query.plan.stages]
+        for number, stage in enumerate(query.plan.stages):
+            inputs.append([])
+            for source in stage.inputs:
+                since = self._since(query) if source.sees_since else BEGINNING
+                route = Route(source, query.shards, alone[number], since)
+                found = self._number(route, query, query.plan.levels[number])
+                self.readers[found].append(InputPlace(query.id, number, source.name))
+                inputs[-1].append(found)
+                if source.stage is not None:
+                    outputs[source.stage].append(found)
+        for number, task in enumerate(alone):
+            self.stages.append(StageTask(query, number, tuple(inputs[number]), tuple(outputs[number]), task))
+
+    def _since(self, query: RunningQuery) -> int:
+        """The clock after which a query sees what comes; in its first epoch it sees what is there of all times."""
+        is_first = query.first_epoch == self._rule.epoch
+        return BEGINNING if is_first else self._rule.queries[query.id].clock
+
+    def _number(self, route: Route, query: RunningQuery, level: int) -> int:
+        """Queries share what they compute alike from a stream, unless some see its history and some do not."""
+        if route.source.scan_number is not None:
+            route = replace(route, members=query.members)
+            is_new = query.members is not None and query.members.fresh is not None
+        else:
+            is_new = query.first_epoch == self._rule.epoch
+        owner = -1 if route.source.stage is None else query.id
+        key = (route.key, route.members, level, owner, is_new)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.inputs)
+            self.inputs.append(route)
+            self.input_levels.append(level)
+            self.readers.append([])
+            if is_new:
+                self._of_new.add(self._numbers[key])
+        return self._numbers[key]

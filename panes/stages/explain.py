@@ -1,0 +1,247 @@
+"""EXPLAIN: the physical plan of a query as text, or as data for programs, with what was measured if asked for.
+
+Every line is a step that runs: what it does, the pattern of the edge that leaves it as it runs, and its buffers
+with the reason for each. Nothing is described that the plan does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
+from textwrap import TextWrapper
+from typing import Any, NamedTuple
+
+from panes.operators.measures import STORE, Measures
+from panes.operators.physical_step import BufferPlan
+from panes.plan.nodes import Node, Select
+from panes.plan.patterns import Labeled, answer_pattern
+from panes.plan.walk import walk
+from panes.stages.explain_tree import ExplainedStep, StepKey, explain_tree, logical_tree
+from panes.stages.measure_log import StepMeasures
+from panes.stages.physical_plan import PhysicalPlan
+
+WIDTH = 100
+LEAST = 20
+"""Columns that the text of a step has at least."""
+_OTHERS = {"answer": "answer", STORE: "segments written"}
+"""What is measured besides the steps."""
+_FIGURES = (
+    "rows in",
+    "out",
+    "expired",
+    "invalid",
+    "touched",
+    "CPU ms",
+    "state rows",
+    "state KB",
+    "written KB",
+)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A plan, and what is known of it besides."""
+
+    plan: PhysicalPlan | Node
+    """A logical plan when no epoch runs the query: it is answered when somebody asks."""
+    shards: int = 1
+    members: int = 0
+    """How many queries share the plan as a group; 0 when it runs one query."""
+    shared: Mapping[str, int] = field(default_factory=dict)
+    """How many other queries compute the same, by the digest of a step."""
+    measured: Mapping[StepKey, StepMeasures] | None = None
+    """What each step did, if that is to be shown."""
+    query: Node | None = None
+    """The logical plan of the one query that is asked about, where many share the plan."""
+
+    @property
+    def tree(self) -> ExplainedStep:
+        if not isinstance(self.plan, PhysicalPlan):
+            return logical_tree(self.plan)
+        tree = explain_tree(self.plan, self.shards)
+        # What a selection does by itself happens when it is invoked, over what is kept for all.
+        is_read = self.plan.is_selection and self.query is not None
+        return logical_tree(self.query, over=tree) if is_read and self.query is not None else tree
+
+    @property
+    def pattern(self) -> Labeled:
+        if isinstance(self.plan, PhysicalPlan) and not (self.plan.is_selection and self.query is not None):
+            return Labeled(self.plan.pattern, self.plan.reason)
+        return answer_pattern(self.query or self.plan)  # type: ignore[arg-type]
+
+
+def explain(explained: Explained) -> str:
+    """The plan as text, at most 100 columns wide. Nothing is left out: what does not fit goes on below."""
+    tree = explained.tree
+    lines = _plan_lines(tree, explained)
+    lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.members:
+        lines += _wrapped(f"this query: {_own_part(explained)}", WIDTH, "", "  ")
+    if explained.measured is not None:
+        lines += ["", *_measured_lines(tree, explained.measured)]
+    return "\n".join(lines)
+
+
+def explain_json(explained: Explained) -> dict[str, Any]:
+    """The plan as data: the same facts as `explain`, uncut, with the reason of every pattern."""
+    plan, labeled = explained.plan, explained.pattern
+    data: dict[str, Any] = {
+        "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
+        "plan": _step_json(explained.tree, explained),
+    }
+    if isinstance(plan, PhysicalPlan):
+        data |= {
+            "strategy": plan.strategy,
+            "shards": explained.shards,
+            "shared_by": explained.members,
+            "stages": [
+                {
+                    "shards": explained.shards if stage.is_sharded else 1,
+                    "reads": [s.name for s in stage.inputs],
+                }
+                for stage in plan.stages
+            ],
+        }
+    return data
+
+
+def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "operator": step.operator,
+        "does": step.does,
+        "pattern": str(step.pattern),
+        "reason": step.reason,
+        "buffers": [asdict(buffer) for buffer in step.buffers],
+        "columns": {f.name: str(f.type) for f in step.columns},
+    }
+    if step.key is not None:
+        data |= {"stage": step.key.stage, "step": step.key.step}
+        if step.key.part:
+            data |= {"before_shuffle": step.key.part, "shared_with": explained.shared.get(step.digest, 0)}
+        if explained.measured is not None and step.key in explained.measured:
+            found = explained.measured[step.key]
+            data["measured"] = {
+                "epoch": found.epoch,
+                "seconds": found.seconds,
+                "last": asdict(found.last),
+                "average": asdict(found.smooth),
+            }
+    data["inputs"] = [_step_json(below, explained) for below in step.inputs]
+    return data
+
+
+def _answer(explained: Explained) -> str:
+    labeled = explained.pattern
+    return f"answer: {labeled.pattern} ({labeled.reason}), {_kept(explained)}"
+
+
+def _kept(explained: Explained) -> str:
+    """How the answer is kept."""
+    if not isinstance(explained.plan, PhysicalPlan):
+        return "computed by SQL over the history whenever it is invoked"
+    shards = explained.shards if explained.plan.stages[-1].is_sharded else 1
+    where = "on 1 shard" if shards == 1 else f"on {shards} shards"
+    if explained.plan.is_selection:
+        return f"read from the tuples and matches of {explained.members} queries {where}"
+    kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"
+    if explained.members:
+        return f"{kept}, for {explained.members} queries"
+    return kept
+
+
+def _own_part(explained: Explained) -> str:
+    """What tells a query from those that share its plan."""
+    assert explained.query is not None
+    found = [str(node.predicate) for node in walk(explained.query) if isinstance(node, Select)]
+    return f"rows with {' AND '.join(found)}" if found else "all rows"
+
+
+def _plan_lines(tree: ExplainedStep, explained: Explained) -> list[str]:
+    rows = [_row(step, bars, explained) for step, bars in _walk(tree)]
+    header = _Row(("", ""), "plan", "pattern", "state")
+    # The state column takes what it needs, up to half of the line; a long plan column is wrapped.
+    right = min(max(len(row.state) for row in [*rows, header]), WIDTH // 2)
+    left = min(max(len(row.bars[0] + row.what) for row in [*rows, header]), WIDTH - right - 13)
+    lines = []
+    for row in [header, *rows]:
+        whats, states = _wrapped(row.what, left, *row.bars), _wrapped(row.state, right)
+        for n, (what, state) in enumerate(zip_longest(whats, states, fillvalue="")):
+            lines.append(f"{what or row.bars[1]:<{left}}  {row.pattern * (n == 0):<9}  {state}".rstrip())
+    return lines
+
+
+def _measured_lines(tree: ExplainedStep, measured: Mapping[StepKey, StepMeasures]) -> list[str]:
+    found = [(step, bars, measured.get(step.key) if step.key else None) for step, bars in _walk(tree)]
+    epochs = [m.epoch for _, _, m in found if m is not None]
+    if not epochs:
+        return ["measured: nothing yet; no epoch has run the query"]
+    texts = [bars[0] + step.does for step, bars, _ in found]
+    left = min(max(map(len, texts)), 56)
+    widths = [max(len(name), 8) for name in _FIGURES]
+    head = "  ".join(f"{name:>{width}}" for name, width in zip(_FIGURES, widths, strict=True))
+    lines = [f"{f'measured per epoch, up to epoch {max(epochs)}':<{left}}  {head}"]
+    for (_, _, m), text in zip(found, texts, strict=True):
+        label = text if len(text) <= left else f"{text[: left - 1]}…"
+        figures = _figures(m.smooth) if m is not None else [""] * len(widths)
+        cells = "  ".join(f"{value:>{width}}" for value, width in zip(figures, widths, strict=True))
+        lines.append(f"{label:<{left}}  {cells}".rstrip())
+    shown = {step.key for step, _, _ in found}
+    for name in ("answer", STORE):
+        rest = [m.smooth for key, m in measured.items() if key.step == name and key not in shown]
+        if rest:
+            cells = "  ".join(
+                f"{v:>{w}}" for v, w in zip(_figures(sum(rest, Measures())), widths, strict=True)
+            )
+            lines.append(f"{_OTHERS[name]:<{left}}  {cells}")
+    return lines
+
+
+def _figures(m: Measures) -> Sequence[str]:
+    rows = [f"{value:,.0f}" for value in (m.rows_in, m.positive, m.expired, m.invalid, m.touched)]
+    size = [f"{value / 1000:,.1f}" for value in (m.state_bytes, m.written_bytes)]
+    return [*rows, f"{m.cpu_us / 1000:,.2f}", f"{m.state_rows:,.0f}", *size]
+
+
+def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    """The lines of a text after what is drawn in front of them; a deep tree takes the width that it needs."""
+    return TextWrapper(
+        max(width, len(others) + LEAST),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    ).wrap(text)
+
+
+class _Row(NamedTuple):
+    bars: tuple[str, str]
+    """What is drawn in front of the first line, and in front of the others."""
+    what: str
+    pattern: str
+    state: str
+
+
+def _row(step: ExplainedStep, bars: tuple[str, str], explained: Explained) -> _Row:
+    others = explained.shared.get(step.digest, 0)
+    shared = f" (shared with {others} other {'query' if others == 1 else 'queries'})" if others else ""
+    return _Row(bars, step.does + shared, str(step.pattern), _state(step.buffers))
+
+
+def _state(buffers: Sequence[BufferPlan]) -> str:
+    """The buffers and why; those that are alike stand together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for buffer in buffers:
+        alike.setdefault((buffer.kind, buffer.reason), []).append(buffer.name)
+    return "; ".join(f"{', '.join(names)}: {kind}, {reason}" for (kind, reason), names in alike.items())
+
+
+def _walk(
+    step: ExplainedStep, indent: str = "", below: str = ""
+) -> list[tuple[ExplainedStep, tuple[str, str]]]:
+    """Every step with what is drawn in front of its first line, and of those that follow."""
+    found = [(step, (indent, below + ("│    " if step.inputs else "     ")))]
+    for place, child in enumerate(step.inputs):
+        last = place == len(step.inputs) - 1
+        found += _walk(child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+    return found

@@ -1,0 +1,174 @@
+"""A physical plan as a tree, the answer on top and the streams at the bottom: what EXPLAIN shows, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
+from panes.plan.describe import describe
+from panes.plan.nodes import Node, StreamScan
+from panes.plan.patterns import Pattern, pattern_of
+from panes.plan.schema import Schema
+from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
+
+_DOES = {
+    "ReleaseOnTime": "Release on time",
+    "ExplicitExpiry": "Expire by negative tuples",
+    "ToSlide": "Wait for the slide",
+    "PreAggregate": "Sum per lifetime and group",
+    "MatchAndSum": "Match with the selections of all queries of the group, sum per pane and group",
+}
+"""What steps do that are not the main step of their node."""
+_HOW = {
+    "DistinctStar": "shown and youngest rows, δ*",
+    "Distinct": "by counts, δ",
+    "SetOperationByCount": "by counts",
+    "SetOperationByLifetime": "by lifetimes",
+}
+"""How a step does what its node says, where there are several ways."""
+
+
+class StepKey(NamedTuple):
+    """Which step of a plan: its stage, the input before whose shuffle it runs (or none), and its name."""
+
+    stage: int
+    part: str
+    step: str
+
+
+@dataclass(frozen=True)
+class ExplainedStep:
+    """A step, or a shuffle between two of them, with what it reads."""
+
+    does: str
+    operator: str
+    key: StepKey | None
+    """None of a shuffle, which is no step."""
+    pattern: Pattern
+    """Of the edge that leaves it, as it runs."""
+    reason: str
+    buffers: tuple[BufferPlan, ...]
+    columns: Schema
+    inputs: tuple[ExplainedStep, ...]
+    digest: str = ""
+    """What it computes, where it runs before a shuffle: other queries that compute the same share it."""
+
+
+def explain_tree(plan: PhysicalPlan, shards: int) -> ExplainedStep:
+    """The tree of a plan that runs on so many shards."""
+    return _Tree(plan, shards).stage(plan.last)
+
+
+def logical_tree(plan: Node, over: ExplainedStep | None = None) -> ExplainedStep:
+    """The tree of what no epoch runs, but is computed when somebody asks; `over` what epochs keep, or a stream."""
+    if over is not None and isinstance(plan, StreamScan):
+        return over
+    pattern, reason = pattern_of(plan)
+    below = tuple(logical_tree(child, over) for child in plan.children)
+    when = " (when invoked)" if over is not None else ""
+    does = describe(plan) + when
+    return ExplainedStep(does, type(plan).__name__, None, pattern, reason, (), plan.schema, below)
+
+
+def steps_of(tree: ExplainedStep) -> Iterator[ExplainedStep]:
+    """Every step of a tree, those above first."""
+    yield tree
+    for below in tree.inputs:
+        yield from steps_of(below)
+
+
+@dataclass(frozen=True)
+class _Tree:
+    plan: PhysicalPlan
+    shards: int
+
+    def stage(self, number: int) -> ExplainedStep:
+        stage = self.plan.stages[number]
+        if stage.fragment is None:
+            return self._selections(stage, number)
+        sources = {source.name: self._shuffle(source, stage, number) for source in stage.inputs}
+        return self._step(stage.fragment, len(stage.fragment.steps) - 1, number, "", sources)
+
+    def _selections(self, stage: PhysicalStage, number: int) -> ExplainedStep:
+        (source,) = stage.inputs
+        labeled = pattern_of(stage.plan)
+        buffers = (
+            BufferPlan("tuples", "log", None, "the tuples of the stream once, for all queries"),
+            BufferPlan("matches", "log", ("_query",), "which tuples each query has, as bitmaps or lists"),
+        )
+        return ExplainedStep(
+            "Keep tuples, and which of them each query has",
+            "SelectionStore",
+            StepKey(number, "", "answer"),
+            labeled.pattern,
+            labeled.reason,
+            buffers,
+            stage.plan.schema,
+            (self._shuffle(source, stage, number),),
+        )
+
+    def _shuffle(self, source: PhysicalInput, stage: PhysicalStage, number: int) -> ExplainedStep:
+        if source.stage is None:
+            below = self._step(source.fragment, len(source.fragment.steps) - 1, number, source.name, {})
+        else:
+            sources = {"rows": self.stage(source.stage)}
+            below = self._step(source.fragment, len(source.fragment.steps) - 1, number, source.name, sources)
+        return ExplainedStep(
+            self._route(source, stage),
+            "Shuffle",
+            None,
+            below.pattern,
+            below.reason,
+            (),
+            below.columns,
+            (below,),
+        )
+
+    def _route(self, source: PhysicalInput, stage: PhysicalStage) -> str:
+        if not stage.is_sharded:
+            return "Shuffle to one shard"
+        shards = "1 shard" if self.shards == 1 else f"{self.shards} shards"
+        if source.keys:
+            return f"Shuffle to {shards} by {', '.join(source.keys)}"
+        return f"Shuffle to {shards} by row" if source.stage is not None else f"Deal out to {shards}"
+
+    def _step(
+        self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]
+    ) -> ExplainedStep:
+        step = fragment.steps[place]
+        if step.operator == "Entry":
+            name = dict(step.arguments)["name"]
+            if str(name) in sources:
+                return sources[str(name)]
+        below = tuple(self._step(fragment, number, stage, part, sources) for number in step.inputs)
+        return ExplainedStep(
+            does_of(step),
+            step.operator,
+            StepKey(stage, part, step.name),
+            step.output.pattern,
+            reason_of(step),
+            step.buffers,
+            step.output.schema,
+            below,
+            fragment.digests[place] if part else "",
+        )
+
+
+def does_of(step: PhysicalStep) -> str:
+    """What a step does, in one line."""
+    if step.operator in _DOES:
+        return _DOES[step.operator]
+    how = _HOW.get(step.operator)
+    return f"{describe(step.node)} ({how})" if how else describe(step.node)
+
+
+def reason_of(step: PhysicalStep) -> str:
+    """Why the edge that leaves a step has its pattern."""
+    labeled = pattern_of(step.node)
+    if step.output.pattern is labeled.pattern:
+        return labeled.reason
+    if step.output.pattern is Pattern.STRICT:
+        return "every departure is a negative tuple"
+    return "of the rows before they are released"

@@ -1,0 +1,69 @@
+"""Making the physical plan of a query: its stages, the steps of each, and what runs before the shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from panes.operators.input import Input
+from panes.operators.lower import fragment_of
+from panes.operators.physical_step import Fragment
+from panes.plan.nodes import Matched, Node
+from panes.plan.patterns import answer_pattern
+from panes.stages.fragment import Stage, StageInput, cut, selection_stage
+from panes.stages.ingest_fragment import columns_read, hand_on_fragment, ingest_fragment, matched_in
+from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
+
+
+def make_plan(
+    plan: Node, *, strategy: str = "upa", partitions: int = 10, every_instant: bool = False
+) -> PhysicalPlan:
+    """The physical plan of a query over relations and streams; a `Matched` node is one for selections."""
+    stages: list[PhysicalStage] = []
+    for stage in _cut(plan):
+        before = [source.stage for source in stage.inputs]
+        edges = [None if number is None else stages[number].fragment for number in before]
+        fragment = None
+        if not isinstance(stage.plan, Matched):
+            fragment = fragment_of(
+                stage.plan,
+                strategy=strategy,
+                inputs=_inputs(stage, edges),
+                partitions=partitions,
+                every_instant=every_instant,
+            )
+        inputs = tuple(_input(source, edge) for source, edge in zip(stage.inputs, edges, strict=True))
+        stages.append(PhysicalStage(stage.plan, inputs, stage.is_sharded, fragment))
+    last = stages[-1].fragment
+    labeled = answer_pattern(plan)
+    return PhysicalPlan(
+        plan, tuple(stages), strategy, labeled.pattern if last is None else last.pattern, labeled.reason
+    )
+
+
+def _cut(plan: Node) -> tuple[Stage, ...]:
+    return selection_stage(plan) if isinstance(plan, Matched) else cut(plan)
+
+
+def _inputs(stage: Stage, before: Sequence[Fragment | None]) -> dict[Node, Input]:
+    return {
+        source.replaced: source.input
+        if fragment is None or source.group_by is not None
+        else replace(source.input, edge=fragment.edge)
+        for source, fragment in zip(stage.inputs, before, strict=True)
+    }
+
+
+def _input(source: StageInput, before: Fragment | None) -> PhysicalInput:
+    name = source.input.name
+    if before is not None:
+        return PhysicalInput(name, hand_on_fragment(source, before.edge), source.keys, stage=source.stage)
+    matched = matched_in(source.node)
+    return PhysicalInput(
+        name,
+        ingest_fragment(source),
+        source.keys,
+        stream=source.scan.stream,
+        columns=columns_read(source),
+        scan_number=None if matched is None else matched.scan_number,
+    )

@@ -1,0 +1,141 @@
+"""What the steps of all plans did: one file per epoch, with every step of every query that runs.
+
+A row has what the step did in the last epoch that ran its query, and an exponential average over recent epochs.
+Steps of queries that the epoch did not run are carried forward, so one file has all that is known. The record of
+the epoch pins the file by its size and checksum.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from panes.operators.measures import Measures
+from panes.stages.explain_tree import StepKey
+from panes.state.storage.files import make_folder, write_bytes
+from panes.state.storage.records import damaged
+from panes.state.storage.verified import difference
+
+PIN = "measures"
+"""The name under which the record of an epoch pins its file."""
+_WEIGHT = 0.2
+"""Of the last epoch in the average: after ten epochs a change has come through to nine tenths."""
+_KEPT = 100
+"""So many epochs keep their measures."""
+_NAMES = [field.name for field in fields(Measures)]
+_SCHEMA = pa.schema(
+    [("query", pa.int64()), ("stage", pa.int32()), ("part", pa.string()), ("step", pa.string())]
+    + [("epoch", pa.int64()), ("seconds", pa.float64())]
+    + [(f"{kind}_{name}", pa.float64()) for kind in ("last", "smooth") for name in _NAMES]
+)
+
+
+class StepPlace(NamedTuple):
+    """A step of a plan: of a stage itself, or of one of its inputs."""
+
+    query: int
+    stage: int
+    part: str
+    """The name of the input; empty for the steps of the stage itself."""
+    step: str
+
+
+@dataclass(frozen=True)
+class StepMeasures:
+    """What a step did in its last epoch, and on average over recent ones."""
+
+    epoch: int
+    seconds: float
+    """How much event time the epochs take on average: what a rate is a rate of."""
+    last: Measures
+    smooth: Measures
+
+
+Measured = Mapping[StepPlace, StepMeasures]
+
+
+def measured_after(
+    before: Measured, epoch: int, seconds: Mapping[int, float], done: Mapping[StepPlace, Measures]
+) -> Measured:
+    """What is known after an epoch: `seconds` says how far it moved the clock of each query that it ran."""
+    found = dict(before)
+    for place in done.keys() | {place for place in before if place.query in seconds}:
+        old, length = before.get(place), seconds.get(place.query, 0.0)
+        measures = done.get(place)
+        if measures is None:
+            # Nothing came to this step, while others of its query ran.
+            assert old is not None
+            measures = Measures(state_rows=old.last.state_rows, state_bytes=old.last.state_bytes)
+        if old is None or not old.seconds:
+            # Of a first epoch, over all of the history, nobody knows how much time it took.
+            found[place] = StepMeasures(epoch, length, measures, measures)
+        else:
+            smooth = old.smooth.smoothed(measures, _WEIGHT)
+            length = (1 - _WEIGHT) * old.seconds + _WEIGHT * length
+            found[place] = StepMeasures(epoch, length, measures, smooth)
+    return found
+
+
+class MeasureLog:
+    """The files of a database."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, epoch: int, measured: Measured) -> str:
+        """Writes the file of an epoch; gives its pin."""
+        make_folder(self._folder)
+        columns = list(zip(*((*place, m.epoch, m.seconds) for place, m in measured.items()), strict=True))
+        columns += list(
+            zip(*((*astuple(m.last), *astuple(m.smooth)) for m in measured.values()), strict=True)
+        )
+        table = pa.table(columns, schema=_SCHEMA) if columns else _SCHEMA.empty_table()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(table)
+        content = sink.getvalue()
+        write_bytes(self._path(epoch), content)
+        return f"{epoch}:{content.size}:{zlib.crc32(content)}"
+
+    def read(self, pin: str | None) -> Measured:
+        """What an epoch knew, by its pin; nothing when it has none."""
+        if pin is None:
+            return {}
+        epoch, size, checksum = map(int, pin.split(":"))
+        path = self._path(epoch)
+        try:
+            wrong = difference(path, size, checksum)
+            table = None if wrong else pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        except (OSError, pa.ArrowException) as error:
+            raise damaged(path, error) from error
+        if table is None:
+            raise damaged(path, wrong)
+        return {_place(row): _measures(row) for row in table.to_pylist()}
+
+    def of_query(self, pin: str | None, query: int) -> dict[StepKey, StepMeasures]:
+        """What the steps of one query did."""
+        found = self.read(pin).items()
+        return {StepKey(*place[1:]): measures for place, measures in found if place.query == query}
+
+    def collect(self, epoch: int) -> None:
+        """Removes the files that are too old to be asked for."""
+        for path in self._folder.glob("*.arrow"):
+            if int(path.stem) <= epoch - _KEPT:
+                path.unlink(missing_ok=True)
+
+    def _path(self, epoch: int) -> Path:
+        return self._folder / f"{epoch:010d}.arrow"
+
+
+def _place(row: Mapping[str, object]) -> StepPlace:
+    return StepPlace(*(row[name] for name in StepPlace._fields))  # type: ignore[arg-type]
+
+
+def _measures(row: Mapping[str, object]) -> StepMeasures:
+    last, smooth = (Measures(*(row[f"{kind}_{name}"] for name in _NAMES)) for kind in ("last", "smooth"))  # type: ignore[arg-type]
+    return StepMeasures(int(str(row["epoch"])), float(str(row["seconds"])), last, smooth)

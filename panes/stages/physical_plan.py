@@ -1,0 +1,91 @@
+"""The physical plan of a query: what runs, in which stage, on which shards, and why. It is data.
+
+It is made once, when a query is registered (`stages/make_plan.py`), and stored with it, because states are laid
+out by it: a restart runs the same plan, whatever has become better by then. Tasks run it, EXPLAIN prints it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from panes.operators.physical_step import Fragment
+from panes.plan.nodes import Node
+from panes.plan.patterns import Pattern
+from panes.stages.partitioning import Keys
+
+VERSION = 1
+"""Of the layout of stored plans."""
+
+
+@dataclass(frozen=True)
+class PhysicalInput:
+    """Rows that a stage reads: what computes them before the shuffle, and how they are routed to its shards."""
+
+    name: str
+    fragment: Fragment
+    """The steps before the shuffle, over the rows of a stream or over what an earlier stage gives."""
+    keys: Keys
+    """The columns that decide the shard; without any, rows of a stream may go to any shard."""
+    stream: str | None = None
+    """The stream whose rows it is computed from; None when it is an earlier stage."""
+    stage: int | None = None
+    columns: tuple[str, ...] = ()
+    """The columns of the stream that its steps read."""
+    scan_number: int | None = None
+    """Where its steps match rows with the queries of a group: the number of the scan."""
+
+    @property
+    def sees_since(self) -> bool:
+        """Whether what its steps give depends on the clock before the epoch: a window is among them."""
+        return any(step.operator in ("TimeWindow", "MatchAndSum") for step in self.fragment.steps)
+
+
+@dataclass(frozen=True)
+class PhysicalStage:
+    """A part of a plan whose shards work alone, and the inputs that it reads."""
+
+    plan: Node
+    """The part of the logical plan that it computes."""
+    inputs: tuple[PhysicalInput, ...]
+    is_sharded: bool
+    fragment: Fragment | None
+    """None when it keeps the tuples of a stream for selections, which are applied when a query is invoked."""
+
+
+@dataclass(frozen=True)
+class PhysicalPlan:
+    """The stages of a query, each after those it reads; the last gives the answer."""
+
+    plan: Node
+    """The logical plan."""
+    stages: tuple[PhysicalStage, ...]
+    strategy: str
+    pattern: Pattern
+    reason: str
+    """Why the answer has that pattern."""
+    version: int = VERSION
+
+    @property
+    def last(self) -> int:
+        return len(self.stages) - 1
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether it keeps tuples for selections that share a stream."""
+        return self.stages[-1].fragment is None
+
+    @cached_property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams that it reads."""
+        found = (source.stream for stage in self.stages for source in stage.inputs)
+        return frozenset(stream for stream in found if stream is not None)
+
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        """After how many shuffles beyond the first each stage runs."""
+        levels: list[int] = []
+        for stage in self.stages:
+            read = [levels[source.stage] for source in stage.inputs if source.stage is not None]
+            levels.append(1 + max(read) if read else 0)
+        return tuple(levels)

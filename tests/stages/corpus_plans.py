@@ -1,0 +1,44 @@
+"""The logical plans of all queries of the corpus that epochs can run."""
+
+from __future__ import annotations
+
+from panes.errors import SettingError, SqlError
+from panes.language import bind, parse
+from panes.language import statements as st
+from panes.operators.tools.strategy import check_strategy
+from panes.optimizer.optimizer import optimize
+from panes.plan.begin_end import is_begin_end
+from panes.plan.nodes import Node, TableScan
+from panes.plan.walk import walk
+from tests.language.corpus import read_cases, read_catalog
+
+
+def _plans() -> dict[str, Node]:
+    catalog, found = read_catalog(), {}
+    for case in read_cases():
+        if case.file.startswith("refused"):
+            continue
+        try:
+            statements = parse(case.sql)
+        except SqlError:
+            continue
+        for number, statement in enumerate(statements):
+            query = statement.query if isinstance(statement, st.CreateQuery) else statement
+            if not isinstance(query, st.SelectQuery):
+                continue
+            plan = optimize(bind(query, catalog))
+            has_table = any(isinstance(node, TableScan) for node in walk(plan))
+            if not is_begin_end(plan) and not has_table:
+                found[f"{case} {number}"] = plan
+    return found
+
+
+PLANS = _plans()
+
+
+def runnable(plan: Node, strategy: str) -> bool:
+    try:
+        check_strategy(plan, strategy)
+    except SettingError:
+        return False
+    return True

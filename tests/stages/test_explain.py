@@ -1,0 +1,170 @@
+"""EXPLAIN as text and as data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from panes.language import bind, parse
+from panes.language.statements import SelectQuery
+from panes.operators.measures import STORE, Measures
+from panes.optimizer.optimizer import optimize
+from panes.plan.nodes import Node
+from panes.plan.patterns import Pattern
+from panes.stages.explain import Explained, explain, explain_json
+from panes.stages.explain_tree import StepKey, steps_of
+from panes.stages.make_plan import make_plan
+from panes.stages.measure_log import StepMeasures
+from tests.language.corpus import read_catalog
+
+CATALOG = read_catalog()
+JOIN = (
+    "SELECT x.src FROM link0 [RANGE 1 MINUTE] x, link1 [RANGE 1 MINUTE] y "
+    "WHERE x.src = y.src AND x.proto = 'ftp'"
+)
+GROUPS = "SELECT src, count(*) AS n FROM packets [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY src"
+
+
+def plan_of(sql: str) -> Node:
+    (query,) = parse(sql)
+    assert isinstance(query, SelectQuery)
+    return optimize(bind(query, CATALOG))
+
+
+def explained(sql: str, strategy: str = "upa", shards: int = 2) -> Explained:
+    return Explained(make_plan(plan_of(sql), strategy=strategy), shards)
+
+
+def line_of(text: str, what: str) -> tuple[str, str, str]:
+    """The first line that says this, as its columns."""
+    line = next(line for line in text.splitlines() if what in line)
+    does, pattern, state = ([part.strip() for part in line.split("  ") if part.strip()] + [""])[:3]
+    return does.lstrip("└├─│ "), pattern, state
+
+
+def test_one_line_per_step_and_shuffle_under_a_header_and_the_answer_last() -> None:
+    shown = explained(JOIN)
+    lines = explain(shown).splitlines()
+    assert lines[0].split() == ["plan", "pattern", "state"]
+    steps = sum("─ " in line for line in lines) + 1
+    assert steps == len(list(steps_of(shown.tree)))
+    assert any(line.startswith("answer: WEAK (") for line in lines)
+
+
+def test_a_line_says_what_the_step_does_its_pattern_and_its_buffers_with_the_reason() -> None:
+    does, pattern, state = line_of(explain(explained(JOIN)), "Join on")
+    assert (does, pattern) == ("Join on x.src = y.src", "WEAK")
+    assert state.startswith("left, right: list, ")
+
+
+def test_under_nt_every_edge_above_a_window_is_strict_and_all_state_keyed() -> None:
+    text = explain(explained(JOIN, "nt"))
+    assert line_of(text, "Join on")[1] == "STRICT"
+    assert line_of(text, "Join on")[2].startswith("left, right: keyed, ")
+    assert line_of(text, "Expire by negative tuples")[1] == "STRICT"
+
+
+def test_under_direct_state_is_read_whole() -> None:
+    assert line_of(explain(explained(JOIN, "direct")), "Join on")[2].startswith("left, right: scan, ")
+
+
+def test_an_anti_join_shows_all_buffers_that_it_keeps() -> None:
+    sql = (
+        "SELECT src FROM link0 [RANGE 1 MINUTE] x "
+        "WHERE NOT EXISTS (SELECT * FROM link1 [RANGE 1 MINUTE] y WHERE y.src = x.src)"
+    )
+    data = explain_json(explained(sql))
+    (step,) = (s for s in all_steps(data["plan"]) if s["operator"] == "AntiJoin")
+    kinds = {buffer["name"]: buffer["kind"] for buffer in step["buffers"]}
+    assert kinds == {
+        "matched_shown": "calendar",
+        "join_left": "list",
+        "join_right": "calendar",
+        "waiting": "timer queue",
+    }
+
+
+def all_steps(data):
+    yield data
+    for below in data["inputs"]:
+        yield from all_steps(below)
+
+
+def test_partial_sums_stand_below_the_shuffle() -> None:
+    text = explain(explained(GROUPS))
+    lines = text.splitlines()
+    order = [
+        "Group by",
+        "Release on time",
+        "Shuffle to 2 shards by packets.src",
+        "Sum per lifetime",
+        "Window",
+    ]
+    assert [next(n for n, line in enumerate(lines) if what in line) for what in order] == sorted(
+        next(n for n, line in enumerate(lines) if what in line) for what in order
+    )
+
+
+def test_a_plan_that_is_cut_shows_both_stages() -> None:
+    sql = (
+        "SELECT n, count(*) AS m FROM (SELECT src, count(*) AS n FROM packets [RANGE 9 SECONDS] GROUP BY src) "
+        "GROUP BY n"
+    )
+    data = explain_json(explained(sql))
+    assert len(data["stages"]) == 2
+    assert {step["stage"] for step in all_steps(data["plan"]) if "stage" in step} == {0, 1}
+
+
+def test_a_window_applied_when_invoked_is_shown_without_steps() -> None:
+    (query,) = parse("SELECT a FROM s1 BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)")
+    assert isinstance(query, SelectQuery)
+    text = explain(Explained(bind(query, CATALOG)))
+    assert "BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)" in text
+    assert "computed by SQL over the history whenever it is invoked" in " ".join(text.split())
+
+
+def test_a_shared_input_says_with_how_many() -> None:
+    shown = explained(GROUPS)
+    digest = next(step.digest for step in steps_of(shown.tree) if step.does == "Stream packets")
+    other = Explained(shown.plan, 2, shared={digest: 3})
+    assert "Stream packets (shared with 3 other queries)" in explain(other)
+
+
+def test_what_was_measured_stands_below_the_plan() -> None:
+    shown = explained(GROUPS)
+    measured = {
+        step.key: StepMeasures(4, 1.0, Measures(rows_in=9), Measures(rows_in=7, positive=5, cpu_us=1500))
+        for step in steps_of(shown.tree)
+        if step.key is not None
+    }
+    measured[StepKey(0, "", STORE)] = StepMeasures(4, 1.0, Measures(), Measures(written_bytes=2_000))
+    analyzed = Explained(shown.plan, 2, measured=measured)
+    text = explain(analyzed)
+    assert "measured per epoch, up to epoch 4" in text
+    line = [line for line in text.splitlines() if "Group by" in line][1]
+    assert line.split()[-9:] == ["7", "5", "0", "0", "0", "1.50", "0", "0.0", "0.0"]
+    assert text.splitlines()[-1].split()[-1] == "2.0"
+    data = explain_json(analyzed)
+    assert data["plan"]["measured"]["last"]["rows_in"] == 9
+    assert json.loads(json.dumps(data)) == data
+
+
+def test_a_query_that_no_epoch_ran_has_nothing_measured() -> None:
+    text = explain(Explained(explained(GROUPS).plan, 2, measured={}))
+    assert "measured: nothing yet" in text
+
+
+def test_long_lines_go_on_below_and_nothing_is_cut() -> None:
+    columns = ", ".join(f"a + {n} AS a_rather_long_name_{n}" for n in range(12))
+    text = explain(explained(f"SELECT {columns} FROM s1 [ROWS 3] WHERE a + b * 2 > 7"))
+    assert all(len(line) <= 100 for line in text.splitlines())
+    for n in range(12):
+        assert f"a_rather_long_name_{n}" in text
+
+
+@pytest.mark.parametrize("strategy", ["upa", "nt"])
+def test_internal_results_stay_in_the_answer(strategy: str) -> None:
+    window = "[RANGE 1 MINUTE INTERNAL]"
+    sql = f"SELECT x.src FROM link0 {window} x, link1 {window} y WHERE x.src = y.src"
+    assert f"answer: {Pattern.MONOTONIC} " in explain(explained(sql, strategy))

@@ -1,0 +1,80 @@
+"""What is computed of the rows of a stream before the first shuffle."""
+
+import pyarrow as pa
+
+from panes.delta.delta import BEGINNING
+from panes.language import bind, parse
+from panes.optimizer.optimizer import optimize
+from panes.stages.fragment_run import FragmentRun
+from panes.stages.make_plan import make_plan
+from tests.stages.test_partitioning import Streams
+
+ROWS = pa.table(
+    {"k": [1, 2, 1], "g": [5, 6, 7], "x": [0.5, 1.5, 2.5], "_ts": [1_000_000, 2_000_000, 2_500_000]}
+)
+
+
+def inputs_of(sql):
+    (query,) = parse(sql)
+    return [source for stage in make_plan(optimize(bind(query, Streams()))).stages for source in stage.inputs]
+
+
+def read(sql):
+    (source,) = inputs_of(sql)
+    return list(source.columns)
+
+
+def computed(run, source, since=BEGINNING):
+    return run.input(source, since)[0]
+
+
+def test_only_columns_that_are_needed_are_read():
+    assert read("SELECT k + 1 AS more FROM a [NOW] WHERE g > 3") == ["k", "g"]
+    assert read("SELECT k, sum(x) AS s FROM a [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k") == ["k", "x"]
+    assert read("SELECT count(*) AS n FROM a [RANGE 2 SECONDS SLIDE 1 SECOND]") == []
+
+
+def test_a_projection_whose_column_nobody_needs_is_not_computed():
+    sql = "SELECT count(*) AS n FROM (SELECT k, g FROM a [RANGE 2 SECONDS SLIDE 1 SECOND])"
+    (source,) = inputs_of(sql)
+    partials = computed(FragmentRun(ROWS.select(["_ts"])), source)
+    assert partials.column("_ts").to_pylist() == [1_000_000, 2_000_000, 3_000_000]
+
+
+def test_rows_become_partial_sums_per_pane():
+    (source,) = inputs_of("SELECT k, sum(g) AS s FROM a [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY k")
+    partials = computed(FragmentRun(ROWS), source).sort_by("_ts").to_pylist()
+    assert [(row["a.k"], row["_sum_0"], row["_ts"], row["_exp"]) for row in partials] == [
+        (1, 5, 2_000_000, 6_000_000),
+        (2, 6, 2_000_000, 6_000_000),
+        (1, 7, 4_000_000, 8_000_000),
+    ]
+
+
+def test_what_inputs_have_in_common_is_computed_once():
+    one, other = inputs_of(
+        "SELECT l.k FROM a [NOW] AS l, a [RANGE 1 SECOND] AS r WHERE l.k = r.k AND l.g = 5"
+    )
+    run = FragmentRun(ROWS)
+    assert computed(run, one).num_rows == 1
+    assert computed(run, other).num_rows == 3
+
+
+def test_a_step_that_two_inputs_share_runs_once():
+    sql = "SELECT k, sum(g) AS s FROM a [RANGE 4 SECONDS SLIDE 2 SECONDS] WHERE x > 1 GROUP BY k"
+    (one,), (other,) = inputs_of(sql), inputs_of(sql.replace("sum(g)", "count(*)"))
+    run = FragmentRun(ROWS)
+    _, first = run.input(one, BEGINNING)
+    _, second = run.input(other, BEGINNING)
+    assert first["01_select"] is second["01_select"]
+    assert (first["01_select"].rows_in, first["01_select"].positive) == (3, 2)
+
+
+def test_rows_that_came_late_are_seen_at_the_first_slide_after_the_clock():
+    (source,) = inputs_of("SELECT k, sum(g) AS s FROM a [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY k")
+    partials = computed(FragmentRun(ROWS), source, since=2_500_000).sort_by("_ts").to_pylist()
+    assert sorted((row["a.k"], row["_sum_0"], row["_ts"], row["_exp"]) for row in partials) == [
+        (1, 5, 4_000_000, 6_000_000),
+        (1, 7, 4_000_000, 8_000_000),
+        (2, 6, 4_000_000, 6_000_000),
+    ]
