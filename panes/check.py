@@ -23,6 +23,7 @@ from panes.language.statements import SelectQuery
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import StreamScan
 from panes.plan.walk import walk
+from panes.stages.measure_log import PIN, MeasureLog
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.home import state_home
@@ -112,6 +113,10 @@ class _Check:
         found.files += len(records) + 2
         self._check_states(catalog, records)
         self._check_history(catalog, log, records)
+        if records:
+            with self._noting():
+                MeasureLog(self._path / "measures").read(records[-1].pins.get(PIN))
+                found.files += 1
         for error in Checkpoint(self._path / "checkpoint").check_content():
             self._note(error)
 

@@ -32,7 +32,7 @@ from panes.operators.tools.strategy import check_strategy, leave_early
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
-from panes.plan.patterns import MONOTONIC, STRICT, answer_pattern, has_internal, pattern_of
+from panes.plan.patterns import STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
 from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
 from panes.plan.windows import RowsWindow as RowsSpec
 
@@ -270,11 +270,16 @@ class _Lowering:
             child = self.relation(node.child)
             partials = self._add("pre_aggregate", PreAggregate(node, combine=slides), child.edge, child)
         else:
-            edge = Edge(partial_schema(node), MONOTONIC, self.strategy)
+            edge = Edge(partial_schema(node), lifetimes_of(node), self.strategy)
             partials = self._hold(self._add("input", Entry(given.name, edge.schema), edge))
         edge = self._edge(node, has_until=self.has_until)
         group_by = GroupBy(node, slides or self.every_instant, has_until=self.has_until)
         return self._add("group_by", group_by, edge, partials)
+
+
+def lifetimes_of(group_by: nodes.GroupBy) -> Pattern:
+    """The pattern of the partial rows of a group-by: counts and sums carry what weights would say."""
+    return min(pattern_of(group_by.child).pattern, WEAK)
 
 
 def is_stream(node: nodes.Node) -> bool:

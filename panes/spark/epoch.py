@@ -25,6 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
+from panes.errors import StateError
 from panes.history.event_time import latest_time
 from panes.history.history_store import History, pin_of
 from panes.history.retention import Retained
@@ -42,7 +43,7 @@ from panes.spark.spark_failures import SPARK_ERRORS
 from panes.spark.step_reports import done_by_steps
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
-from panes.stages.measure_log import PIN, MeasureLog, StepPlace, measured_after
+from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, QueryProgress
@@ -95,6 +96,8 @@ class EpochRunner:
         self._after_commit = after_commit
         self._checkpoint = Checkpoint(folder / "checkpoint")
         self._measures = MeasureLog(folder / "measures")
+        self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
+        """The last measures that were written, by their pin."""
         self._suspend = suspend
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
@@ -298,14 +301,25 @@ class EpochRunner:
         there = {query.id for query in workload.queries}
         known = {
             place: measures
-            for place, measures in self._measures.read(before.pins.get(PIN)).items()
+            for place, measures in self._known_measures(before.pins.get(PIN)).items()
             if place.query in there
         }
         seconds = {
             query: 0.0 if span.before < 0 else (span.clock - span.since) / 1e6
             for query, span in moved.spans.items()
         }
-        return self._measures.write(rule.epoch, measured_after(known, rule.epoch, seconds, done))
+        found = measured_after(known, rule.epoch, seconds, done)
+        self._measured = self._measures.write(rule.epoch, found), found
+        return self._measured[0]
+
+    def _known_measures(self, pin: str | None) -> Mapping[StepPlace, StepMeasures]:
+        if self._measured[0] == pin:
+            return self._measured[1]
+        try:
+            return self._measures.read(pin)
+        except StateError:
+            # Averages begin anew; nothing else depends on them. `panes check` tells of the file.
+            return {}
 
     def _commit(
         self,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from panes.aggregates.partials import partial_schema, partials_of, values_of
 from panes.operators.base import Operator
 from panes.operators.input import Entry
+from panes.operators.lower import lifetimes_of
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
 from panes.operators.physical_step import Fragment, PhysicalStep
@@ -120,7 +121,7 @@ class _Steps:
 
 
 def _partial_edge(group_by: nodes.GroupBy) -> Edge:
-    return Edge(partial_schema(group_by), MONOTONIC)
+    return Edge(partial_schema(group_by), lifetimes_of(group_by))
 
 
 def _read_by(group_by: nodes.GroupBy) -> Set[str]:

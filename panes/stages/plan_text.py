@@ -1,7 +1,8 @@
 """Physical plans as text, in JSON, to be stored with the query and read by people.
 
 Nodes of the logical plan occur in many places, and stand in one list: `{"node": 3}` is its fourth entry. A value
-of any other class is `{"ClassName": {its fields}}`; fields that have their default are left out.
+of any other class is `{"ClassName": {its fields}}`; fields that have their default are left out. Types and columns
+go by their names.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from panes.errors import StateError
 from panes.operators import input as inputs
 from panes.operators import physical_step
 from panes.operators.tools import edge
-from panes.plan import expressions, nodes, schema, types, windows
+from panes.plan import expressions, nodes, windows
 from panes.plan.patterns import Pattern
+from panes.plan.schema import Schema
+from panes.plan.types import Type, list_of
 from panes.stages import physical_plan
 from panes.stages.physical_plan import VERSION, PhysicalPlan
 
@@ -25,8 +28,6 @@ _MODULES: tuple[ModuleType, ...] = (
     nodes,
     expressions,
     windows,
-    schema,
-    types,
     edge,
     inputs,
     physical_step,
@@ -73,6 +74,10 @@ class _Writer:
             return {"node": self._places[value]}
         if isinstance(value, Pattern):
             return {"pattern": value.name}
+        if isinstance(value, Type):
+            return {"type": str(value)}
+        if isinstance(value, Schema):
+            return {"columns": {field.name: str(field.type) for field in value}}
         if is_dataclass(value):
             return self._object(value)
         if isinstance(value, (tuple, list)):
@@ -114,6 +119,10 @@ class _Reader:
                 return self._nodes[content]
             case "pattern":
                 return Pattern[content]
+            case "type":
+                return _type(content)
+            case "columns":
+                return Schema.of((name, _type(text)) for name, text in content.items())
             case "instant":
                 return datetime.fromisoformat(content)
             case "day":
@@ -121,3 +130,7 @@ class _Reader:
             case "microseconds":
                 return timedelta(microseconds=content)
         return _CLASSES[kind](**{name: self.decode(item) for name, item in content.items()})
+
+
+def _type(text: str) -> Type:
+    return list_of(_type(text.removesuffix("[]"))) if text.endswith("[]") else Type(text)

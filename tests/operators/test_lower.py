@@ -44,7 +44,7 @@ def test_equal_sub_plans_are_computed_once() -> None:
     window = Window(scan("a"), RangeWindow(5))
     renamed = Project(window, (("b.k", Column(BIGINT, "a.k")),))
     dataflow = lower(Union(window, renamed))
-    assert len([step for step in dataflow.steps if step.name.endswith("window")]) == 1
+    assert len([step for step in dataflow.fragment.steps if step.name.endswith("window")]) == 1
     assert dataflow.process({"s": keys((1, 7))}, BEGINNING, 1).rows == 2
 
 

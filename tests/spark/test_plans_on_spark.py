@@ -22,7 +22,7 @@ from panes.optimizer.optimizer import optimize
 from panes.plan.stream import Stream
 from panes.spark.engine import Engine
 from panes.spark.epoch import Workload
-from panes.stages.fragment import cut
+from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
@@ -80,14 +80,11 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         numbers = count(1)
         queries = {}
         for plan in drawn:
-            stages = cut(optimize(plan))
             number = next(numbers)
             queries[number] = RunningQuery(
                 id=number,
-                stages=stages,
+                plan=make_plan(optimize(plan), strategy=strategy, partitions=3),
                 shards=shards,
-                strategy=strategy,
-                partitions=3,
                 first_epoch=0,
                 folder=folder / "queries" / str(number),
             )
@@ -98,11 +95,9 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
 
         def compare(record):
             for number, query in queries.items():
-                schema = query.stages[-1].plan.schema.arrow
-                rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.last), schema)
-                standing = AnswerSource(
-                    number, str(number), query.stages[-1].plan, rows, number, first_epoch=0
-                )
+                schema = query.plan.plan.schema.arrow
+                rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.plan.last), schema)
+                standing = AnswerSource(number, str(number), query.plan.plan, rows, number, first_epoch=0)
                 ran = standing.ran_by(record)
                 answer = invoke(standing, ran)
                 if answer.as_of is None:
