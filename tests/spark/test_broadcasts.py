@@ -10,10 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 
 import panes
+from panes.plan.nodes import StreamScan, Window
+from panes.plan.schema import Schema
+from panes.plan.windows import NowWindow
 from panes.sharing.shared_indexes import Indexes, Members
 from panes.spark import sent_indexes as members
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.sent_indexes import SentIndexes
+from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 
 STREAM = "CREATE STREAM r (ts BIGINT, a BIGINT) TIMESTAMP BY ts SECONDS"
@@ -46,8 +50,11 @@ class Context:
         return [sent for sent in self.sent if not sent.is_destroyed]
 
 
+PLAN = make_plan(Window(StreamScan("s", "s", Schema(())), NowWindow()))
+
+
 def group(everyone: Indexes, fresh: Indexes | None = None, number: int = -1) -> RunningQuery:
-    return RunningQuery(number, (), 1, "auto", 1, 0, Path("nowhere"), Members(everyone, fresh))
+    return RunningQuery(number, PLAN, 1, 0, Path("nowhere"), Members(everyone, fresh))
 
 
 def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
@@ -61,7 +68,7 @@ def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
 
 def test_queries_on_their_own_are_left_as_they_are() -> None:
     context = Context()
-    alone = RunningQuery(1, (), 1, "auto", 1, 0, Path("nowhere"))
+    alone = RunningQuery(1, PLAN, 1, 0, Path("nowhere"))
     assert Broadcasts().shipped(context, [alone]) == [alone]
     assert context.sent == []
 

@@ -22,7 +22,7 @@ from panes.optimizer.optimizer import optimize
 from panes.plan.walk import streams_of
 from panes.spark.engine import Engine
 from panes.spark.epoch import Workload
-from panes.stages.fragment import cut
+from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
@@ -53,10 +53,8 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
         for number, plan in enumerate(drawn, start=1):
             queries[number] = RunningQuery(
                 id=number,
-                stages=cut(optimize(plan)),
+                plan=make_plan(optimize(plan), strategy=random.choice(["upa", "nt"]), partitions=3),
                 shards=random.choice([1, 2]),
-                strategy=random.choice(["upa", "nt"]),
-                partitions=3,
                 first_epoch=random.randint(0, len(came.clocks)),
                 folder=folder / "queries" / str(number),
             )
@@ -76,10 +74,10 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                 if clock == BEGINNING:
                     continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
-                    schema = query.stages[-1].plan.schema.arrow
-                    rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.last), schema)
+                    schema = query.plan.plan.schema.arrow
+                    rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.plan.last), schema)
                     standing = AnswerSource(
-                        number, str(number), query.stages[-1].plan, rows, number, query.first_epoch
+                        number, str(number), query.plan.plan, rows, number, query.first_epoch
                     )
                     answer = invoke(standing, standing.ran_by(record))
                     compared += 1
