@@ -52,7 +52,7 @@ from panes.spark.epoch import Workload
 from panes.spark.sources import check_source
 from panes.spark.uninterrupted import let_ctrl_c_end_waits
 from panes.stages.explain import explain, explain_json
-from panes.stages.measure_log import MeasureLog
+from panes.stages.measure_log import PIN, MeasureLog
 from panes.state.storage.epoch_log import EpochRecord
 from panes.status import RECENT, Epoch, Status, epoch_of, status_of
 
@@ -250,12 +250,15 @@ class Database:
         self._connection.check_open()
         self._engine.check()
         is_running = self._connection.is_in_use if self._connection.is_read_only else self._engine.is_running
+        recent = self._log.recent(RECENT)
+        pin = recent[-1].pins.get(PIN) if recent else None
         return status_of(
-            self._log.recent(RECENT),
+            recent,
             self._registered.names(),
             {stream.number: stream.name for stream in self._catalog.base_streams()},
             {query.name: query.error for query in self._catalog.queries() if query.error is not None},
             self._clock.now_us(),
+            MeasureLog(self._connection.path / "measures").known(pin),
             is_running=is_running,
         )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
+from panes.operators.measures import Measures
+from panes.stages.measure_log import Measured
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
+from panes.state.storage.manifest import ANSWER
 
 RECENT = 10
 """So many epochs say how fast rows come."""
@@ -51,6 +54,8 @@ class Status:
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
     queries: Mapping[str, QueryProgress] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    measured: Mapping[str, Measures] = field(default_factory=dict)
+    """What all steps of each query did together, per epoch, averaged over recent ones."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -63,6 +68,7 @@ def status_of(
     streams: Mapping[int, str],
     failed: Mapping[str, str],
     now_us: int,
+    measured: Measured,
     *,
     is_running: bool,
 ) -> Status:
@@ -88,7 +94,21 @@ def status_of(
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
         failed=failed,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
+        measured={queries[query]: m for query, m in _by_query(measured).items() if query in queries},
     )
+
+
+def _by_query(measured: Measured) -> Mapping[int, Measures]:
+    """The steps of each query together; rows come in at its inputs and go out as its answer."""
+    found: dict[int, Measures] = {}
+    for place, measures in measured.items():
+        done = measures.smooth
+        if place.step != ANSWER:
+            done = replace(done, positive=0, expired=0, invalid=0)
+        if not place.part or not place.step.endswith("_input"):
+            done = replace(done, rows_in=0)
+        found[place.query] = found.get(place.query, Measures()) + done
+    return found
 
 
 def _moment(clock: int) -> datetime | None:

@@ -25,7 +25,6 @@ from pyspark.sql import DataFrame, SparkSession
 from panes.clock import Clock
 from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
-from panes.errors import StateError
 from panes.history.event_time import latest_time
 from panes.history.history_store import History, pin_of
 from panes.history.retention import Retained
@@ -315,11 +314,7 @@ class EpochRunner:
     def _known_measures(self, pin: str | None) -> Mapping[StepPlace, StepMeasures]:
         if self._measured[0] == pin:
             return self._measured[1]
-        try:
-            return self._measures.read(pin)
-        except StateError:
-            # Averages begin anew; nothing else depends on them. `panes check` tells of the file.
-            return {}
+        return self._measures.known(pin)
 
     def _commit(
         self,

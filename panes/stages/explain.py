@@ -18,10 +18,13 @@ from panes.plan.nodes import Node, Select
 from panes.plan.patterns import Labeled, answer_pattern
 from panes.plan.walk import walk
 from panes.stages.explain_tree import ExplainedStep, StepKey, explain_tree, logical_tree
+from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
 
 WIDTH = 100
+DEFAULT = "upa"
+"""The strategy that needs no mention."""
 LEAST = 20
 """Columns that the text of a step has at least."""
 _OTHERS = {"answer": "answer", STORE: "segments written"}
@@ -76,6 +79,8 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if isinstance(explained.plan, PhysicalPlan) and not depends_on_strategy(explained.plan):
+        lines.append(f"strategy {explained.plan.strategy!r} makes no difference to this plan")
     if explained.members:
         lines += _wrapped(f"this query: {_own_part(explained)}", WIDTH, "", "  ")
     if explained.measured is not None:
@@ -93,6 +98,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     if isinstance(plan, PhysicalPlan):
         data |= {
             "strategy": plan.strategy,
+            "strategy_makes_a_difference": depends_on_strategy(plan),
             "shards": explained.shards,
             "shared_by": explained.members,
             "stages": [
@@ -104,6 +110,16 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             ],
         }
     return data
+
+
+def depends_on_strategy(plan: PhysicalPlan) -> bool:
+    """Whether the default strategy would run other steps, patterns or buffers."""
+    return plan.strategy == DEFAULT or _runs(plan) != _runs(make_plan(plan.plan, strategy=DEFAULT))
+
+
+def _runs(plan: PhysicalPlan) -> list[tuple[object, ...]]:
+    fragments = [stage.fragment for stage in plan.stages if stage.fragment is not None]
+    return [(s.operator, s.output.pattern, s.buffers) for fragment in fragments for s in fragment.steps]
 
 
 def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def hand_on_fragment(source: StageInput, edge: Edge) -> Fragment:
     """The steps over the delta of an earlier stage: partial sums when a group-by follows, else none."""
     steps = _Steps()
     entry = Entry(ROWS, edge.schema, weighted=edge.is_weighted)
-    steps.add("input", entry, source.node, edge)
+    steps.add("stage", entry, source.node, edge)
     if source.group_by is not None:
         steps.sums(source.group_by)
     return steps.fragment()

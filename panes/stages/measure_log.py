@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from panes.errors import StateError
 from panes.operators.measures import Measures
 from panes.stages.explain_tree import StepKey
 from panes.state.storage.files import make_folder, write_bytes
@@ -116,6 +117,14 @@ class MeasureLog:
         if table is None:
             raise damaged(path, wrong)
         return {_place(row): _measures(row) for row in table.to_pylist()}
+
+    def known(self, pin: str | None) -> Measured:
+        """The same, or nothing when the file is damaged: averages begin anew, and nothing else depends on them.
+        `panes check` tells of the file."""
+        try:
+            return self.read(pin)
+        except StateError:
+            return {}
 
     def of_query(self, pin: str | None, query: int) -> dict[StepKey, StepMeasures]:
         """What the steps of one query did."""

@@ -75,7 +75,9 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                     continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
                     schema = query.plan.plan.schema.arrow
-                    rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.plan.last), schema)
+                    rows = AnswerFromSegments(
+                        segments, query.folder, query.shards_of(query.plan.last), schema
+                    )
                     standing = AnswerSource(
                         number, str(number), query.plan.plan, rows, number, query.first_epoch
                     )

@@ -168,3 +168,10 @@ def test_internal_results_stay_in_the_answer(strategy: str) -> None:
     window = "[RANGE 1 MINUTE INTERNAL]"
     sql = f"SELECT x.src FROM link0 {window} x, link1 {window} y WHERE x.src = y.src"
     assert f"answer: {Pattern.MONOTONIC} " in explain(explained(sql, strategy))
+
+
+def test_a_strategy_that_makes_no_difference_is_said_to() -> None:
+    note = "strategy 'nt' makes no difference to this plan"
+    assert note in explain(explained(GROUPS, "nt"))
+    assert note not in explain(explained(JOIN, "nt"))
+    assert "makes no difference" not in explain(explained(GROUPS))

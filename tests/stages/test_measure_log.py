@@ -1,0 +1,81 @@
+"""What steps did: kept per epoch, averaged over recent ones, and never in the way of an epoch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from panes.errors import StateError
+from panes.operators.measures import Measures
+from panes.stages.explain_tree import StepKey
+from panes.stages.measure_log import MeasureLog, StepMeasures, StepPlace, measured_after
+
+JOIN = StepPlace(7, 0, "", "03_join")
+SCAN = StepPlace(7, 0, "input-0", "00_input")
+OTHER = StepPlace(8, 1, "", "02_group_by")
+
+
+def test_a_first_epoch_over_history_does_not_begin_the_average() -> None:
+    first = measured_after({}, 0, {7: 0.0}, {JOIN: Measures(rows_in=1_000_000)})
+    second = measured_after(first, 1, {7: 2.0}, {JOIN: Measures(rows_in=100)})
+    assert second[JOIN] == StepMeasures(1, 2.0, Measures(rows_in=100), Measures(rows_in=100))
+
+
+def test_an_average_follows_slowly_and_state_is_what_it_is() -> None:
+    known = {JOIN: StepMeasures(1, 1.0, Measures(rows_in=100), Measures(rows_in=100, state_rows=5))}
+    found = measured_after(known, 2, {7: 1.0}, {JOIN: Measures(rows_in=200, state_rows=9)})[JOIN]
+    assert found.last.rows_in == 200
+    assert found.smooth.rows_in == pytest.approx(120)
+    assert found.smooth.state_rows == 9
+
+
+def test_a_step_to_which_nothing_came_counts_as_idle_while_its_query_runs() -> None:
+    known = {
+        SCAN: StepMeasures(1, 1.0, Measures(rows_in=100), Measures(rows_in=100)),
+        OTHER: StepMeasures(1, 1.0, Measures(rows_in=50), Measures(rows_in=50)),
+    }
+    found = measured_after(known, 2, {7: 1.0}, {JOIN: Measures(rows_in=3)})
+    assert found[SCAN].smooth.rows_in == pytest.approx(80)
+    assert found[OTHER] == known[OTHER]
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    log = MeasureLog(tmp_path / "measures")
+    measured = measured_after(
+        {}, 4, {7: 1.0, 8: 2.5}, {JOIN: Measures(1, 2, 3, 4), OTHER: Measures(cpu_us=9)}
+    )
+    pin = log.write(4, measured)
+    assert MeasureLog(tmp_path / "measures").read(pin) == measured
+    assert log.of_query(pin, 8) == {StepKey(1, "", "02_group_by"): measured[OTHER]}
+    assert log.read(None) == {}
+
+
+def test_nothing_measured_is_a_file_too(tmp_path: Path) -> None:
+    log = MeasureLog(tmp_path / "measures")
+    assert log.read(log.write(0, {})) == {}
+
+
+def test_a_damaged_file_is_told_of_and_forgotten(tmp_path: Path) -> None:
+    log = MeasureLog(tmp_path / "measures")
+    pin = log.write(0, {JOIN: StepMeasures(0, 1.0, Measures(), Measures())})
+    (file,) = (tmp_path / "measures").iterdir()
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(StateError, match="is damaged"):
+        log.read(pin)
+    assert log.known(pin) == {}
+    file.unlink()
+    with pytest.raises(StateError):
+        log.read(pin)
+    assert log.known(pin) == {}
+
+
+def test_old_files_are_removed(tmp_path: Path) -> None:
+    log = MeasureLog(tmp_path / "measures")
+    for epoch in (0, 1, 100):
+        log.write(epoch, {})
+    log.collect(100)
+    assert sorted(path.name for path in (tmp_path / "measures").iterdir()) == [
+        "0000000001.arrow",
+        "0000000100.arrow",
+    ]
