@@ -338,10 +338,10 @@ class Database:
         plan = self._plan(statement.query)
         _check_runnable(plan, statement.query)
         strategy = str(self._catalog.setting("strategy"))
-        partitions = int(self._catalog.setting("partitions"))
+        calendar_days = int(self._catalog.setting("calendar_days"))
         if not is_begin_end(plan) and selection_of(plan) is None:
             # A strategy that cannot run the plan refuses it here, not in the next epoch. All can run selections.
-            lower(plan, strategy=strategy, partitions=partitions)
+            lower(plan, strategy=strategy, calendar_days=calendar_days)
         self._registered.add(statement, plan)
 
     def _invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:

@@ -55,7 +55,7 @@ class Registered:
             statement.query.sql,
             int(self._catalog.setting("shards")),
             str(self._catalog.setting("strategy")),
-            int(self._catalog.setting("partitions")),
+            int(self._catalog.setting("calendar_days")),
             None if found is None else found[0].key,
         )
         self._plans[record.id] = plan
@@ -181,7 +181,7 @@ class Registered:
                 stages=self._stages_of(record),
                 shards=record.shards,
                 strategy=record.strategy,
-                partitions=record.partitions,
+                calendar_days=record.calendar_days,
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 folder=self._folder(record.id),
             )
@@ -224,7 +224,7 @@ class Registered:
             stages=group.stages,
             shards=record.shards,
             strategy=record.strategy,
-            partitions=record.partitions,
+            calendar_days=record.calendar_days,
             first_epoch=record.first_epoch,
             folder=self._folder(-record.id),
             members=group.members(fresh, kept[stream.stream.number].us),

@@ -62,7 +62,7 @@ class DistinctStar(Operator):
         if edge.strategy == "direct":
             return cls(edge, Scan(names, nulls_equal=True, combine=keep_youngest))
         # Every value of a delta is looked up in every day, so a few wide days are better than many.
-        days = max(1, edge.partitions // 3)
+        days = max(1, edge.calendar_days // 3)
         calendar = Calendar(
             names, partitions=days, nulls_equal=True, combine=keep_youngest, updates=count_younger
         )
@@ -76,7 +76,7 @@ class DistinctStar(Operator):
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         pattern = Pattern.MONOTONIC if self.edge.pattern is Pattern.MONOTONIC else Pattern.WEAK
-        return Edge(self.edge.schema, pattern, self.edge.strategy, partitions=self.edge.partitions)
+        return Edge(self.edge.schema, pattern, self.edge.strategy, calendar_days=self.edge.calendar_days)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs

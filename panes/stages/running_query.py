@@ -20,7 +20,7 @@ class RunningQuery:
     stages: tuple[Stage, ...]
     shards: int
     strategy: str
-    partitions: int
+    calendar_days: int
     first_epoch: int
     """The epoch in which it sees its first tuples, and so has no state yet."""
     folder: Location
@@ -66,4 +66,4 @@ class RunningQuery:
             else replace(source.input, edge=self.lowered(source.stage).edge)
             for source in stage.inputs
         }
-        return lower(stage.plan, strategy=self.strategy, partitions=self.partitions, inputs=inputs)
+        return lower(stage.plan, strategy=self.strategy, calendar_days=self.calendar_days, inputs=inputs)

@@ -56,7 +56,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                 stages=cut(optimize(plan)),
                 shards=random.choice([1, 2]),
                 strategy=random.choice(["upa", "nt"]),
-                partitions=3,
+                calendar_days=3,
                 first_epoch=random.randint(0, len(came.clocks)),
                 folder=folder / "queries" / str(number),
             )

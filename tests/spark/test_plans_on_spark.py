@@ -87,7 +87,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 stages=stages,
                 shards=shards,
                 strategy=strategy,
-                partitions=3,
+                calendar_days=3,
                 first_epoch=0,
                 folder=folder / "queries" / str(number),
             )
