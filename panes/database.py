@@ -18,7 +18,7 @@ from panes.connection import Connection
 from panes.errors import CatalogError
 from panes.ingest.bad_files import read_bad_files
 from panes.ingest.push import Rows, push
-from panes.ingest.rejected_rows import read_aside
+from panes.ingest.rejected_rows import read_rejected_rows
 from panes.language import parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
@@ -161,7 +161,7 @@ class Database:
         stream, latest = self._base_stream(name), self._log.latest()
         progress = None if latest is None else latest.streams.get(stream.number)
         counted = 0 if progress is None else progress.bad if kind == "bad" else progress.late
-        return read_aside(self.path / "aside", stream, kind, counted)
+        return read_rejected_rows(self.path / "aside", stream, kind, counted)
 
     def bad_files(self, stream: str) -> pa.Table:
         """The files that could not be read and were set aside: `path`, `reason` and `epoch`."""

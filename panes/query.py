@@ -10,7 +10,7 @@ from typing import Protocol
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
-from panes.answers.following import changes_as_they_come, changes_within, seconds_of
+from panes.answers.follow_changes import follow_changes, follow_changes_async, seconds_of
 from panes.answers.readers import Readers
 from panes.language import statements as st
 from panes.standing_answers import StandingAnswers
@@ -60,7 +60,7 @@ class Query:
         it fails.
         """
         self._source()
-        return changes_within(
+        return follow_changes(
             self._readers, self._source, reader, restart=restart, timeout=seconds_of(timeout)
         )
 
@@ -73,7 +73,7 @@ class Query:
         out then comes again.
         """
         self._source()
-        return changes_as_they_come(
+        return follow_changes_async(
             self._readers, self._source, reader, restart=restart, timeout=seconds_of(timeout)
         )
 

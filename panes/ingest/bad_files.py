@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from panes.errors import PanesError, SourceError
 from panes.history.parts import stream_folder
-from panes.ingest.rejected_rows import put_aside
+from panes.ingest.rejected_rows import keep_rejected_rows
 from panes.plan.stream import Stream
 
 BAD_FILE = "bad file"
@@ -70,7 +70,7 @@ def note_bad_files(aside: Path, epoch: int, found: Iterable[BadFile]) -> None:
         by_stream.setdefault(bad.stream, []).append(bad)
     for stream, bad_files in by_stream.items():
         rows = [{"path": bad.path, "reason": bad.reason, "epoch": epoch} for bad in bad_files]
-        put_aside(aside, stream, _KIND, epoch, 0, pa.Table.from_pylist(rows, _SCHEMA))
+        keep_rejected_rows(aside, stream, _KIND, epoch, 0, pa.Table.from_pylist(rows, _SCHEMA))
 
 
 def read_bad_files(aside: Path, stream: Stream, last_epoch: int) -> pa.Table:

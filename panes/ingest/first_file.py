@@ -13,7 +13,7 @@ from panes.history.parts import metadata_of
 from panes.history.stored_types import selection_of, why_unreadable
 from panes.ingest.arrived_file import columns_in_folders
 from panes.ingest.bad_files import stops
-from panes.ingest.csv_header import column_places, read_header
+from panes.ingest.csv_header import column_places, read_csv_header
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
 
@@ -29,7 +29,7 @@ def check_first_file(stream: Stream, location: FileLocation, *, is_parquet: bool
     """
     for path in heapq.nsmallest(_FILES, location.files()):
         try:
-            columns = _parquet_columns(path) if is_parquet else read_header(path)
+            columns = _parquet_columns(path) if is_parquet else read_csv_header(path)
         except (OSError, StateError, pa.ArrowException) as error:
             if stops(stream) or location.matches() == [path]:
                 cause = error.__cause__ or error

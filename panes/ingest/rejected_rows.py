@@ -26,7 +26,7 @@ BAD = "_bad"
 _NAME = re.compile(r"part-\d+-(\d+)-([0-9a-f]{8})\.parquet")
 
 
-def put_aside(folder: Path, stream: int, kind: str, epoch: int, part: int, rows: pa.Table) -> None:
+def keep_rejected_rows(folder: Path, stream: int, kind: str, epoch: int, part: int, rows: pa.Table) -> None:
     """Writes the bad or late rows that a task has found."""
     target = stream_folder(folder, stream) / kind / f"epoch={epoch}"
     target.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def forget_epoch(folder: Path, epoch: int) -> None:
         shutil.rmtree(of_epoch)
 
 
-def read_aside(folder: Path, stream: Stream, kind: str, counted: int = 0) -> pa.Table:
+def read_rejected_rows(folder: Path, stream: Stream, kind: str, counted: int = 0) -> pa.Table:
     """All rows put aside: the columns of the stream, and `_bad`, the reason, where there is one.
 
     `counted` is how many the epochs know of: StateError when there are fewer, or when a file is damaged.

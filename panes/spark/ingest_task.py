@@ -21,7 +21,7 @@ from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.ingest.arrived_file import ArrivedFile, read_arrived
 from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
-from panes.ingest.rejected_rows import BAD, put_aside
+from panes.ingest.rejected_rows import BAD, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.plan.stream import Stream
 from panes.spark.union_streams import STREAM
@@ -195,7 +195,7 @@ class _Work:
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
         for (stream, kind), tables in self._aside.items():
-            put_aside(
+            keep_rejected_rows(
                 self._below.aside, stream, kind, self._below.epoch, self._number, pa.concat_tables(tables)
             )
         for stream, tables in self._kept.items():
