@@ -151,20 +151,20 @@ class Database:
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
-        return self._connection.read(lambda: self._aside(stream, "late"))
+        return self._connection.read(lambda: self._rejected(stream, "late"))
 
     def bad_rows(self, stream: str) -> pa.Table:
         """The rows that could not be used, with the reason in `_bad`."""
-        return self._connection.read(lambda: self._aside(stream, "bad"))
+        return self._connection.read(lambda: self._rejected(stream, "bad"))
 
-    def _aside(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
+    def _rejected(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
         stream, latest = self._base_stream(name), self._log.latest()
         progress = None if latest is None else latest.streams.get(stream.number)
         counted = 0 if progress is None else progress.bad if kind == "bad" else progress.late
         return read_rejected_rows(self.path / "aside", stream, kind, counted)
 
     def bad_files(self, stream: str) -> pa.Table:
-        """The files that could not be read and were set aside: `path`, `reason` and `epoch`."""
+        """The files that could not be read: `path`, `reason` and `epoch`."""
         latest = self._log.latest()
         last = -1 if latest is None else latest.epoch
         return read_bad_files(self.path / "aside", self._base_stream(stream), last)

@@ -18,7 +18,7 @@ from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
 
 _FILES = 10
-"""So many files are tried until one can be read; the others are set aside when an epoch meets them."""
+"""So many files are tried until one can be read; the others are bad files of the epoch that meets them."""
 
 
 def check_first_file(stream: Stream, location: FileLocation, *, is_parquet: bool) -> None:
