@@ -25,7 +25,7 @@ from panes.state.storage.opening import CATALOG, check_place, check_together
 T = TypeVar("T")
 
 _ATTEMPTS = 20
-"""So often a connection that only reads tries to read what another process keeps removing."""
+"""How many times a connection that only reads tries to read what another process keeps removing."""
 
 
 class Connection:

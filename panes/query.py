@@ -54,7 +54,7 @@ class Query:
         kept with the database: it goes on there after a restart, and after a crash with the change that it was
         working on. `restart=True` begins anew, with the whole answer as of the last epoch.
 
-        By default it ends at the last epoch. With `timeout` it then waits up to so many seconds for the next
+        By default it ends at the last epoch. With `timeout` it then waits up to that many seconds for the next
         change, every time anew; None waits without end. `stop` does not end the waiting, because `start` or `run`
         may follow. `close` ends it. Raises CatalogError when the query is dropped meanwhile, and QueryFailed when
         it fails.

@@ -11,7 +11,7 @@ from panes.delta.delta import BEGINNING
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
 
 RECENT = 10
-"""So many epochs say how fast rows come."""
+"""The number of epochs over which the rate of rows is measured."""
 
 
 @dataclass(frozen=True)

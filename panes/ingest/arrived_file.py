@@ -17,7 +17,7 @@ from panes.history.event_time import latest_time
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.measure import measured_raw, stored_columns
 from panes.history.parts import metadata_of, read_rows, read_stored
-from panes.history.stored_types import converted, selection_of, why_unreadable
+from panes.history.stored_types import converted, reading_of, why_unreadable
 from panes.ingest.rejected_times import rows_with_rejected_times, with_times
 from panes.plan.stream import Stream
 
@@ -56,7 +56,7 @@ def arrived(stream: Stream, path: Path, now_us: int) -> ArrivedFile:
     readings = []
     for name, own in stored.items():
         type_ = schema.field(own).type
-        readings.append(selection_of(type_, stream.columns[name].type))
+        readings.append(reading_of(type_, stream.columns[name].type))
         if readings[-1] is None:
             raise SourceError(why_unreadable(name, stream.columns[name].type, type_))
     folders = {

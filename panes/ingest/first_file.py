@@ -10,7 +10,7 @@ import pyarrow as pa
 from panes.errors import SourceError, StateError
 from panes.history.measure import stored_columns
 from panes.history.parts import metadata_of
-from panes.history.stored_types import selection_of, why_unreadable
+from panes.history.stored_types import reading_of, why_unreadable
 from panes.ingest.arrived_file import columns_in_folders
 from panes.ingest.bad_files import stops
 from panes.ingest.csv_header import column_places, read_csv_header
@@ -18,7 +18,7 @@ from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
 
 _FILES = 10
-"""So many files are tried until one can be read; the others are bad files of the epoch that meets them."""
+"""The most files that are tried until one can be read; the others are bad files of the epoch that meets them."""
 
 
 def check_first_file(stream: Stream, location: FileLocation, *, is_parquet: bool) -> None:
@@ -55,7 +55,7 @@ def _check_types(stream: Stream, path: Path, there: pa.Schema) -> None:
     for field in stream.columns:
         if field.name in stored:
             type_ = there.field(stored[field.name]).type
-            if selection_of(type_, field.type) is None:
+            if reading_of(type_, field.type) is None:
                 raise SourceError(
                     f"stream {stream.name!r}: {path}: {why_unreadable(field.name, field.type, type_)}"
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
@@ -47,6 +48,13 @@ def test_every_statement_has_a_handler_and_no_handler_is_left_over():
 def test_a_handler_takes_the_statement_under_which_it_is_listed(kind: type[st.Statement]):
     first = next(iter(get_type_hints(HANDLERS[kind]).values()))
     assert kind in (get_args(first) or (first,))
+
+
+@pytest.mark.parametrize("name", sorted({handler.__name__ for handler in HANDLERS.values()}))
+def test_a_handler_has_a_file_and_a_test_of_its_name(name: str):
+    (handler,) = {handler for handler in HANDLERS.values() if handler.__name__ == name}
+    assert handler.__module__ == f"panes.statements.{name}"
+    assert Path(__file__).with_name(f"test_{name}.py").exists()
 
 
 def test_there_is_an_example_of_every_statement():
