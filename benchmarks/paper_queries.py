@@ -59,14 +59,14 @@ class Way:
 
     name: str
     strategy: str
-    partitions: int = 10
+    calendar_days: int = 10
     early_share: float = 1.0
     sql: str | None = None
     """Another way to write the query, where the order of its operators is what is compared."""
 
 
 NT, DIRECT, UPA = Way("NT", "nt"), Way("DIRECT", "direct"), Way("UPA", "upa")
-UPA_50 = Way("UPA, 50 partitions", "upa", partitions=50)
+UPA_50 = Way("UPA, 50 partitions", "upa", calendar_days=50)
 UPA_CALENDAR = Way("UPA, lifetimes above the negation", "upa", early_share=0.0)
 
 

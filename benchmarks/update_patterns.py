@@ -82,13 +82,15 @@ class Running:
         (statement,) = parse(sql)
         assert isinstance(statement, SelectQuery)
         plan = optimize(bind(statement, Links.made()))
-        dataflow = lower(plan, strategy=way.strategy, partitions=way.partitions, early_share=way.early_share)
+        dataflow = lower(
+            plan, strategy=way.strategy, calendar_days=way.calendar_days, early_share=way.early_share
+        )
         result = choose_buffer(
             dataflow.pattern,
             way.strategy,
             [plan.schema.names[0]],
             leaves_early=way.early_share > 0,
-            partitions=way.partitions,
+            partitions=way.calendar_days,
         )
         return cls(dataflow, result)
 

@@ -34,7 +34,7 @@ from panes.state.storage.segments import check_segment
 
 READERS = "readers.sqlite"
 _PASSES = 3
-"""So often is a database looked through that another process runs: files go while they are being checked."""
+"""How many times a database that another process runs is checked: files are removed meanwhile."""
 
 
 @dataclass

@@ -16,6 +16,7 @@ from panes.catalog import Catalog
 from panes.directory import is_in_use, lock_directory
 from panes.errors import DatabaseClosed, EpochGone, ReadOnly, StateError
 from panes.followed_catalog import FollowedCatalog
+from panes.stages.measure_log import MeasureLog
 from panes.state.storage.epoch_log import EpochLog
 from panes.state.storage.followed import FollowedLog
 from panes.state.storage.home import state_home
@@ -25,7 +26,7 @@ from panes.state.storage.opening import CATALOG, check_place, check_together
 T = TypeVar("T")
 
 _ATTEMPTS = 20
-"""So often a connection that only reads tries to read what another process keeps removing."""
+"""How many times a connection that only reads tries to read what another process keeps removing."""
 
 
 class Connection:
@@ -45,6 +46,7 @@ class Connection:
             self._open_to_read(path, state)
         else:
             self._open(path, state)
+        self.measures = MeasureLog(self.path / "measures")
 
     def _open(self, path: str | Path | None, state: str | Path | None) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()

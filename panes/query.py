@@ -10,21 +10,18 @@ from typing import Protocol
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
-from panes.answers.following import changes_as_they_come, changes_within, seconds_of
+from panes.answers.follow_changes import follow_changes, follow_changes_async, seconds_of
 from panes.answers.readers import Readers
 from panes.language import statements as st
+from panes.standing_answers import StandingAnswers
 
 
 class Owner(Protocol):
     """What a query asks of the database that it is registered in."""
 
-    _readers: Readers
+    _answers: StandingAnswers
 
     def sql(self, text: str) -> object: ...
-
-    def _invoke(self, name: str, as_of: datetime | str | None) -> Answer: ...
-
-    def _standing(self, name: str) -> AnswerSource: ...
 
 
 class Query:
@@ -42,7 +39,7 @@ class Query:
         With `as_of`, a datetime or ISO text, the answer at that instant; in UTC unless it says otherwise. It goes
         back as far as epochs are kept (`retain_epochs`), and to the first epoch of the query.
         """
-        return self._database._invoke(self.name, as_of)
+        return self._database._answers.invoke(self.name, as_of)
 
     async def invoke_async(self, as_of: datetime | str | None = None) -> Answer:
         """The same for asyncio: the answer is read in a thread."""
@@ -57,14 +54,14 @@ class Query:
         kept with the database: it goes on there after a restart, and after a crash with the change that it was
         working on. `restart=True` begins anew, with the whole answer as of the last epoch.
 
-        By default it ends at the last epoch. With `timeout` it then waits up to so many seconds for the next
+        By default it ends at the last epoch. With `timeout` it then waits up to that many seconds for the next
         change, every time anew; None waits without end. `stop` does not end the waiting, because `start` or `run`
         may follow. `close` ends it. Raises CatalogError when the query is dropped meanwhile, and QueryFailed when
         it fails.
         """
-        self._standing()
-        return changes_within(
-            self._database._readers, self._standing, reader, restart=restart, timeout=seconds_of(timeout)
+        self._source()
+        return follow_changes(
+            self._readers, self._source, reader, restart=restart, timeout=seconds_of(timeout)
         )
 
     def changes_async(
@@ -75,18 +72,18 @@ class Query:
         No thread is taken while it waits. Cancelling the task that waits ends it; a change that was not handed
         out then comes again.
         """
-        self._standing()
-        return changes_as_they_come(
-            self._database._readers, self._standing, reader, restart=restart, timeout=seconds_of(timeout)
+        self._source()
+        return follow_changes_async(
+            self._readers, self._source, reader, restart=restart, timeout=seconds_of(timeout)
         )
 
     def readers(self) -> Mapping[str, int]:
         """The readers of its changes, and the last epoch that each has read."""
-        return self._database._readers.readers(self._standing())
+        return self._readers.readers(self._source())
 
     def forget(self, reader: str) -> None:
         """Forgets where a reader is: should it come again, it begins anew."""
-        self._database._readers.forget(self._standing(), reader)
+        self._readers.forget(self._source(), reader)
 
     def explain(self, *, analyze: bool = False) -> str:
         """The plan as it runs: every step with the pattern of its edge, and the state it keeps.
@@ -104,8 +101,12 @@ class Query:
         """Ends the query; its state is removed."""
         self._database.sql(st.Drop("QUERY", self.name).sql)
 
-    def _standing(self) -> AnswerSource:
-        return self._database._standing(self.name)
+    @property
+    def _readers(self) -> Readers:
+        return self._database._answers.readers
+
+    def _source(self) -> AnswerSource:
+        return self._database._answers.source_of(self.name)
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"

@@ -58,23 +58,25 @@ class Registered:
     def add(self, statement: st.CreateQuery, plan: Node) -> None:
         """Registers a query; it begins with the next epoch."""
         found = template_of(plan)
-        strategy, partitions = (
+        strategy, calendar_days = (
             str(self._catalog.setting("strategy")),
-            int(self._catalog.setting("partitions")),
+            int(self._catalog.setting("calendar_days")),
         )
         # Whatever cannot run is refused before it is registered.
-        alone = None if is_begin_end(plan) else make_plan(plan, strategy=strategy, partitions=partitions)
+        alone = (
+            None if is_begin_end(plan) else make_plan(plan, strategy=strategy, calendar_days=calendar_days)
+        )
         record = self._catalog.register(
             statement.name,
             statement.query.sql,
             int(self._catalog.setting("shards")),
             strategy,
-            partitions,
+            calendar_days,
             None if found is None else found[0].key,
         )
         self._plans[record.id] = plan
         if record.group is not None:
-            self._physical_of_group(record.group, plan, strategy, partitions)
+            self._physical_of_group(record.group, plan, strategy, calendar_days)
         elif alone is not None:
             self._keep("QUERY", record.id, alone)
 
@@ -128,18 +130,18 @@ class Registered:
         """What runs a query: its own plan, or that of the group whose plan it shares."""
         plan = self.plan_of(record)
         if record.group is not None:
-            return self._physical_of_group(record.group, plan, record.strategy, record.partitions)
-        return self._stored("QUERY", record.id, plan, record.strategy, record.partitions)
+            return self._physical_of_group(record.group, plan, record.strategy, record.calendar_days)
+        return self._stored("QUERY", record.id, plan, record.strategy, record.calendar_days)
 
-    def _physical_of_group(self, group: int, plan: Node, strategy: str, partitions: int) -> PhysicalPlan:
-        return self._stored("GROUP", group, self._group(group, plan).template.plan, strategy, partitions)
+    def _physical_of_group(self, group: int, plan: Node, strategy: str, calendar_days: int) -> PhysicalPlan:
+        return self._stored("GROUP", group, self._group(group, plan).template.plan, strategy, calendar_days)
 
-    def _stored(self, kind: Kind, number: int, plan: Node, strategy: str, partitions: int) -> PhysicalPlan:
+    def _stored(self, kind: Kind, number: int, plan: Node, strategy: str, calendar_days: int) -> PhysicalPlan:
         """The plan as it was made when the query was registered. A query that begins anew gets a new one."""
         if (kind, number) not in self._physical:
             text = self._catalog.plan(kind, number)
             if text is None:
-                self._keep(kind, number, make_plan(plan, strategy=strategy, partitions=partitions))
+                self._keep(kind, number, make_plan(plan, strategy=strategy, calendar_days=calendar_days))
             else:
                 self._physical[kind, number] = plan_from(text)
         return self._physical[kind, number]
@@ -172,11 +174,11 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(plan):
             return Explained(plan)
-        strategy, partitions = (
+        strategy, calendar_days = (
             str(self._catalog.setting("strategy")),
-            int(self._catalog.setting("partitions")),
+            int(self._catalog.setting("calendar_days")),
         )
-        physical = make_plan(plan, strategy=strategy, partitions=partitions)
+        physical = make_plan(plan, strategy=strategy, calendar_days=calendar_days)
         return Explained(physical, int(self._catalog.setting("shards")))
 
     def _shared_with_others(self, running: int) -> Mapping[str, int]:

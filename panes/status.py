@@ -14,7 +14,7 @@ from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProg
 from panes.state.storage.manifest import ANSWER
 
 RECENT = 10
-"""So many epochs say how fast rows come."""
+"""The number of epochs over which the rate of rows is measured."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """The catalog: what is stored, found again, refused and removed."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
 from panes.catalog import Catalog
-from panes.errors import CatalogError, SettingError
+from panes.errors import CatalogError, SettingError, StateError
 from panes.language import parse
 from panes.language.statements import CreateStream
 
@@ -107,3 +109,25 @@ def test_a_catalog_knows_its_database_and_how_far_the_epochs_have_come(tmp_path)
     assert (again.last_begun, again.last_committed) == (4, 4)
     again.close()
     catalog.close()
+
+
+def test_a_catalog_of_the_layout_before_is_refused_in_a_sentence(tmp_path):
+    path = tmp_path / "catalog.sqlite"
+    Catalog(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.create_function("row_checksum", -1, lambda *_: 0)
+        for table in ("queries", "groups"):
+            connection.execute(f"ALTER TABLE {table} RENAME COLUMN calendar_days TO partitions")
+        connection.execute("PRAGMA user_version = 2")
+    told = (
+        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 3: "
+        "open the database with the version that made it, or make a new one from the sources"
+    )
+    with pytest.raises(StateError, match=told):
+        Catalog(path)
+
+
+def test_the_setting_of_calendar_queues_goes_by_their_days(catalog):
+    assert catalog.setting("calendar_days") == 10
+    with pytest.raises(SettingError, match=r"no setting named 'partitions'; there are .*calendar_days"):
+        catalog.set("partitions", 10)

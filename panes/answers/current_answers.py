@@ -13,9 +13,9 @@ from panes.clock import WallClock
 from panes.state.storage.recently_used import RecentlyUsed
 
 _BYTES_IN_MEMORY = 64 * 1024 * 1024
-"""So much may the answers take that are kept ready for those who ask next."""
+"""The most bytes that the answers take which are kept ready for the next reader."""
 _LEAST_BYTES = 64 * 1024
-"""So much an answer counts at least: small ones are not to be kept by the ten thousand."""
+"""The least that an answer counts: it bounds the number of small answers that are kept."""
 _BETWEEN_ANSWERS_S = 0.000_25
 """Between two answers that are ready, while epochs run."""
 _LONGEST_REST_S = 0.05

@@ -14,7 +14,7 @@ CREATE TABLE readers (
 
 
 class Cursors:
-    """The last epoch whose changes a reader has dealt with.
+    """The last epoch whose changes a reader has read.
 
     A cursor is safe when the process ends in any way. When the machine fails it may be an older one, and some
     changes come again.
@@ -41,7 +41,7 @@ class Cursors:
         self._file.close()
 
     def furthest(self) -> int:
-        """The last epoch that any reader has dealt with; -1 when there is none."""
+        """The last epoch that any reader has read; -1 when there is none."""
         ((epoch,),) = self._file.select("SELECT max(epoch) FROM readers")
         return -1 if epoch is None else int(epoch)
 

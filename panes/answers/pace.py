@@ -32,7 +32,7 @@ class Pace:
         """The end of the last turn."""
 
     def turn(self, seconds: float = 0.0) -> None:
-        """Waits for a turn; the next one begins no sooner than so many seconds after it."""
+        """Waits for a turn; the next one begins at least `seconds` after it."""
         if not self.is_kept:
             return
         with self._lock:
@@ -43,6 +43,6 @@ class Pace:
             self._sleep(begin - now)
 
     def rest(self, seconds: float) -> None:
-        """Lets the next turn begin no sooner than so many seconds from now."""
+        """Lets the next turn begin at least `seconds` from now."""
         with self._lock:
             self._free = max(self._free, self._elapsed() + seconds)

@@ -77,7 +77,7 @@ class Readers:
         return standing.ran_by(record)
 
     def changes(self, standing: AnswerSource, reader: str, *, restart: bool = False) -> Iterator[Change]:
-        """The changes of the epochs that a reader has not dealt with yet, up to the last epoch."""
+        """The changes of the epochs that a reader has not read yet, up to the last epoch."""
         with closing(self.follow(standing, reader, restart=restart)) as found:
             for change in found:
                 if change is None:
@@ -87,7 +87,7 @@ class Readers:
     def follow(
         self, standing: AnswerSource, reader: str, *, restart: bool = False
     ) -> Generator[Change | None, None, None]:
-        """The changes of the epochs that a reader has not dealt with yet, and None when the next epoch is to come.
+        """The changes of the epochs that a reader has not read yet, and None when the next epoch is to come.
 
         A reader that comes for the first time, or that restarts, begins with a change that is the whole answer.
         Ends at once when no epoch has the query yet. After None the iterator goes on with the next epoch; until
@@ -148,7 +148,7 @@ class Readers:
             raise DatabaseClosed("the database is closed; connect to it again")
 
     def readers(self, standing: AnswerSource) -> Mapping[str, int]:
-        """The readers of a query, and the last epoch that each has dealt with."""
+        """The readers of a query, and the last epoch that each has read."""
         return self._cursors.of_query(standing.id)
 
     def forget(self, standing: AnswerSource, reader: str) -> None:

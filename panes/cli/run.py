@@ -12,7 +12,7 @@ from rich.console import Console
 import panes
 from panes.cli.interrupts import ctrl_c
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
-from panes.cli.set_aside import set_aside
+from panes.cli.row_notes import row_notes
 from panes.cli.split_statements import split
 from panes.cli.tables import console
 from panes.language import parse
@@ -92,7 +92,7 @@ class Script:
             with ctrl_c() as stop:
                 stop.wait(self._seconds)
             self._db.stop()
-        for note in set_aside(before, self._db.status()):
+        for note in row_notes(before, self._db.status()):
             self._results.note(note)
 
     def _print_answer(self, name: str) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 import panes
 from panes.cli.exits_on_failure import INTERRUPTED
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
-from panes.cli.set_aside import set_aside
+from panes.cli.row_notes import row_notes
 from panes.cli.split_statements import split
 from panes.cli.tables import console
 from panes.errors import PanesError
@@ -140,7 +140,7 @@ class Shell:
         self._db.run(on_epoch=epochs.append, progress=self._progress or False)
         rows = sum(epoch.rows for epoch in epochs)
         self._results.note(f"{rows:,} rows in {len(epochs)} epochs")
-        for note in set_aside(before, self._db.status()):
+        for note in row_notes(before, self._db.status()):
             self._results.note(note)
 
     def _command(self, word: str) -> None:

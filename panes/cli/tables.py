@@ -16,7 +16,7 @@ from panes.cli.value_text import escaped, texts
 
 GAP = "  "
 LEAST_TEXT = 12
-"""A column of text is wrapped down to so many cells; when that is not enough, rows are shown as records."""
+"""The least width of a wrapped column of text; when it is not small enough, rows are shown as records."""
 
 
 def console() -> Console:

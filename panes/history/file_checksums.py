@@ -15,7 +15,7 @@ from panes.state.storage.records import WHAT_TO_DO, missing
 from panes.state.storage.verified import difference, file_checksum
 
 _AT_ONCE = 4
-"""So many files are read at a time; checksums are computed without Python's lock."""
+"""The number of files that are read at a time; checksums are computed without Python's lock."""
 
 
 def sealed(files: Iterable[HistoryFile]) -> list[HistoryFile]:

@@ -59,7 +59,7 @@ class Manifest:
         )
 
     def youngest(self, rows: int, clock: int) -> list[HistoryFile]:
-        """The files that may hold one of so many youngest rows, of those that can be seen at the clock.
+        """The files that may hold one of the `rows` youngest rows that can be seen at the clock.
 
         Rows that are seen later are younger, and of those seen at once the ones that came later.
         """

@@ -21,16 +21,16 @@ from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTA
 Reading = Literal["EXACT", "BY_VALUE"]
 
 _DOUBLE_DIGITS = 15
-"""Any decimal number of so many digits can be told from its nearest DOUBLE."""
+"""The most digits with which DOUBLE tells all decimal numbers apart."""
 _DOUBLE_INTEGERS = 1 << 53
 """Integers up to this one are DOUBLE values."""
 _WIDEST = pa.decimal256(76, 0)
 
 
-def selection_of(stored: pa.DataType, declared: Type) -> Reading | None:
+def reading_of(stored: pa.DataType, declared: Type) -> Reading | None:
     """How a stored column is read as a declared type; None when it cannot be."""
     if types.is_dictionary(stored):
-        inner = selection_of(stored.value_type, declared)
+        inner = reading_of(stored.value_type, declared)
         return inner if inner is None or _is_text(stored.value_type) else "BY_VALUE"
     if types.is_null(stored):
         return "BY_VALUE"
@@ -58,7 +58,7 @@ def type_for(stored: pa.DataType) -> Type | None:
         (
             type_
             for type_ in (BOOLEAN, INT, BIGINT, DOUBLE, STRING, DATE, TIMESTAMP)
-            if selection_of(stored, type_) is not None
+            if reading_of(stored, type_) is not None
         ),
         None,
     )

@@ -17,8 +17,8 @@ from panes.history.event_time import latest_time
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.measure import measured_raw, stored_columns
 from panes.history.parts import metadata_of, read_rows, read_stored
-from panes.history.stored_types import converted, selection_of, why_unreadable
-from panes.ingest.rejected_times import rejected_rows, with_times
+from panes.history.stored_types import converted, reading_of, why_unreadable
+from panes.ingest.rejected_times import rows_with_rejected_times, with_times
 from panes.plan.stream import Stream
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -56,7 +56,7 @@ def arrived(stream: Stream, path: Path, now_us: int) -> ArrivedFile:
     readings = []
     for name, own in stored.items():
         type_ = schema.field(own).type
-        readings.append(selection_of(type_, stream.columns[name].type))
+        readings.append(reading_of(type_, stream.columns[name].type))
         if readings[-1] is None:
             raise SourceError(why_unreadable(name, stream.columns[name].type, type_))
     folders = {
@@ -80,7 +80,7 @@ def read_arrived(
     """
     if arrived.can_be_history(stream):
         rows = read_rows(arrived.file, stream, columns, latest_time(stream, now_us))
-        return rows.drop_columns([CAME, EPOCH]), rejected_rows(stream, arrived.file, now_us)
+        return rows.drop_columns([CAME, EPOCH]), rows_with_rejected_times(stream, arrived.file, now_us)
     # A row that is rejected for the value of a column is rejected whether or not a query reads the column.
     names = stream.columns.names if arrived.is_checked or stream.timestamp is not None else columns
     there = [arrived.file.stored[name] for name in names if name in arrived.file.stored]

@@ -1,4 +1,4 @@
-"""Files that could not be read: set aside with the reason, so that the rest goes on.
+"""Bad files: those that cannot be read are listed with the reason, and the epoch goes on without them.
 
 The list of an epoch lies under `aside/STREAM/files/epoch=N`, written before the epoch is committed. An epoch that
 is done again writes its list again.
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from panes.errors import PanesError, SourceError
 from panes.history.parts import stream_folder
-from panes.ingest.rejected_rows import put_aside
+from panes.ingest.rejected_rows import keep_rejected_rows
 from panes.plan.stream import Stream
 
 BAD_FILE = "bad file"
@@ -45,7 +45,7 @@ def stops(stream: Stream) -> bool:
 
 
 def set_aside(stream: Stream, path: str, error: BaseException) -> BadFile:
-    """The file as one that is set aside; raises SourceError where the stream is to stop at it.
+    """The file as a bad one; raises SourceError where the stream is to stop at it.
 
     A file that is gone stops nobody: removing a bad file is how a stream that has stopped is made to go on. An
     error that is not the file's, such as memory that ran out, is raised again.
@@ -64,17 +64,17 @@ def set_aside(stream: Stream, path: str, error: BaseException) -> BadFile:
 
 
 def note_bad_files(aside: Path, epoch: int, found: Iterable[BadFile]) -> None:
-    """Writes down the files that an epoch has set aside."""
+    """Writes the list of the bad files of an epoch."""
     by_stream: dict[int, list[BadFile]] = {}
     for bad in found:
         by_stream.setdefault(bad.stream, []).append(bad)
     for stream, bad_files in by_stream.items():
         rows = [{"path": bad.path, "reason": bad.reason, "epoch": epoch} for bad in bad_files]
-        put_aside(aside, stream, _KIND, epoch, 0, pa.Table.from_pylist(rows, _SCHEMA))
+        keep_rejected_rows(aside, stream, _KIND, epoch, 0, pa.Table.from_pylist(rows, _SCHEMA))
 
 
 def read_bad_files(aside: Path, stream: Stream, last_epoch: int) -> pa.Table:
-    """The files of a stream that were set aside up to an epoch: `path`, `reason` and `epoch`, in that order."""
+    """The bad files of a stream up to an epoch: `path`, `reason` and `epoch`, in that order."""
     found: Sequence[Path] = sorted((stream_folder(aside, stream.number) / _KIND).rglob("*.parquet"))
     tables = [pq.ParquetFile(path).read() for path in found]
     table = pa.concat_tables([_SCHEMA.empty_table(), *tables]).sort_by("epoch")

@@ -15,7 +15,7 @@ _CHUNK = 1 << 16
 _LONGEST = 1 << 24
 
 
-def read_header(path: Path) -> tuple[str, ...]:
+def read_csv_header(path: Path) -> tuple[str, ...]:
     """The names; none when the file is empty. Raises OSError when it cannot be read."""
     text = b""
     with pa.input_stream(str(path), compression="detect") as file:

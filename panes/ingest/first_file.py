@@ -10,15 +10,15 @@ import pyarrow as pa
 from panes.errors import SourceError, StateError
 from panes.history.measure import stored_columns
 from panes.history.parts import metadata_of
-from panes.history.stored_types import selection_of, why_unreadable
+from panes.history.stored_types import reading_of, why_unreadable
 from panes.ingest.arrived_file import columns_in_folders
 from panes.ingest.bad_files import stops
-from panes.ingest.csv_header import column_places, read_header
+from panes.ingest.csv_header import column_places, read_csv_header
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
 
 _FILES = 10
-"""So many files are tried until one can be read; the others are set aside when an epoch meets them."""
+"""The most files that are tried until one can be read; the others are bad files of the epoch that meets them."""
 
 
 def check_first_file(stream: Stream, location: FileLocation, *, is_parquet: bool) -> None:
@@ -29,7 +29,7 @@ def check_first_file(stream: Stream, location: FileLocation, *, is_parquet: bool
     """
     for path in heapq.nsmallest(_FILES, location.files()):
         try:
-            columns = _parquet_columns(path) if is_parquet else read_header(path)
+            columns = _parquet_columns(path) if is_parquet else read_csv_header(path)
         except (OSError, StateError, pa.ArrowException) as error:
             if stops(stream) or location.matches() == [path]:
                 cause = error.__cause__ or error
@@ -55,7 +55,7 @@ def _check_types(stream: Stream, path: Path, there: pa.Schema) -> None:
     for field in stream.columns:
         if field.name in stored:
             type_ = there.field(stored[field.name]).type
-            if selection_of(type_, field.type) is None:
+            if reading_of(type_, field.type) is None:
                 raise SourceError(
                     f"stream {stream.name!r}: {path}: {why_unreadable(field.name, field.type, type_)}"
                 )

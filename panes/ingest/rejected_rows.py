@@ -1,4 +1,4 @@
-"""Rows that are put aside where people can look at them: those that cannot be used, and those that came late.
+"""Rejected rows, which cannot be used, and late rows, kept where people can look at them.
 
 They lie as Parquet under `aside/STREAM/bad` and `aside/STREAM/late`, a folder per epoch, which an epoch that is
 done again writes again. The name of a file has its size and its checksum.
@@ -26,7 +26,7 @@ BAD = "_bad"
 _NAME = re.compile(r"part-\d+-(\d+)-([0-9a-f]{8})\.parquet")
 
 
-def put_aside(folder: Path, stream: int, kind: str, epoch: int, part: int, rows: pa.Table) -> None:
+def keep_rejected_rows(folder: Path, stream: int, kind: str, epoch: int, part: int, rows: pa.Table) -> None:
     """Writes the bad or late rows that a task has found."""
     target = stream_folder(folder, stream) / kind / f"epoch={epoch}"
     target.mkdir(parents=True, exist_ok=True)
@@ -38,13 +38,13 @@ def put_aside(folder: Path, stream: int, kind: str, epoch: int, part: int, rows:
 
 
 def forget_epoch(folder: Path, epoch: int) -> None:
-    """Removes what an epoch put aside that failed: it is done again, and may be dealt out to other tasks."""
+    """Removes the rows of an epoch that failed: it is done again, and other tasks may find them then."""
     for of_epoch in folder.glob(f"*/*/epoch={epoch}"):
         shutil.rmtree(of_epoch)
 
 
-def read_aside(folder: Path, stream: Stream, kind: str, counted: int = 0) -> pa.Table:
-    """All rows put aside: the columns of the stream, and `_bad`, the reason, where there is one.
+def read_rejected_rows(folder: Path, stream: Stream, kind: str, counted: int = 0) -> pa.Table:
+    """All rejected or late rows of a stream: its columns, and `_bad`, the reason, where there is one.
 
     `counted` is how many the epochs know of: StateError when there are fewer, or when a file is damaged.
     """

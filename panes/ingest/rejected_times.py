@@ -53,7 +53,7 @@ def with_times(
     return rows.filter(usable).drop_columns([BAD]), rejected
 
 
-def rejected_rows(stream: Stream, file: HistoryFile, now_us: int) -> pa.Table | None:
+def rows_with_rejected_times(stream: Stream, file: HistoryFile, now_us: int) -> pa.Table | None:
     """The rows of a Parquet file of a source that are rejected, with the reason in `_bad`.
 
     Mostly there are none, and the file is not read.

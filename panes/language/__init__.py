@@ -2,11 +2,11 @@
 
 from panes.language.binder.bind import bind, bind_stream
 from panes.language.binder.bind_table_updates import bind_delete, bind_insert, bind_update
-from panes.language.binder.known_relations import Catalog
+from panes.language.binder.known_relations import KnownRelations
 from panes.language.parser.parse import parse
 
 __all__ = [
-    "Catalog",
+    "KnownRelations",
     "bind",
     "bind_delete",
     "bind_insert",

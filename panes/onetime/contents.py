@@ -29,7 +29,7 @@ class Reach:
     since: int
     until: int
     youngest: int | None = None
-    """Of those it may hold only so many, the last ones."""
+    """The most of them that it may hold: the last ones."""
     needs_order: bool = False
 
 

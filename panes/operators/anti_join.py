@@ -61,7 +61,7 @@ class AntiJoin(Operator):
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         edge = self.left
-        return Edge(edge.schema, Pattern.STRICT, edge.strategy, partitions=edge.partitions)
+        return Edge(edge.schema, Pattern.STRICT, edge.strategy, calendar_days=edge.calendar_days)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         left, _ = inputs

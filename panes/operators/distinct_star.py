@@ -61,7 +61,7 @@ class DistinctStar(Operator):
             self.state = Scan(names, nulls_equal=True, combine=keep_youngest)
             return
         # Every value of a delta is looked up in every day, so a few wide days are better than many.
-        days = max(1, self.edge.partitions // 3)
+        days = max(1, self.edge.calendar_days // 3)
         self.state = Calendar(
             names, partitions=days, nulls_equal=True, combine=keep_youngest, updates=count_younger
         )
@@ -74,7 +74,7 @@ class DistinctStar(Operator):
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         pattern = Pattern.MONOTONIC if self.edge.pattern is Pattern.MONOTONIC else Pattern.WEAK
-        return Edge(self.edge.schema, pattern, self.edge.strategy, partitions=self.edge.partitions)
+        return Edge(self.edge.schema, pattern, self.edge.strategy, calendar_days=self.edge.calendar_days)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs

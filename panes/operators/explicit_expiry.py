@@ -34,7 +34,7 @@ class ExplicitExpiry(Operator):
     live: Calendar = field(init=False)
 
     def __post_init__(self) -> None:
-        self.live = Calendar(None, partitions=self.edge.partitions, combine=sum_weights)
+        self.live = Calendar(None, partitions=self.edge.calendar_days, combine=sum_weights)
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -44,7 +44,7 @@ class ExplicitExpiry(Operator):
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         edge = self.edge
-        return Edge(edge.schema, Pattern.STRICT, edge.strategy, True, edge.has_until, edge.partitions)
+        return Edge(edge.schema, Pattern.STRICT, edge.strategy, True, edge.has_until, edge.calendar_days)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs

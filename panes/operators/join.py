@@ -58,7 +58,7 @@ class Join(Operator):
             self.left.strategy,
             leaves_early=any(e.leaves_early for e in (self.left, self.right) if e.is_weighted),
             has_until=self.left.has_until or self.right.has_until,
-            partitions=self.left.partitions,
+            calendar_days=self.left.calendar_days,
         )
         self._columns = self.output.columns
         self.left_state = self.left.buffer(self.left_keys, nulls_equal=self.nulls_equal)

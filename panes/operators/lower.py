@@ -43,7 +43,7 @@ def lower(
     strategy: str = "upa",
     inputs: Mapping[nodes.Node, Input] | None = None,
     every_instant: bool = False,
-    partitions: int = 10,
+    calendar_days: int = 10,
     early_share: float = 1.0,
 ) -> Dataflow:
     """The operators of a plan, with empty state; the arguments are those of `fragment_of`."""
@@ -52,7 +52,7 @@ def lower(
         strategy=strategy,
         inputs=inputs,
         every_instant=every_instant,
-        partitions=partitions,
+        calendar_days=calendar_days,
         early_share=early_share,
     )
     return Dataflow(fragment)
@@ -64,7 +64,7 @@ def fragment_of(
     strategy: str = "upa",
     inputs: Mapping[nodes.Node, Input] | None = None,
     every_instant: bool = False,
-    partitions: int = 10,
+    calendar_days: int = 10,
     early_share: float = 1.0,
 ) -> Fragment:
     """The steps that compute a plan.
@@ -72,12 +72,12 @@ def fragment_of(
     `inputs` names the sub-plans that are computed elsewhere; every other StreamScan is an input named by its
     stream, whose columns come without the alias. A GroupBy whose input is partial rows stands in `inputs`
     itself, with kind `partials`. `every_instant` makes group-by give its value at every instant, not only at
-    clocks, also where nothing slides. `partitions` is the number of partitions of calendar queues.
+    clocks, also where nothing slides. `calendar_days` is the greatest number of days of a calendar queue.
     `early_share` is the measured share of rows that leave negations before their time.
     """
     check_strategy(plan, strategy)
     lowering = _Lowering(
-        strategy, inputs or {}, every_instant, partitions, leave_early(early_share), has_internal(plan)
+        strategy, inputs or {}, every_instant, calendar_days, leave_early(early_share), has_internal(plan)
     )
     top = lowering.relation(plan)
     pattern = answer_pattern(plan).pattern
@@ -99,7 +99,7 @@ class _Lowering:
     strategy: str
     inputs: Mapping[nodes.Node, Input]
     every_instant: bool
-    partitions: int
+    calendar_days: int
     leaves_early: bool
     has_until: bool
     steps: list[PhysicalStep] = field(default_factory=list)
@@ -130,7 +130,9 @@ class _Lowering:
 
     def _edge(self, node: nodes.Node, *, has_until: bool = False) -> Edge:
         pattern = pattern_of(node).pattern
-        return Edge(node.schema, pattern, self.strategy, has_until=has_until, partitions=self.partitions)
+        return Edge(
+            node.schema, pattern, self.strategy, has_until=has_until, calendar_days=self.calendar_days
+        )
 
     def _relation(self, node: nodes.Node) -> _Made:
         given = self.inputs.get(node)

@@ -84,7 +84,7 @@ class SemiJoin(Operator):
             self.left.strategy,
             leaves_early=self._join.output.leaves_early,
             has_until=self.left.has_until,
-            partitions=self.left.partitions,
+            calendar_days=self.left.calendar_days,
         )
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
@@ -121,7 +121,9 @@ def _numbered(edge: Edge, columns: Sequence[str]) -> Edge:
     fields = tuple(Field(f"_match{i}", edge.schema[name].type) for i, name in enumerate(columns))
     # Without columns all rows are one value; a constant stands for it, as no table is without columns.
     fields = fields or (Field("_match0", BIGINT),)
-    return Edge(Schema(fields), edge.pattern, edge.strategy, edge.leaves_early, partitions=edge.partitions)
+    return Edge(
+        Schema(fields), edge.pattern, edge.strategy, edge.leaves_early, calendar_days=edge.calendar_days
+    )
 
 
 def _renamed(delta: Delta, columns: Sequence[str], names: Sequence[str]) -> Delta:

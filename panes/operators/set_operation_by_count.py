@@ -74,7 +74,7 @@ class SetOperationByCount(Operator):
     def __post_init__(self) -> None:
         names = self.inputs[0].schema.names
         self.counts = Keyed(names, nulls_equal=True, combine=sum_counts, weight=COUNTS)
-        self.leaving = Calendar(None, partitions=self.inputs[0].partitions)
+        self.leaving = Calendar(None, partitions=self.inputs[0].calendar_days)
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -84,7 +84,7 @@ class SetOperationByCount(Operator):
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         edge = self.inputs[0]
-        return Edge(edge.schema, Pattern.STRICT, edge.strategy, partitions=edge.partitions)
+        return Edge(edge.schema, Pattern.STRICT, edge.strategy, calendar_days=edge.calendar_days)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         left = self.leaving.expire(clock, since)

@@ -57,7 +57,9 @@ class SetOperationByLifetime(Operator):
         names = self.left.schema.names
         self.left_state = self.left.buffer(names, nulls_equal=True)
         self.right_state = self.right.buffer(names, nulls_equal=True)
-        self.given = Calendar(names, partitions=self.left.partitions, nulls_equal=True, combine=sum_weights)
+        self.given = Calendar(
+            names, partitions=self.left.calendar_days, nulls_equal=True, combine=sum_weights
+        )
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -71,7 +73,7 @@ class SetOperationByLifetime(Operator):
             self.pattern,
             self.left.strategy,
             leaves_early=False,
-            partitions=self.left.partitions,
+            calendar_days=self.left.calendar_days,
         )
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:

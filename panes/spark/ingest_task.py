@@ -21,7 +21,7 @@ from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.ingest.arrived_file import ArrivedFile, read_arrived
 from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
-from panes.ingest.rejected_rows import BAD, put_aside
+from panes.ingest.rejected_rows import BAD, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
 from panes.plan.stream import Stream
@@ -202,7 +202,7 @@ class _Work:
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
         for (stream, kind), tables in self._aside.items():
-            put_aside(
+            keep_rejected_rows(
                 self._context.aside, stream, kind, self._context.epoch, self._number, pa.concat_tables(tables)
             )
         for stream, tables in self._kept.items():

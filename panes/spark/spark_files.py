@@ -18,7 +18,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from panes.errors import SourceError
 from panes.ingest.arrived_file import columns_in_folders
-from panes.ingest.csv_header import column_places, read_header
+from panes.ingest.csv_header import column_places, read_csv_header
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
 from panes.spark.batch_files import local_path
@@ -57,7 +57,7 @@ def checked(stream: Stream, uri: str) -> SparkFile:
     path.stat()
     if not os.access(path, os.R_OK):
         raise PermissionError(f"{path} must not be read")
-    header = read_header(path) if has_header(stream) else ()
+    header = read_csv_header(path) if has_header(stream) else ()
     if header:
         column_places(stream, header, columns_in_folders(path))
     return SparkFile(uri, header, location.base_of(path))

@@ -16,7 +16,7 @@ from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStag
 
 
 def make_plan(
-    plan: Node, *, strategy: str = "upa", partitions: int = 10, every_instant: bool = False
+    plan: Node, *, strategy: str = "upa", calendar_days: int = 10, every_instant: bool = False
 ) -> PhysicalPlan:
     """The physical plan of a query over relations and streams; a `Matched` node is one for selections."""
     stages: list[PhysicalStage] = []
@@ -29,7 +29,7 @@ def make_plan(
                 stage.plan,
                 strategy=strategy,
                 inputs=_inputs(stage, edges),
-                partitions=partitions,
+                calendar_days=calendar_days,
                 every_instant=every_instant,
             )
         inputs = tuple(_input(source, edge) for source, edge in zip(stage.inputs, edges, strict=True))

@@ -85,7 +85,7 @@ def test_a_pipe_gets_all_rows_unless_a_limit_is_asked_for(db, run):
 
 
 @pytest.mark.parametrize(("form", "where"), [("table", "stdout"), ("csv", "stderr"), ("json", "stderr")])
-def test_rows_that_were_set_aside_are_told_apart_from_results(db, run, form: str, where: str):
+def test_notes_on_rejected_rows_are_told_apart_from_results(db, run, form: str, where: str):
     db.streams = {"s": StreamProgress(rows=9, late=1, bad=2)}
     result = run(SCRIPT, "--format", form)
     assert result.exit_code == 0

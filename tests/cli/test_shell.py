@@ -79,7 +79,7 @@ def test_dot_commands(db):
     assert "There is no .what" in printed
 
 
-def test_run_tells_which_rows_were_set_aside(db):
+def test_run_tells_which_rows_were_rejected(db):
     db.streams = {"packets": StreamProgress(rows=12, late=2, bad=1), "good": StreamProgress(rows=3)}
     printed = typed(db, ".run")
     assert printed.splitlines() == [

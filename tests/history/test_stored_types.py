@@ -7,7 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from panes.history.stored_types import converted, selection_of, type_for, why_unreadable
+from panes.history.stored_types import converted, reading_of, type_for, why_unreadable
 from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP
 
 
@@ -47,7 +47,7 @@ from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTA
     ],
 )
 def test_how_a_stored_type_is_read(stored, declared, reading):
-    assert selection_of(stored, declared) == reading
+    assert reading_of(stored, declared) == reading
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from panes.errors import SourceError
-from panes.ingest.csv_header import column_places, read_header
+from panes.ingest.csv_header import column_places, read_csv_header
 from tests.base_stream import base_stream
 
 STREAM = base_stream("CREATE STREAM s (ts BIGINT, k BIGINT)", 1)
@@ -26,15 +26,15 @@ STREAM = base_stream("CREATE STREAM s (ts BIGINT, k BIGINT)", 1)
 )
 def test_names_are_read_as_they_stand(tmp_path, content, names):
     (tmp_path / "0.csv").write_text(content)
-    assert read_header(tmp_path / "0.csv") == names
+    assert read_csv_header(tmp_path / "0.csv") == names
 
 
 def test_a_compressed_file_has_its_header_too(tmp_path):
     (tmp_path / "0.csv.gz").write_bytes(gzip.compress(b"ts,k\n1,2\n"))
-    assert read_header(tmp_path / "0.csv.gz") == ("ts", "k")
+    assert read_csv_header(tmp_path / "0.csv.gz") == ("ts", "k")
     (tmp_path / "1.csv.gz").write_text("ts,k\n1,2\n")
     with pytest.raises(OSError, match="zlib"):
-        read_header(tmp_path / "1.csv.gz")
+        read_csv_header(tmp_path / "1.csv.gz")
 
 
 def test_columns_are_found_in_any_order_and_case():

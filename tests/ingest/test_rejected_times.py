@@ -11,7 +11,7 @@ from panes.history.event_time import latest_time
 from panes.history.history_file import HistoryFile
 from panes.history.measure import measured_raw
 from panes.history.parts import read_rows
-from panes.ingest.rejected_times import rejected_rows, with_times
+from panes.ingest.rejected_times import rows_with_rejected_times, with_times
 from tests.base_stream import base_stream
 
 NOW = to_microseconds(datetime(2026, 7, 1, tzinfo=UTC))
@@ -48,7 +48,7 @@ def from_file(path, by, column):
     pq.write_table(pa.table({"ts": column, "k": pa.array(range(len(column)), pa.int64())}), path)
     latest = latest_time(stream, NOW)
     file = measured_raw(HistoryFile(path, "raw", 0, 0, 0, 0), stream, latest)
-    usable, unusable = read_rows(file, stream, ["k"], latest), rejected_rows(stream, file, NOW)
+    usable, unusable = read_rows(file, stream, ["k"], latest), rows_with_rejected_times(stream, file, NOW)
     assert usable.num_rows == file.rows
     if file.rows:
         times = usable.column("_ts").to_pylist()

@@ -53,7 +53,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
         for number, plan in enumerate(drawn, start=1):
             queries[number] = RunningQuery(
                 id=number,
-                plan=make_plan(optimize(plan), strategy=random.choice(["upa", "nt"]), partitions=3),
+                plan=make_plan(optimize(plan), strategy=random.choice(["upa", "nt"]), calendar_days=3),
                 shards=random.choice([1, 2]),
                 first_epoch=random.randint(0, len(came.clocks)),
                 folder=folder / "queries" / str(number),

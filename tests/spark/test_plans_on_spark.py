@@ -83,7 +83,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
             number = next(numbers)
             queries[number] = RunningQuery(
                 id=number,
-                plan=make_plan(optimize(plan), strategy=strategy, partitions=3),
+                plan=make_plan(optimize(plan), strategy=strategy, calendar_days=3),
                 shards=shards,
                 first_epoch=0,
                 folder=folder / "queries" / str(number),

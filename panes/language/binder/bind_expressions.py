@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from panes.language.binder import constants
 from panes.language.binder.scope import Scope
-from panes.language.parser.parse_durations import microseconds
+from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.parse_statements import TYPES
 from panes.language.parser.syntax import WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
@@ -247,7 +247,7 @@ class ExpressionBinder:
         return Literal(target, read)
 
     def _interval(self, node: exp.Expression) -> Expression:
-        length = microseconds(node.name, node.args["unit"].name)
+        length = parse_duration(node.name, node.args["unit"].name)
         return Literal(INTERVAL, timedelta(microseconds=length or 0))
 
     def _call(self, node: exp.Expression) -> Expression:

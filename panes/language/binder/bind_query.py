@@ -18,7 +18,7 @@ from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import join_tree
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
-from panes.language.binder.known_relations import Catalog
+from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import (
     check_aggregates,
     check_always_on,
@@ -48,7 +48,7 @@ class QueryBinder:
     `expanding` are the derived streams that are being expanded: one that leads back to itself is refused.
     """
 
-    def __init__(self, catalog: Catalog, text: str, expanding: tuple[str, ...] = ()) -> None:
+    def __init__(self, catalog: KnownRelations, text: str, expanding: tuple[str, ...] = ()) -> None:
         self.catalog = catalog
         self.text = text
         self.expanding = expanding

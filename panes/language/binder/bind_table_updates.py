@@ -8,7 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
-from panes.language.binder.known_relations import Catalog, find
+from panes.language.binder.known_relations import KnownRelations, find
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
@@ -44,7 +44,7 @@ class BoundDelete:
     condition: Expression | None
 
 
-def bind_insert(statement: InsertInto, catalog: Catalog) -> BoundInsert:
+def bind_insert(statement: InsertInto, catalog: KnownRelations) -> BoundInsert:
     tree, text = statement.tree, statement.text
     target = tree.this
     named = isinstance(target, exp.Schema)
@@ -70,7 +70,7 @@ def bind_insert(statement: InsertInto, catalog: Catalog) -> BoundInsert:
     return BoundInsert(table, tuple(rows))
 
 
-def bind_update(statement: UpdateTable, catalog: Catalog) -> BoundUpdate:
+def bind_update(statement: UpdateTable, catalog: KnownRelations) -> BoundUpdate:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
     binder = _ChangeBinder(_scope(table, text))
@@ -88,13 +88,13 @@ def bind_update(statement: UpdateTable, catalog: Catalog) -> BoundUpdate:
     return BoundUpdate(table, tuple(assignments.items()), _condition(tree, binder))
 
 
-def bind_delete(statement: DeleteFrom, catalog: Catalog) -> BoundDelete:
+def bind_delete(statement: DeleteFrom, catalog: KnownRelations) -> BoundDelete:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
     return BoundDelete(table, _condition(tree, _ChangeBinder(_scope(table, text))))
 
 
-def _table(name: exp.Expression, catalog: Catalog, text: str) -> CreateTable:
+def _table(name: exp.Expression, catalog: KnownRelations, text: str) -> CreateTable:
     found = find(catalog, name.name)
     if isinstance(found, CreateTable):
         return found

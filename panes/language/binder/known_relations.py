@@ -9,7 +9,7 @@ from panes.language.names import same
 from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable
 
 
-class Catalog(Protocol):
+class KnownRelations(Protocol):
     """The streams and tables there are. Names are looked up as they were created."""
 
     def stream(self, name: str) -> CreateStream | CreateDerivedStream | None: ...
@@ -21,7 +21,7 @@ class Catalog(Protocol):
         ...
 
 
-def find(catalog: Catalog, written: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
+def find(catalog: KnownRelations, written: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
     """What a name in a query means; the case it is written in does not matter."""
     for name in (written, *(n for n in catalog.names() if same(n, written))):
         found = catalog.stream(name) or catalog.table(name)

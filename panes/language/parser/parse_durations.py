@@ -22,10 +22,10 @@ LONGEST = 1_000_000 * MICROSECONDS["DAY"]
 """Longer than any stream: about 2,700 years. Sums with a timestamp stay within 64 bits."""
 
 
-def microseconds(number: str, unit: str) -> int | None:
+def parse_duration(number: str, unit: str) -> int | None:
     """The length in microseconds, or None when it is not a whole number of them, or too long.
 
-    >>> microseconds("1.5", "min")
+    >>> parse_duration("1.5", "min")
     90000000
     """
     length = Decimal(number) * MICROSECONDS[unit.upper()]

@@ -13,7 +13,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.parser import Parser
 
 from panes.language.names import RESERVED, why_no_column, why_no_name
-from panes.language.parser.parse_durations import MICROSECONDS, microseconds
+from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
 from panes.language.parser.syntax import OUTPUTS
 from panes.language.positions import refuse
 
@@ -303,7 +303,7 @@ class ExpressionParser(Parser):
         if unit.token_type != TokenType.VAR or unit.text.upper() not in MICROSECONDS:
             self._unexpected("a unit of time", "there are MICROSECONDS, MILLISECONDS, SECONDS, … to WEEKS")
         self._advance()
-        if not _is_decimal(number.text) or microseconds(number.text, unit.text) is None:
+        if not _is_decimal(number.text) or parse_duration(number.text, unit.text) is None:
             self._fail("expected a whole number of microseconds, of at most a million days", number)
         return number.text, unit.text
 

@@ -12,7 +12,7 @@ from sqlglot import Token, TokenType, exp
 from panes.language import statements as st
 from panes.language.binder.constants import is_whole, whole
 from panes.language.names import RESERVED, same
-from panes.language.parser.parse_durations import microseconds
+from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.parse_queries import QueryParser
 from panes.language.parser.syntax import StatementNode
 from panes.language.positions import did_you_mean, with_article
@@ -172,7 +172,7 @@ class StatementParser(QueryParser):
     def _interval_us(self) -> int:
         self._expect("INTERVAL")
         number, unit = self._number_and_unit()
-        return microseconds(number, unit) or 0
+        return parse_duration(number, unit) or 0
 
     def _source(self) -> Source:
         token = self._curr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import Token, TokenType, exp
 
 from panes.language.binder.constants import instant_us, whole
-from panes.language.parser.parse_durations import microseconds
+from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.parse_expressions import ExpressionParser
 from panes.language.parser.syntax import WindowClause, WindowedCall
 from panes.plan.windows import (
@@ -82,7 +82,7 @@ class WindowParser(ExpressionParser):
         self._word("INTERVAL")
         token = self._curr
         number, unit = self._number_and_unit()
-        length = microseconds(number, unit)
+        length = parse_duration(number, unit)
         if not length:
             self._fail("a window or slide is longer than zero", token)
         return length
@@ -113,7 +113,7 @@ class WindowParser(ExpressionParser):
             if self._match(TokenType.DASH):
                 self._word("INTERVAL")
                 number, unit = self._number_and_unit()
-                return -(microseconds(number, unit) or 0), True
+                return -(parse_duration(number, unit) or 0), True
             if self._curr.token_type == TokenType.PLUS:
                 self._fail("a window cannot reach beyond NOW")
             return 0, True

@@ -28,7 +28,7 @@ class Edge:
     strategy: str = "upa"
     leaves_early: bool = True
     has_until: bool = False
-    partitions: int = 10
+    calendar_days: int = 10
 
     @property
     def is_weighted(self) -> bool:
@@ -48,7 +48,7 @@ class Edge:
             keys,
             leaves_early=self.leaves_early,
             nulls_equal=nulls_equal,
-            partitions=self.partitions,
+            partitions=self.calendar_days,
         )
 
 

@@ -8,8 +8,8 @@ from panes.state.storage.epoch_log import StreamProgress
 from panes.status import Status
 
 
-def set_aside(before: Status, after: Status) -> Iterator[str]:
-    """A sentence for each stream and kind of rows that were set aside between two moments."""
+def row_notes(before: Status, after: Status) -> Iterator[str]:
+    """A sentence for each stream and kind of rows that came late or were rejected between two moments."""
     for name, progress in after.streams.items():
         earlier = before.streams.get(name, StreamProgress())
         late, bad = progress.late - earlier.late, progress.bad - earlier.bad

@@ -32,7 +32,7 @@ def seconds_of(timeout: float | None) -> float | None:
     return None if timeout > threading.TIMEOUT_MAX else float(timeout)
 
 
-def changes_within(
+def follow_changes(
     readers: Readers, find: Find, reader: str, *, restart: bool, timeout: float | None
 ) -> Iterator[Change]:
     """The changes that a reader has not read, as they come; ends when none comes for `timeout` seconds.
@@ -53,7 +53,7 @@ def changes_within(
                 return
 
 
-async def changes_as_they_come(
+async def follow_changes_async(
     readers: Readers, find: Find, reader: str, *, restart: bool, timeout: float | None
 ) -> AsyncGenerator[Change, None]:
     """The same in an asyncio loop. Changes are read in a thread; waiting takes none."""

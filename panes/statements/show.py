@@ -1,4 +1,4 @@
-"""What SHOW gives."""
+"""SHOW QUERIES, STREAMS, TABLES or SETTINGS."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from panes.catalog import Catalog
 from panes.config import SETTINGS
 from panes.language.statements import Show
+from panes.statements.context import Context
 
 
-def show(statement: Show, catalog: Catalog) -> pa.Table:
+def show(statement: Show, context: Context) -> pa.Table:
     """A table of texts: the names, and what there is to say of each."""
+    catalog = context.catalog
     match statement.kind:
         case "QUERIES":
             queries = catalog.queries()

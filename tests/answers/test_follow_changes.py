@@ -12,7 +12,7 @@ from queue import Queue
 import pytest
 
 from panes.answers.changes import Change
-from panes.answers.following import Patience, changes_as_they_come, changes_within, seconds_of
+from panes.answers.follow_changes import Patience, follow_changes, follow_changes_async, seconds_of
 from panes.clock import HandClock
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, PanesError, QueryFailed
 from panes.state.storage.epoch_log import NOTHING
@@ -29,13 +29,13 @@ def database(tmp_path):
 
 
 def within(database: Kept, reader: str = "phone", *, restart: bool = False, timeout: float | None = None):
-    return changes_within(
+    return follow_changes(
         database.readers, lambda: database.standing, reader, restart=restart, timeout=timeout
     )
 
 
 def as_they_come(database: Kept, reader: str = "phone", *, timeout: float | None = None):
-    return changes_as_they_come(
+    return follow_changes_async(
         database.readers, lambda: database.standing, reader, restart=False, timeout=timeout
     )
 

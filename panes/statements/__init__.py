@@ -1,0 +1,1 @@
+"""What each statement does: one handler per kind of statement, found in `handlers.HANDLERS`."""

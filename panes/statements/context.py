@@ -1,0 +1,29 @@
+"""What the handlers of statements work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from panes.catalog import Catalog
+from panes.connection import Connection
+from panes.onetime.one_time import OneTime
+from panes.registered import Registered
+from panes.runs import Runs
+from panes.spark.engine import Engine
+from panes.standing_answers import StandingAnswers
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of an open database, each made once when it was opened."""
+
+    connection: Connection
+    engine: Engine
+    registered: Registered
+    one_time: OneTime
+    answers: StandingAnswers
+    runs: Runs
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.connection.catalog

@@ -1,0 +1,43 @@
+"""CREATE QUERY name AS SELECT …: registers a standing query."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from panes.catalog import Catalog
+from panes.errors import CatalogError, SqlError
+from panes.language import parse
+from panes.language.names import why_no_name
+from panes.language.statements import CreateQuery, SelectQuery
+from panes.statements.context import Context
+from panes.statements.plan_query import plan_query_to_run
+
+
+def create_query(statement: CreateQuery, context: Context) -> None:
+    """Registers the query; it begins with the next epoch."""
+    plan = plan_query_to_run(statement.query, context.catalog)
+    context.registered.add(statement, plan)
+
+
+def create_query_from(text: str, name: str | None, catalog: Catalog) -> CreateQuery:
+    """The statement that registers a query given as SELECT, under `name` or a free one, or as CREATE QUERY."""
+    match parse(text):
+        case [SelectQuery() as select]:
+            if name is not None:
+                _check_name(name)
+            return CreateQuery(_free_name(catalog) if name is None else name, select)
+        case [CreateQuery() as statement]:
+            return statement
+        case _:
+            raise SqlError("register takes one query: SELECT … FROM …", sql=text)
+
+
+def _free_name(catalog: Catalog) -> str:
+    numbers = count(catalog.next_query_number())
+    return next(name for number in numbers if not catalog.is_query(name := f"query_{number}"))
+
+
+def _check_name(name: object) -> None:
+    problem = why_no_name(name) if isinstance(name, str) else f"it is of type {type(name).__name__}"
+    if problem is not None:
+        raise CatalogError(f"{name!r:.80} cannot be the name of a query: {problem}")

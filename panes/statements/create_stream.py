@@ -1,0 +1,13 @@
+"""CREATE STREAM name (columns) … FROM …: a base stream, with a source."""
+
+from __future__ import annotations
+
+from panes.language.statements import CreateStream
+from panes.spark.sources import check_source
+from panes.statements.context import Context
+
+
+def create_stream(statement: CreateStream, context: Context) -> None:
+    """Adds the stream once its source can be read as declared; a background run takes it in at once."""
+    check_source(statement.stream)
+    context.runs.change_streams(lambda: context.catalog.create(statement))

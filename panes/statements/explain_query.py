@@ -1,0 +1,26 @@
+"""EXPLAIN name, and EXPLAIN SELECT …: how a query runs, and with ANALYZE what its steps did."""
+
+from __future__ import annotations
+
+import json
+
+from panes.language.statements import Explain
+from panes.stages.explain import Explained, explain, explain_json
+from panes.statements.context import Context
+from panes.statements.plan_query import plan_query
+
+
+def explain_query(statement: Explain, context: Context) -> str:
+    """The physical plan, as text or JSON."""
+    explained = _explained(statement, context)
+    if statement.format == "JSON":
+        return json.dumps(explain_json(explained), indent=2)
+    return explain(explained)
+
+
+def _explained(statement: Explain, context: Context) -> Explained:
+    """Of a registered query what runs it, of another what would run it under the settings of now."""
+    if not isinstance(statement.target, str):
+        return context.registered.explained_plan(plan_query(statement.target, context.catalog))
+    measures = context.connection.measures if statement.analyze else None
+    return context.registered.explained(statement.target, context.connection.log.latest(), measures)

@@ -1,0 +1,22 @@
+"""SELECT …: a query that is asked once."""
+
+from __future__ import annotations
+
+from panes.answers.answer import Answer
+from panes.language.positions import offset_of, refuse
+from panes.language.statements import SelectQuery
+from panes.statements.context import Context
+from panes.statements.plan_query import plan_query_to_run
+
+
+def select_once(query: SelectQuery, context: Context) -> Answer:
+    """The answer over the windows of the last committed epoch. Raises SqlError when it cannot be asked once."""
+
+    def answer() -> Answer:
+        plan = plan_query_to_run(query, context.catalog)
+        why_not = context.one_time.why_not(plan)
+        if why_not is not None:
+            refuse(why_not.reason, query.text, offset_of(query.tree), hint=why_not.hint)
+        return context.one_time.answer(plan)
+
+    return context.connection.read(answer)

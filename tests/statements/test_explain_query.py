@@ -1,0 +1,28 @@
+"""EXPLAIN …"""
+
+from __future__ import annotations
+
+import pytest
+
+from panes import errors
+
+
+def test_explain_as_text_and_as_data(db):
+    text = db.sql("EXPLAIN SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src")
+    assert "STRICT" in text
+    data = db.sql("EXPLAIN (FORMAT JSON) SELECT src FROM packets [RANGE 1 MINUTE]")
+    assert '"WEAKEST"' in data
+
+
+def test_a_registered_query_is_explained_with_the_strategy_that_it_was_registered_under(db):
+    text = "SELECT DISTINCT src FROM packets [RANGE 1 MINUTE]"
+    db.register(text, name="sources")
+    before = db.sql("EXPLAIN sources")
+    db.sql("SET strategy = 'direct'")
+    assert db.sql("EXPLAIN sources") == before == db.query("sources").explain()
+    assert db.sql(f"EXPLAIN {text}") != before
+
+
+def test_a_query_that_is_not_there_cannot_be_explained(db):
+    with pytest.raises(errors.CatalogError, match="no query named 'sources'"):
+        db.sql("EXPLAIN sources")

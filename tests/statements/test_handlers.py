@@ -1,0 +1,73 @@
+"""Every statement has a handler, and a connection that only reads runs those that change nothing."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+import panes
+from panes import errors
+from panes.language import parse
+from panes.language import statements as st
+from panes.statements.handlers import HANDLERS, READING
+
+STATEMENTS = {
+    kind
+    for name, kind in vars(st).items()
+    if inspect.isclass(kind)
+    and issubclass(kind, st.Statement)
+    and kind is not st.Statement
+    and not name.startswith("_")
+}
+EXAMPLES = (
+    "SELECT src FROM packets [NOW]",
+    "CREATE STREAM s (a BIGINT)",
+    "CREATE STREAM s AS SELECT src FROM packets",
+    "CREATE TABLE hosts (a BIGINT)",
+    "INSERT INTO hosts VALUES (1)",
+    "UPDATE hosts SET a = 1",
+    "DELETE FROM hosts WHERE a = 1",
+    "CREATE QUERY q AS SELECT src FROM packets [NOW]",
+    "ALTER QUERY sources RESUME",
+    "INVOKE sources",
+    "EXPLAIN sources",
+    "SHOW STREAMS",
+    "DROP QUERY sources",
+    "SET shards = 3",
+)
+
+
+def test_every_statement_has_a_handler_and_no_handler_is_left_over():
+    assert HANDLERS.keys() == STATEMENTS
+
+
+@pytest.mark.parametrize("kind", HANDLERS, ids=lambda kind: kind.__name__)
+def test_a_handler_takes_the_statement_under_which_it_is_listed(kind: type[st.Statement]):
+    first = next(iter(get_type_hints(HANDLERS[kind]).values()))
+    assert kind in (get_args(first) or (first,))
+
+
+@pytest.mark.parametrize("name", sorted({handler.__name__ for handler in HANDLERS.values()}))
+def test_a_handler_has_a_file_and_a_test_of_its_name(name: str):
+    (handler,) = {handler for handler in HANDLERS.values() if handler.__name__ == name}
+    assert handler.__module__ == f"panes.statements.{name}"
+    assert Path(__file__).with_name(f"test_{name}.py").exists()
+
+
+def test_there_is_an_example_of_every_statement():
+    assert {type(statement) for sql in EXAMPLES for statement in parse(sql)} == STATEMENTS
+
+
+@pytest.mark.parametrize("sql", EXAMPLES)
+def test_a_connection_that_only_reads_runs_what_changes_nothing(db: panes.Database, sql: str):
+    db.register("SELECT src FROM packets [RANGE 1 MINUTE]", name="sources")
+    (statement,) = parse(sql)
+    with panes.connect(db.path, read_only=True) as reader:
+        if type(statement) in READING:
+            reader.sql(sql)
+        else:
+            with pytest.raises(errors.ReadOnly):
+                reader.sql(sql)

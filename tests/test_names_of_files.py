@@ -1,0 +1,161 @@
+"""One word finds everything: a file has the name of the thing in it, and no two files have the same name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from panes.cli.main import app
+
+ROOT = Path(__file__).parent.parent / "panes"
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path.name != "__init__.py")
+COMMANDS = set(getattr(get_command(app), "commands", {}))
+NAMED_BY_THEIR_PLACE = {"base.py"}
+"""The contracts of a package, whatever they are called."""
+
+GROUPS = {
+    "aggregates/holistic.py": "the family of aggregates that need all values",
+    "config.py": "the settings, under the name that everybody looks for",
+    "delta/arrow_functions.py": "the functions of SQL over Arrow columns, with their table",
+    "delta/comparison.py": "the comparisons of SQL over Arrow columns",
+    "delta/keys.py": "equality and grouping of rows by key",
+    "delta/rows.py": "the operations on tables of rows",
+    "delta/strings.py": "the functions of SQL on text",
+    "history/file_checksums.py": "computes the checksums of files and verifies them",
+    "history/retention.py": "what RETAIN and the queries make a stream keep",
+    "history/stored_types.py": "the types that Parquet stores, and how each is read",
+    "language/binder/aggregate_of_results.py": "binds an aggregate of the last results",
+    "language/binder/bind_joins.py": "the steps of binding FROM and WHERE",
+    "language/binder/bind_subqueries.py": "the steps of binding EXISTS and IN",
+    "language/binder/bind_table_updates.py": "binds INSERT, UPDATE and DELETE",
+    "language/binder/constants.py": "the constants of SQL as values",
+    "language/binder/refusals.py": "one function per thing that is refused",
+    "language/parser/dialect.py": "sqlglot finds a dialect by the name of its class",
+    "language/parser/syntax.py": "the nodes of the syntax tree",
+    "language/positions.py": "errors that point at a position",
+    "onetime/can_ask_once.py": "gives the reason when a query cannot be asked once",
+    "plan/sql_functions.py": "the calls and casts of DuckDB",
+    "spark/batch_files.py": "the files of a micro-batch",
+    "spark/daemon.py": "a program: Spark starts it by the name of the module",
+    "spark/ingest_task.py": "the tasks before the first shuffle, by kind of source",
+    "state/storage/files.py": "the ways to write a file wholly or not at all",
+    "testing.py": "what users import to test their queries",
+}
+"""Files in which a group of things is the thing."""
+
+TO_BE_RENAMED = {
+    "operators/tools/split_span.py": "has cuts_of and in_pieces",
+    "sharing/partial_sums.py": "has partial_rows",
+    "spark/backlog.py": "has files_left",
+    "spark/epoch_job.py": "has frame",
+    "spark/jvm.py": "has JavaProcess",
+    "spark/py4j_log.py": "has log_under_its_own_name",
+    "spark/spark_failures.py": "has explained",
+    "stages/fragment.py": "has Stage and cut",
+    "state/buffers/hash_search.py": "has find and Lookup",
+    "state/storage/leases.py": "has Holds",
+    "state/storage/opening.py": "has check_place and check_together",
+    "state/storage/verified.py": "has difference",
+}
+"""Files whose name, or whose thing's name, is to be changed to the other."""
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The stems of the words of a name: `QueryParser` and `parse_queries` have the same ones."""
+    separated = name.lower() if name.isupper() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return tuple(stem(word) for word in separated.strip("_").split("_"))
+
+
+def stem(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    ending = re.search(r"(?<=\w{3})(ing|ion|er|or|ed|es|s|e)$", word)
+    return stem(word[: ending.start()]) if ending else word
+
+
+def is_named_after(file: str, name: str) -> bool:
+    """Whether a file and a public name have the same words, or one begins or ends with the other."""
+    short, long = sorted((words_of(file), words_of(name)), key=len)
+    return sorted(short) == sorted(long) or short in (long[: len(short)], long[-len(short) :])
+
+
+def public_names(source: str) -> Iterator[str]:
+    """The classes, functions and constants that a module defines for others."""
+    for node in ast.parse(source).body:
+        names: list[str] = []
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            names = [node.name]
+        elif isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names = [node.target.id]
+        yield from (name for name in names if not name.startswith("_"))
+
+
+def is_the_name_of_its_thing(path: Path) -> bool:
+    return any(is_named_after(path.stem, name) for name in public_names(path.read_text()))
+
+
+def is_command(path: Path) -> bool:
+    """Commands go by the words that people type, and each is defined under its name."""
+    return path.parent == ROOT / "cli" and path.stem in COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("group_by", "GroupBy"),
+        ("parse_queries", "QueryParser"),
+        ("partitioning", "partition_keys"),
+        ("instants", "instant_of"),
+        ("handlers", "HANDLERS"),
+        ("except_", "Except"),
+        ("history_store", "History"),
+    ],
+)
+def test_a_file_may_be_named_after(file: str, name: str):
+    assert is_named_after(file, name)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("leases", "Holds"), ("fragment", "Stage"), ("backlog", "files_left"), ("row", "grow")]
+)
+def test_a_file_is_not_named_after(file: str, name: str):
+    assert not is_named_after(file, name)
+
+
+def test_no_two_files_have_the_same_name():
+    places = defaultdict(list)
+    for path in MODULES:
+        if path.name not in NAMED_BY_THEIR_PLACE and not is_command(path):
+            places[path.name].append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path in MODULES
+        if path.parts[len(ROOT.parts)] != "cli" and path.name not in NAMED_BY_THEIR_PLACE
+    ],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_file_has_the_name_of_the_thing_in_it(path: Path):
+    listed = GROUPS | TO_BE_RENAMED
+    if is_the_name_of_its_thing(path):
+        assert str(path.relative_to(ROOT)) not in listed, "it need not be listed as an exception"
+    else:
+        assert str(path.relative_to(ROOT)) in listed, "no public name of the module has the file's words"
+
+
+def test_the_exceptions_are_files_that_there_are():
+    listed = [*GROUPS, *TO_BE_RENAMED]
+    assert [name for name in listed if not (ROOT / name).exists()] == []
+    assert len(listed) == len(set(listed))
