@@ -15,9 +15,9 @@ from panes.connection import Connection
 from panes.errors import CatalogError, SourceError
 from panes.progress_bar import progress_bar
 from panes.registered import Registered
-from panes.spark.backlog import files_left
 from panes.spark.engine import Engine
 from panes.spark.epoch import Workload
+from panes.spark.files_left import files_left
 from panes.standing_answers import StandingAnswers
 from panes.state.storage.epoch_log import EpochRecord
 from panes.status import Epoch, epoch_of

@@ -52,11 +52,6 @@ GROUPS = {
 TO_BE_RENAMED = {
     "operators/tools/split_span.py": "has cuts_of and in_pieces",
     "sharing/partial_sums.py": "has partial_rows",
-    "spark/backlog.py": "has files_left",
-    "spark/epoch_job.py": "has frame",
-    "spark/jvm.py": "has JavaProcess",
-    "spark/py4j_log.py": "has log_under_its_own_name",
-    "spark/spark_failures.py": "has explained",
     "stages/fragment.py": "has Stage and cut",
     "state/buffers/hash_search.py": "has find and Lookup",
     "state/storage/leases.py": "has Holds",

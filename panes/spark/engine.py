@@ -24,7 +24,7 @@ from panes.spark.epoch import EpochRunner, Workload
 from panes.spark.heartbeat import Heartbeat
 from panes.spark.session import epoch_session, is_spark_lost, local_session, why_spark_was_lost
 from panes.spark.sources import read_source
-from panes.spark.spark_failures import SPARK_ERRORS, explained
+from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
 from panes.spark.union_streams import union_streams
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
@@ -368,4 +368,4 @@ class Engine:
                 f"the Java process that Spark runs in has ended ({where}), as when it is killed or out of memory"
                 f"{why_spark_was_lost()}; nothing is lost: run again, and Spark is started anew"
             )
-        return explained(error, where)
+        return spark_failure(error, where)

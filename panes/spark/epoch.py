@@ -32,14 +32,14 @@ from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
 from panes.ingest.rejected_rows import forget_epoch
 from panes.operators.measures import Measures
 from panes.plan.stream import Stream
+from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
-from panes.spark.epoch_job import Arrivals, Folders, frame
+from panes.spark.epoch_job import Arrivals, Folders, epoch_job
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import Report
 from panes.spark.session import set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
-from panes.spark.step_reports import done_by_steps
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
@@ -236,7 +236,7 @@ class EpochRunner:
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
             folders = Folders(exchange, aside, self._history.folder)
-            tasks = frame(session, plan, arrivals, rule, folders, kept, before.pins)
+            tasks = epoch_job(session, plan, arrivals, rule, folders, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)

@@ -1,8 +1,8 @@
 """The stages of an epoch as one Spark job: tasks that read rows, a shuffle, tasks that run operators, and again.
 
-`frame` makes the DataFrame of an epoch. Running it advances all queries by one epoch, writes their segments and
-manifests, and gives the messages of its tasks to the driver. Its plan is small and nearly the same in every epoch,
-however many queries there are: what differs is shipped inside the tasks.
+`epoch_job` makes the DataFrame of an epoch. Running it advances all queries by one epoch, writes their segments
+and manifests, and gives the messages of its tasks to the driver. Its plan is small and nearly the same in every
+epoch, however many queries there are: what differs is shipped inside the tasks.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Arrivals:
     """Those that the driver could not read."""
 
 
-def frame(
+def epoch_job(
     session: SparkSession,
     plan: JobPlan,
     arrivals: Arrivals,

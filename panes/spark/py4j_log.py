@@ -23,6 +23,6 @@ class _Logging:
         return getattr(logging, name)
 
 
-def log_under_its_own_name() -> None:
+def own_py4j_log() -> None:
     """What Py4J logs can be seen by whoever sets up the logger `py4j`."""
     py4j.java_gateway.logging = _Logging()

@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 
 from panes.errors import EnvironmentMissing, PanesError
 from panes.java import find_java
-from panes.spark.jvm import JavaProcess, log_level
-from panes.spark.py4j_log import log_under_its_own_name
+from panes.spark.java_process import JavaProcess, log_level
+from panes.spark.py4j_log import own_py4j_log
 from panes.spark.uninterrupted import uninterrupted
 
 __all__ = [
@@ -93,7 +93,7 @@ def local_session() -> SparkSession:
 
 def _new_session(java: JavaProcess) -> SparkSession:
     global _java
-    log_under_its_own_name()
+    own_py4j_log()
     os.environ["JAVA_HOME"] = str(find_java().home)
     # Workers must be this Python, with its packages, and not the first one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

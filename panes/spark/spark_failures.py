@@ -39,7 +39,7 @@ SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError, EOFError)
 """What calls into Spark raise; the last two when Java ends in the middle of one."""
 
 
-def explained(error: BaseException, where: str) -> BaseException:
+def spark_failure(error: BaseException, where: str) -> BaseException:
     """The error to raise for one that ended an epoch; those that are neither Spark's nor the file system's are
     passed on as they are."""
     if isinstance(error, SPARK_ERRORS):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from panes.errors import EnvironmentMissing, SettingError
-from panes.spark.jvm import JavaProcess, log_level
+from panes.spark.java_process import JavaProcess, log_level
 from tests.faults.processes import of_session
 
 COMES_UP = """
