@@ -88,7 +88,7 @@ class Running:
             way.strategy,
             [plan.schema.names[0]],
             leaves_early=way.early_share > 0,
-            partitions=way.partitions,
+            calendar_days=way.partitions,
         )
         return cls(dataflow, result)
 

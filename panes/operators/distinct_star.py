@@ -18,9 +18,8 @@ from panes.operators.tools.edge import Edge
 from panes.operators.tools.numbered_values import NumberedValues
 from panes.plan.patterns import Pattern
 from panes.state.buffers.base import State
-from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.choose import choose_for_duplicates
 from panes.state.buffers.chunked import ChunkedBuffer, equal_runs
-from panes.state.buffers.scan import Scan
 
 YOUNGEST = "_youngest"
 """Until when the youngest duplicate of a value lives; `_exp` is until when the shown row does."""
@@ -58,15 +57,14 @@ class DistinctStar(Operator):
     @classmethod
     def over(cls, edge: Edge) -> DistinctStar:
         """δ* over an edge that is not STRICT."""
-        names = edge.schema.names
-        if edge.strategy == "direct":
-            return cls(edge, Scan(names, nulls_equal=True, combine=keep_youngest))
-        # Every value of a delta is looked up in every day, so a few wide days are better than many.
-        days = max(1, edge.partitions // 3)
-        calendar = Calendar(
-            names, partitions=days, nulls_equal=True, combine=keep_youngest, updates=count_younger
+        state = choose_for_duplicates(
+            edge.strategy,
+            edge.schema.names,
+            combine=keep_youngest,
+            updates=count_younger,
+            calendar_days=edge.partitions,
         )
-        return cls(edge, calendar)
+        return cls(edge, state)
 
     @property
     def buffers(self) -> Mapping[str, State]:

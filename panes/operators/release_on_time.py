@@ -12,6 +12,7 @@ from panes.delta.delta import EXP, TS, Delta, Instants
 from panes.delta.zeros import with_unsigned_zeros
 from panes.operators.base import Operator
 from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_for_waiting
 from panes.state.buffers.timer_queue import TimerQueue
 
 _END = "_end"
@@ -33,7 +34,10 @@ class ReleaseOnTime(Operator):
     @classmethod
     def over(cls, schema: pa.Schema) -> ReleaseOnTime:
         """A ReleaseOnTime for deltas of this schema."""
-        return cls(TimerQueue(_to_wait(schema.empty_table()).schema))
+        waiting = choose_for_waiting(
+            _to_wait(schema.empty_table()).schema, "rows beyond the clock wait for it"
+        )
+        return cls(waiting)
 
     @property
     def buffers(self) -> Mapping[str, State]:
