@@ -90,7 +90,7 @@ class Running:
             way.strategy,
             [plan.schema.names[0]],
             leaves_early=way.early_share > 0,
-            partitions=way.calendar_days,
+            calendar_days=way.calendar_days,
         )
         return cls(dataflow, result)
 

@@ -21,10 +21,14 @@ from typing import Any
 from panes.errors import StateError
 
 LAYOUT = 3
-"""The layout of a database's files. It is raised when one of an older layout can no longer be read."""
+"""The layout of all files of a database. It is raised when one of an older layout can no longer be read; as it is
+part of the schema too, a file of an older layout is told from one whose number is damaged."""
 
 _MASK = (1 << 62) - 1
-_SEAL = "CREATE TABLE seal (id INTEGER PRIMARY KEY, database TEXT NOT NULL, checksum INTEGER NOT NULL);"
+_SEAL = (
+    "CREATE TABLE seal (id INTEGER PRIMARY KEY, database TEXT NOT NULL, checksum INTEGER NOT NULL, "
+    f"layout INTEGER NOT NULL DEFAULT {LAYOUT});"
+)
 _NO_DAMAGE = (
     "SQLITE_FULL",
     "SQLITE_IOERR",
@@ -146,7 +150,8 @@ def _make(path: Path, schema: str, database: str) -> None:
         with closing(_connect(unfinished)) as connection:
             connection.executescript(
                 f"BEGIN; {_SEAL} {schema} {_triggers(schema)} PRAGMA user_version = {LAYOUT}; "
-                f"INSERT INTO seal VALUES (1, '{database}', {_row_checksum('seal', database)}); COMMIT;"
+                "INSERT INTO seal (id, database, checksum) "
+                f"VALUES (1, '{database}', {_row_checksum('seal', database)}); COMMIT;"
             )
         unfinished.replace(path)
     finally:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from panes import sqlite_file
 from panes.errors import StateError
 from panes.sqlite_file import SqliteFile
 
@@ -92,6 +93,17 @@ def test_a_file_of_another_layout_is_refused(tmp_path):
         StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 3"
     ):
         opened(tmp_path / "old.sqlite")
+
+
+def test_a_file_of_an_older_layout_with_the_same_tables_is_not_taken_for_a_damaged_one(tmp_path):
+    path = tmp_path / "file.sqlite"
+    seal = "CREATE TABLE seal (id INTEGER PRIMARY KEY, database TEXT NOT NULL, checksum INTEGER NOT NULL);"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(f"{seal} {SCHEMA} {sqlite_file._triggers(SCHEMA)} PRAGMA user_version = 2;")
+    with pytest.raises(
+        StateError, match=r"is of layout 2, .* layout 3: open the database with the version that made"
+    ):
+        opened(path)
 
 
 def test_a_missing_file_is_made_only_if_it_may_be(tmp_path):

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.aggregates.base import Accumulators, Ints
-from panes.delta.delta import FOREVER
 from panes.delta.hashing import Hashes
 from panes.state.buffers.base import State
 from panes.state.buffers.chunk import Chunk
+from panes.state.log import MergePolicy
 
 FIRST = "_first"
 SECOND = "_second"
@@ -42,20 +42,16 @@ class Found(NamedTuple):
 class AccumulatorTable(State):
     """The sum of all differences that were added under a key, found by the pair of hashes of the key.
 
-    Each chunk is sorted by the first hash and holds a key once. A new chunk is merged with the one before it
-    when that is not at least twice as long, so there are few chunks, a row is merged seldom, and what
-    does not change is not touched. Rows that became zero vanish in merges.
+    Each chunk is sorted by the first hash and holds a key once. What does not change is not touched, and rows that
+    became zero vanish in merges. `keys` are the columns that the hashes are of.
     """
 
-    def __init__(self) -> None:
-        self._chunks: list[Chunk] = []
+    kind = "accumulators"
 
-    @property
-    def chunks(self) -> Sequence[Chunk]:
-        return self._chunks
-
-    def restore(self, chunks: Sequence[Chunk]) -> None:
-        self._chunks = sorted(chunks, key=lambda chunk: chunk.labels["level"])
+    def __init__(
+        self, keys: Sequence[str] = (), reason: str = "sums by key, changed by adding differences"
+    ) -> None:
+        super().__init__(MergePolicy(), reason, keys)
 
     def look_up(self, first: Hashes, second: Hashes) -> Accumulators:
         """The accumulators of each key, zeros for a key that is not there."""
@@ -65,23 +61,30 @@ class AccumulatorTable(State):
         """Adds to the accumulators of keys, and gives what they were before; the keys are distinct, and sorted
         by their first hashes."""
         before, found = self._look_up(first, second)
-        run = Run(first, second, differences)
-        while run.rows and self._chunks and self._chunks[-1].rows < 2 * run.rows:
-            chunk = self._chunks.pop()
-            self.touched += chunk.rows
-            old = _run(chunk.table)
-            run = _without_zeros(_merged(old, run, found or _find(old, run.first, run.second)))
+        added = _without_zeros(Run(first, second, differences))
+        if added.rows < len(first):
             found = None
-        run = _without_zeros(run)
-        if run.rows:
-            self._chunks.append(_chunk(run, level=len(self._chunks)))
+
+        def merged(chunks: Sequence[Chunk]) -> Chunk | None:
+            nonlocal found
+            *older, youngest = chunks
+            run = _run(youngest.table)
+            for chunk in reversed(older):
+                self.touched += chunk.rows
+                old = _run(chunk.table)
+                run = _without_zeros(_merged(old, run, found or _find(old, run.first, run.second)))
+                found = None  # it is where the added keys are in the chunk before them
+            return _chunk(run) if run.rows else None
+
+        if added.rows:
+            self._log.append(_chunk(added), merged)
         return before
 
     def _look_up(self, first: Hashes, second: Hashes) -> tuple[Accumulators, Found | None]:
         """The accumulators, and where in the last chunk the keys are."""
         sums: Accumulators = {}
         found: Found | None = None
-        for chunk in self._chunks:
+        for chunk in self._log.parts:
             run = _run(chunk.table)
             found = _find(run, first, second)
             self.touched += len(found.keys)
@@ -151,12 +154,10 @@ def _without_zeros(run: Run) -> Run:
     return Run(run.first[some], run.second[some], {number: d[some] for number, d in moving.items()})
 
 
-def _chunk(run: Run, *, level: int) -> Chunk:
+def _chunk(run: Run) -> Chunk:
     columns = {FIRST: run.first, SECOND: run.second}
     table = pa.table(columns | {f"{_PREFIX}{number}": d for number, d in run.differences.items()})
-    return Chunk(
-        lambda: table, rows=table.num_rows, min_exp=FOREVER, max_exp=FOREVER, labels={"level": level}
-    )
+    return Chunk.of_sorted(table, FIRST)
 
 
 def _run(table: pa.Table) -> Run:

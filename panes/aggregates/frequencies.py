@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from panes.aggregates.accumulator_table import FIRST, SECOND
 from panes.aggregates.base import Ints
-from panes.delta.delta import FOREVER
 from panes.delta.hashing import Hashes
 from panes.state.buffers.base import State
 from panes.state.buffers.chunk import Chunk
+from panes.state.log import MergePolicy
 
 VALUE = "_value"
 COUNT = "_count"
@@ -25,37 +25,34 @@ _BOUND = "_bound"
 class Frequencies(State):
     """The counts of the values of each group: a log of differences, as in AccumulatorTable.
 
-    Each chunk is sorted by the hash of the group, so the values of a group are a slice of each chunk.
+    Each chunk is sorted by the hash of the group, so the values of a group are a slice of each chunk. `keys`
+    are the columns that the hashes are of.
     """
 
-    def __init__(self, value_type: pa.DataType) -> None:
+    kind = "value counts"
+
+    def __init__(
+        self,
+        value_type: pa.DataType,
+        keys: Sequence[str] = (),
+        reason: str = "values of a group in their order",
+    ) -> None:
+        super().__init__(MergePolicy(), reason, keys)
         self._schema = pa.schema(
             [(FIRST, pa.uint64()), (SECOND, pa.uint64()), (VALUE, value_type), (COUNT, pa.int64())]
         )
-        self._chunks: list[Chunk] = []
-
-    @property
-    def chunks(self) -> Sequence[Chunk]:
-        return self._chunks
-
-    def restore(self, chunks: Sequence[Chunk]) -> None:
-        self._chunks = sorted(chunks, key=lambda chunk: chunk.labels["level"])
 
     def add(self, first: Hashes, second: Hashes, values: pa.ChunkedArray, counts: Ints) -> None:
         """Adds to the counts of values; NULL is not counted."""
-        run = _summed(_frame(pa.table([first, second, values, counts], schema=self._schema)))
-        while run.height and self._chunks and self._chunks[-1].rows < 2 * run.height:
-            chunk = self._chunks.pop()
-            self.touched += chunk.rows
-            run = _summed(pl.concat([_frame(chunk.table), run]))
-        if run.height:
-            self._chunks.append(self._chunk(run, level=len(self._chunks)))
+        added = self._chunk(_summed(_frame(pa.table([first, second, values, counts], schema=self._schema))))
+        if added is not None:
+            self._log.append(added, self._merged)
 
     def of(self, first: Hashes, second: Hashes) -> pl.DataFrame:
         """The values of some groups with their counts, by the place of the group among those given and by
         value; the groups are sorted by their hashes."""
         places = np.arange(len(first))
-        parts = [self._slices(chunk, first, second, places, most=None)[0] for chunk in self._chunks]
+        parts = [self._slices(chunk, first, second, places, most=None)[0] for chunk in self._log.parts]
         return pl.concat([self._nothing(), *parts])
 
     def ends(self, first: Hashes, second: Hashes, *, greatest: bool) -> pl.DataFrame:
@@ -68,7 +65,7 @@ class Frequencies(State):
         most = 8
         while len(groups):
             parts, bounds = [self._nothing()], [self._nothing().select(GROUP, pl.col(VALUE).alias(_BOUND))]
-            for chunk in self._chunks:
+            for chunk in self._log.parts:
                 found, bound = self._slices(chunk, first, second, groups, most=most, greatest=greatest)
                 parts.append(found)
                 bounds.append(bound)
@@ -114,11 +111,15 @@ class Frequencies(State):
         empty = _frame(self._schema.empty_table())
         return empty.select(pl.lit(0, pl.Int64).alias(GROUP), VALUE, COUNT).head(0)
 
-    def _chunk(self, run: pl.DataFrame, *, level: int) -> Chunk:
-        table = run.select(self._schema.names).to_arrow().cast(self._schema).combine_chunks()
-        return Chunk(
-            lambda: table, rows=table.num_rows, min_exp=FOREVER, max_exp=FOREVER, labels={"level": level}
-        )
+    def _merged(self, chunks: Sequence[Chunk]) -> Chunk | None:
+        self.touched += sum(chunk.rows for chunk in chunks[:-1])
+        return self._chunk(_summed(pl.concat([_frame(chunk.table) for chunk in chunks])))
+
+    def _chunk(self, counted: pl.DataFrame) -> Chunk | None:
+        if not counted.height:
+            return None
+        table = counted.select(self._schema.names).to_arrow().cast(self._schema).combine_chunks()
+        return Chunk.of_sorted(table, FIRST)
 
 
 def held(counted: pl.DataFrame) -> pl.DataFrame:

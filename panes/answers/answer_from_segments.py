@@ -61,7 +61,7 @@ class AnswerFromSegments:
         return self._slices(
             epoch,
             ANSWER,
-            lambda chunk: chunk.max_exp > now,
+            lambda chunk: chunk.high > now,
             lambda rows: rows.slice(int(np.searchsorted(int64(rows, EXP), now, "right"))),
         )
 
@@ -72,9 +72,7 @@ class AnswerFromSegments:
             first, end = np.searchsorted(int64(rows, EXP), (since, clock), "right")
             return rows.slice(int(first), int(end - first))
 
-        return self._slices(
-            epoch, ANSWER, lambda chunk: chunk.min_exp <= clock and chunk.max_exp > since, between
-        )
+        return self._slices(epoch, ANSWER, lambda chunk: chunk.low <= clock and chunk.high > since, between)
 
     def came(self, epoch: int) -> list[pa.Table]:
         """The delta of the answer in an epoch."""

@@ -13,33 +13,33 @@ from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.rows import int64, take
 from panes.plan.nodes import QUERY
 from panes.state.buffers.chunk import Chunk
+from panes.state.log import Log, MergePolicy
 
 
 class AnswerStore:
-    """What the deltas of a query add up to, in chunks of growing size.
+    """What the deltas of a query add up to, in a log of chunks.
 
     Only the answer at the clock is kept: of a weighted delta just its net effect, so that a span with many
-    slides costs no more space than one. The newest chunks are merged when they have grown to the size of the
-    one before: a row is rewritten a logarithmic number of times, and an answer has that many chunks.
+    slides costs no more space than one. Chunks are sorted by expiry, and dropped when all of their rows have
+    expired.
     """
 
     def __init__(self, chunks: Sequence[Chunk] = ()) -> None:
-        self._chunks = list(chunks)
+        self._log = Log(MergePolicy(), chunks)
 
     @property
     def chunks(self) -> Sequence[Chunk]:
-        return tuple(self._chunks)
+        return tuple(self._log.parts)
 
     def apply(self, delta: Delta) -> None:
-        self._chunks = [chunk for chunk in self._chunks if chunk.max_exp > delta.clock]
-        self._add(rows_at(delta.table, delta.clock))
-        while len(self._chunks) > 1 and self._chunks[-2].rows <= 2 * self._chunks[-1].rows:
-            newer, older = self._chunks.pop(), self._chunks.pop()
-            self._add(rows_at(pa.concat_tables([older.table, newer.table]), delta.clock))
+        def at_the_clock(tables: Sequence[pa.Table]) -> Chunk | None:
+            rows = rows_at(pa.concat_tables(tables), delta.clock)
+            return Chunk.of(in_order(rows)) if rows.num_rows else None
 
-    def _add(self, rows: pa.Table) -> None:
-        if rows.num_rows:
-            self._chunks.append(Chunk.of(in_order(rows)))
+        self._log.drop_through(delta.clock)
+        added = at_the_clock([delta.table])
+        if added is not None:
+            self._log.append(added, lambda chunks: at_the_clock([chunk.table for chunk in chunks]))
 
 
 def changes_chunk(delta: Delta) -> list[Chunk]:

@@ -1,13 +1,13 @@
-"""Merging many small files into few larger ones, log-structured.
+"""Merging many small files into few larger ones, by the policy of all logs (`panes/state/log.py`).
 
-A file of 8^k rows or more, but less than 8^(k+1), is of class k. Neighbors are merged when together they make a
-file of a higher class than any of them: so a row is rewritten once per class at most, and a history has a few
-files of each.
+The files of a history are the parts of a log, in the order of arrival: eight neighbors of about one size become
+one. So a row is rewritten once per factor of eight as a rule, and a history has at most seven files of each size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,12 +17,32 @@ from panes.history.file_checksums import sealed
 from panes.history.history_file import HistoryFile
 from panes.history.parts import read_rows, write_rows
 from panes.plan.stream import Stream
+from panes.state.log import Log, MergePolicy
 
-_STEP = 8
-_CLASSES = 5
-"""Files of 8^5 rows are left as they are: to rewrite them costs more than it saves readers."""
+_FAN_IN = 8
+_LARGE = _FAN_IN**5
+"""Files of so many rows are left as they are: to rewrite them costs more than it saves readers."""
+_POLICY = MergePolicy(fan_in=_FAN_IN, most=_FAN_IN * _LARGE - 1)
+"""Eight large groups do not fit into one."""
 
-Group = list[HistoryFile]
+
+@dataclass(frozen=True)
+class Group:
+    """Files that follow each other, to become one when there are several."""
+
+    files: tuple[HistoryFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def low(self) -> int:
+        return min(file.min_ts for file in self.files)
+
+    @property
+    def high(self) -> int:
+        return max(file.max_ts for file in self.files)
 
 
 def merge(files: Sequence[HistoryFile], stream: Stream, folder: Path, epoch: int) -> list[HistoryFile]:
@@ -35,46 +55,39 @@ def merge(files: Sequence[HistoryFile], stream: Stream, folder: Path, epoch: int
     for number, group in enumerate(grouped(files)):
         rows = _rows_to_merge(group, stream)
         if rows is None:
-            merged += group
+            merged += group.files
         else:
             merged.append(_one_file(group, rows, folder, f"merged-{epoch:010d}-{number:05d}"))
     return merged
 
 
 def grouped(files: Sequence[HistoryFile]) -> list[Group]:
-    """The files in the order of arrival, those together that are to become one."""
-    groups = [[file] for file in files]
-    for class_ in range(_CLASSES):
-        groups = _grouped_into(_STEP ** (class_ + 1), groups)
-    return groups
+    """The files in the order of arrival, those together that are to become one.
+
+    The log is played through from the first file: it comes to rest with the files that are there, and goes on with
+    those that are new.
+    """
+    groups: list[Group] = []
+    log: Log[Group] = Log(_POLICY)
+    for file in files:
+        if file.rows < _LARGE:
+            log.append(Group((file,)), _together)
+        else:
+            groups += [*log.parts, Group((file,))]
+            log = Log(_POLICY)
+    return groups + log.parts
 
 
-def _grouped_into(size: int, groups: Sequence[Group]) -> list[Group]:
-    """Puts neighbors that are smaller than `size` together, where that makes at least `size` rows."""
-    result: list[Group] = []
-    small: list[Group] = []
-    for group in groups:
-        if _rows(group) >= size:
-            result += [*small, group]
-            small = []
-            continue
-        small.append(group)
-        if sum(map(_rows, small)) >= size:
-            result.append([file for member in small for file in member])
-            small = []
-    return result + small
-
-
-def _rows(group: Group) -> int:
-    return sum(file.rows for file in group)
+def _together(groups: Sequence[Group]) -> Group:
+    return Group(tuple(file for group in groups for file in group.files))
 
 
 def _rows_to_merge(group: Group, stream: Stream) -> pa.Table | None:
     """The rows of several files; None when there is one file, or one of them cannot be read."""
-    if len(group) == 1:
+    if len(group.files) == 1:
         return None
     try:
-        return pa.concat_tables([read_rows(file, stream, stream.columns.names) for file in group])
+        return pa.concat_tables([read_rows(file, stream, stream.columns.names) for file in group.files])
     except StateError:
         return None
 
@@ -85,11 +98,11 @@ def _one_file(group: Group, rows: pa.Table, folder: Path, name: str) -> HistoryF
     merged = HistoryFile(
         path,
         "merged",
-        rows=_rows(group),
-        min_ts=min(file.min_ts for file in group),
-        max_ts=max(file.max_ts for file in group),
-        epoch=group[-1].epoch,
-        came=group[0].came,
-        last_came=group[-1].last_came,
+        rows=group.rows,
+        min_ts=group.low,
+        max_ts=group.high,
+        epoch=group.files[-1].epoch,
+        came=group.files[0].came,
+        last_came=group.files[-1].last_came,
     )
     return sealed([merged])[0]

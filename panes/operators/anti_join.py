@@ -18,6 +18,7 @@ from panes.operators.tools.strategy import Departures
 from panes.plan.expressions import Expression
 from panes.plan.patterns import Pattern
 from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_for_waiting
 from panes.state.buffers.timer_queue import TimerQueue
 
 _END = "_end"
@@ -51,7 +52,9 @@ class AntiJoin(Operator):
             self.left, self.right, self.left_keys, self.right_keys, self.residual, self.null_aware
         )
         fields = [*self.left.schema.arrow, *(pa.field(name, pa.int64()) for name in (EXP, _END, WEIGHT))]
-        self._waiting = TimerQueue(pa.schema(fields))
+        self._waiting = choose_for_waiting(
+            pa.schema(fields), "rows of the left come back when their match leaves"
+        )
 
     @property
     def buffers(self) -> Mapping[str, State]:

@@ -18,9 +18,8 @@ from panes.operators.tools.edge import Edge
 from panes.operators.tools.numbered_values import NumberedValues
 from panes.plan.patterns import Pattern
 from panes.state.buffers.base import State
-from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.choose import choose_for_duplicates
 from panes.state.buffers.chunked import ChunkedBuffer, equal_runs
-from panes.state.buffers.scan import Scan
 
 YOUNGEST = "_youngest"
 """Until when the youngest duplicate of a value lives; `_exp` is until when the shown row does."""
@@ -56,14 +55,12 @@ class DistinctStar(Operator):
     state: ChunkedBuffer = field(init=False)
 
     def __post_init__(self) -> None:
-        names = self.edge.schema.names
-        if self.edge.strategy == "direct":
-            self.state = Scan(names, nulls_equal=True, combine=keep_youngest)
-            return
-        # Every value of a delta is looked up in every day, so a few wide days are better than many.
-        days = max(1, self.edge.calendar_days // 3)
-        self.state = Calendar(
-            names, partitions=days, nulls_equal=True, combine=keep_youngest, updates=count_younger
+        self.state = choose_for_duplicates(
+            self.edge.strategy,
+            self.edge.schema.names,
+            combine=keep_youngest,
+            updates=count_younger,
+            calendar_days=self.edge.calendar_days,
         )
 
     @property

@@ -15,6 +15,7 @@ from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
 from panes.state.buffers.base import State
 from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.choose import choose_for_expiry
 from panes.state.buffers.chunked import sum_weights
 
 
@@ -34,7 +35,12 @@ class ExplicitExpiry(Operator):
     live: Calendar = field(init=False)
 
     def __post_init__(self) -> None:
-        self.live = Calendar(None, partitions=self.edge.calendar_days, combine=sum_weights)
+        self.live = choose_for_expiry(
+            None,
+            "rows are retracted at a known time in any order",
+            combine=sum_weights,
+            calendar_days=self.edge.calendar_days,
+        )
 
     @property
     def buffers(self) -> Mapping[str, State]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from panes.aggregates import holistic
 from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable
 from panes.aggregates.base import Accumulators, Ints
+from panes.aggregates.choose_state import choose_for_sums, choose_for_values
 from panes.aggregates.frequencies import COUNT, GROUP, VALUE, Frequencies, held
 from panes.aggregates.linear import ROWS, Linear, is_count_distinct, is_linear
 from panes.aggregates.partials import partial_schema, value_name
@@ -24,6 +25,7 @@ from panes.operators.base import Operator
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate
 from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_for_waiting
 from panes.state.buffers.timer_queue import TimerQueue
 
 Flags = npt.NDArray[np.bool_]
@@ -66,15 +68,19 @@ class GroupBy(Operator):
         aggregates = {a.name: a for a in self.node.aggregates if not is_linear(a)}
         self.holistic = {name: a for name, a in aggregates.items() if not is_count_distinct(a)}
         self.linear = Linear(self.node.aggregates)
-        self.groups = AccumulatorTable()
+        self.groups = choose_for_sums(self.node.keys, "sums of a group change by adding and subtracting")
         schema = partial_schema(self.node).arrow
         counted = {value_name(self.node, arg) for arg in self.linear.distinct}
-        self.distinct = {name: AccumulatorTable() for name in sorted(counted)}
+        keys, why = self.node.keys, "copies of each value of a group are counted"
+        self.distinct = {name: choose_for_sums((*keys, name), why) for name in sorted(counted)}
         ordered = {value_name(self.node, a.arg) for a in self.holistic.values()}
-        self.frequencies = {name: Frequencies(schema.field(name).type) for name in sorted(ordered)}
+        why = "values of a group are read in their order"
+        self.frequencies = {
+            name: choose_for_values(schema.field(name).type, keys, why) for name in sorted(ordered)
+        }
         for name, type_ in ((FIRST, pa.uint64()), (SECOND, pa.uint64()), (EXP, pa.int64())):
             schema = schema.append(pa.field(name, type_))
-        self.expiring = TimerQueue(schema)
+        self.expiring = choose_for_waiting(schema, "partial sums are subtracted when they leave")
 
     @property
     def buffers(self) -> Mapping[str, State]:

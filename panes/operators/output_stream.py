@@ -15,6 +15,7 @@ from panes.delta.delta import EXP, FOREVER, TS, WEIGHT, Delta
 from panes.operators.base import Operator
 from panes.plan.schema import Schema
 from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_for_waiting
 from panes.state.buffers.timer_queue import TimerQueue
 
 
@@ -34,7 +35,7 @@ class OutputStream(Operator):
 
     def __post_init__(self) -> None:
         fields = [*self.schema.arrow, pa.field(EXP, pa.int64()), pa.field(WEIGHT, pa.int64())]
-        self.leaving = TimerQueue(pa.schema(fields))
+        self.leaving = choose_for_waiting(pa.schema(fields), "rows are counted down when they leave")
 
     @property
     def buffers(self) -> Mapping[str, State]:

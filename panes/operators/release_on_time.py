@@ -13,6 +13,7 @@ from panes.delta.zeros import with_unsigned_zeros
 from panes.operators.base import Operator
 from panes.operators.tools.edge import Edge
 from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_for_waiting
 from panes.state.buffers.timer_queue import TimerQueue
 
 _END = "_end"
@@ -34,7 +35,8 @@ class ReleaseOnTime(Operator):
     """The instant that its rows wait for is their `_ts`; what was their `_exp` is in `_end`."""
 
     def __post_init__(self) -> None:
-        self.waiting = TimerQueue(_to_wait(self.edge.columns.empty_table()).schema)
+        schema = _to_wait(self.edge.columns.empty_table()).schema
+        self.waiting = choose_for_waiting(schema, "rows beyond the clock wait for it")
 
     @property
     def buffers(self) -> Mapping[str, State]:

@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable, starts_of
 from panes.aggregates.base import Ints
+from panes.aggregates.choose_state import choose_for_sums
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
 from panes.delta.hashing import hash_pair
 from panes.operators.base import Operator
 from panes.operators.window import round_up
 from panes.plan.windows import RowsWindow as Spec
 from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_for_retractions
 from panes.state.buffers.keyed import Keyed
 
 _AT = "_at"
@@ -44,9 +46,14 @@ class RowsWindow(Operator):
     spec: Spec
     has_until: bool = False
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
-    numbers: AccumulatorTable = field(default_factory=AccumulatorTable, init=False)
-    waiting: Keyed = field(default_factory=lambda: Keyed(_KEYS), init=False)
-    inside: Keyed = field(default_factory=lambda: Keyed(_KEYS), init=False)
+    numbers: AccumulatorTable = field(init=False)
+    waiting: Keyed = field(init=False)
+    inside: Keyed = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.numbers = choose_for_sums(self.spec.partition_by, "tuples of each partition are counted")
+        self.waiting = choose_for_retractions(_KEYS, "the tuple that lets a row in finds it by number")
+        self.inside = choose_for_retractions(_KEYS, "the tuple that pushes a row out finds it by number")
 
     @property
     def buffers(self) -> Mapping[str, State]:

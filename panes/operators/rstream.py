@@ -14,6 +14,7 @@ from panes.operators.base import Operator
 from panes.plan.schema import Schema
 from panes.state.buffers.base import State
 from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.choose import choose_for_expiry
 from panes.state.buffers.chunked import sum_weights
 
 
@@ -35,7 +36,9 @@ class Rstream(Operator):
     relation: Calendar = field(init=False)
 
     def __post_init__(self) -> None:
-        self.relation = Calendar(None, combine=sum_weights)
+        self.relation = choose_for_expiry(
+            None, "rows leave at a known time in any order", combine=sum_weights
+        )
 
     @property
     def buffers(self) -> Mapping[str, State]:

@@ -27,6 +27,7 @@ from panes.operators.tools.strategy import Departures
 from panes.plan.patterns import Pattern
 from panes.state.buffers.base import State
 from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.choose import choose_for_expiry, choose_for_retractions
 from panes.state.buffers.chunked import equal_runs
 from panes.state.buffers.keyed import Keyed
 
@@ -73,8 +74,18 @@ class SetOperationByCount(Operator):
 
     def __post_init__(self) -> None:
         names = self.inputs[0].schema.names
-        self.counts = Keyed(names, nulls_equal=True, combine=sum_counts, weight=COUNTS)
-        self.leaving = Calendar(None, partitions=self.inputs[0].calendar_days)
+        self.counts = choose_for_retractions(
+            names,
+            "each input's copies of a value are counted",
+            nulls_equal=True,
+            combine=sum_counts,
+            weight=COUNTS,
+        )
+        self.leaving = choose_for_expiry(
+            None,
+            "copies are counted down at a known time in any order",
+            calendar_days=self.inputs[0].calendar_days,
+        )
 
     @property
     def buffers(self) -> Mapping[str, State]:

@@ -27,6 +27,7 @@ from panes.operators.tools.strategy import Departures
 from panes.plan.patterns import Pattern
 from panes.state.buffers.base import State
 from panes.state.buffers.calendar import Calendar
+from panes.state.buffers.choose import choose_for_expiry
 from panes.state.buffers.chunked import ChunkedBuffer, sum_weights
 
 
@@ -57,8 +58,12 @@ class SetOperationByLifetime(Operator):
         names = self.left.schema.names
         self.left_state = self.left.buffer(names, nulls_equal=True)
         self.right_state = self.right.buffer(names, nulls_equal=True)
-        self.given = Calendar(
-            names, partitions=self.left.calendar_days, nulls_equal=True, combine=sum_weights
+        self.given = choose_for_expiry(
+            names,
+            "what was given leaves at a known time in any order",
+            combine=sum_weights,
+            nulls_equal=True,
+            calendar_days=self.left.calendar_days,
         )
 
     @property

@@ -8,6 +8,7 @@ tuples that are there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +18,14 @@ from panes.delta.delta import FOREVER, TS, WEIGHT
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where, with_column
 from panes.plan.expressions import columns_of
+from panes.sharing.bits import Ints
 from panes.sharing.lifetimes import lifetimes
 from panes.sharing.match_encoding import MOST_TUPLES
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import Selection, TimeWindow
 from panes.sharing.tuple_block import SEEN, TupleBlock
 from panes.state.buffers.chunk import Chunk
+from panes.state.log import Log, MergePolicy
 from panes.state.storage.manifest import MATCHES, TUPLES
 
 
@@ -36,20 +39,21 @@ class SelectionStore:
 
     def __init__(self, chunks: Mapping[str, Sequence[Chunk]] | None = None) -> None:
         chunks = chunks or {}
-        self._stretches = TupleBlock.restored(chunks.get(TUPLES, ()), chunks.get(MATCHES, ()))
+        blocks = TupleBlock.restored(chunks.get(TUPLES, ()), chunks.get(MATCHES, ()))
+        self._log = Log(MergePolicy(most=MOST_TUPLES), blocks)
 
     @property
     def chunks(self) -> dict[str, list[Chunk]]:
         """What to keep, by buffer."""
         return {
-            TUPLES: [stretch.tuples for stretch in self._stretches],
-            MATCHES: [chunk for stretch in self._stretches for chunk in stretch.matches],
+            TUPLES: [stretch.tuples for stretch in self._log.parts],
+            MATCHES: [chunk for stretch in self._log.parts for chunk in stretch.matches],
         }
 
     @property
     def rows(self) -> int:
         """The tuples that are kept."""
-        return sum(stretch.rows for stretch in self._stretches)
+        return sum(stretch.rows for stretch in self._log.parts)
 
     def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
         """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
@@ -62,17 +66,16 @@ class SelectionStore:
         for start in range(0, rows.num_rows, MOST_TUPLES):
             stretch = TupleBlock.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
             stretch.note(*index.match(stretch.tuples.table).by_query())
-            self._stretches.append(stretch)
-        self._merge(index)
+            self._log.append(stretch, partial(_as_one, queries=index.queries))
 
     def admit(self, index: QueryIndex) -> None:
         """Puts new queries to the tuples that are there; the index holds only those."""
-        for stretch in self._stretches:
+        for stretch in self._log.parts:
             stretch.note(*index.match(stretch.tuples.table).by_query())
 
     def expire(self, since: int, retained_us: int) -> None:
         """Forgets stretches of which no tuple is in a window of that length after `since`."""
-        self._stretches = [s for s in self._stretches if s.max_ts + retained_us > since]
+        self._log.drop_through(since - retained_us)
 
     def answer(self, query: int, reading: Selection, now: int) -> pa.Table:
         """What a query holds at an instant."""
@@ -91,7 +94,7 @@ class SelectionStore:
         """What comes into the answer and goes from it after `since` and up to `clock`: the columns, when (`_at`,
         in microseconds) and how (`_weight`, 1 or -1). Nothing was in the answer up to the instant `born`."""
         parts, instants, weights = [], [], []
-        for stretch in self._stretches:
+        for stretch in self._log.parts:
             mine = stretch.of_query(query)
             if mine is None:
                 continue
@@ -108,26 +111,24 @@ class SelectionStore:
 
     def _touched_by(self, window: TimeWindow, now: int) -> Iterator[tuple[TupleBlock, bool]]:
         """The stretches that may have tuples in the window, and whether all of theirs are."""
-        if not self._stretches:
+        if not self._log.parts:
             return
-        first, last, seen = np.array([(s.min_ts, s.max_ts, s.max_seen) for s in self._stretches]).T
+        first, last, seen = np.array([(s.low, s.high, s.max_seen) for s in self._log.parts]).T
         soonest, first_leaves = lifetimes(window, first, first)
         latest, last_leaves = lifetimes(window, last, seen)
         may_hold = (soonest <= now) & (now < last_leaves)
         holds = (latest <= now) & (now < first_leaves)
         for number in np.flatnonzero(may_hold).tolist():
-            yield self._stretches[number], bool(holds[number])
+            yield self._log.parts[number], bool(holds[number])
 
     def _next_number(self) -> int:
-        return 1 + max((stretch.number for stretch in self._stretches), default=-1)
+        return 1 + max((stretch.number for stretch in self._log.parts), default=-1)
 
-    def _merge(self, index: QueryIndex) -> None:
-        """Small epochs make small stretches: those are put together when they have grown to the same size."""
-        while len(self._stretches) > 1:
-            older, younger = self._stretches[-2:]
-            if older.rows > 2 * younger.rows or older.rows + younger.rows > MOST_TUPLES:
-                return
-            self._stretches[-2:] = [older.followed_by(younger, index.queries)]
+
+def _as_one(stretches: Sequence[TupleBlock], queries: Ints) -> TupleBlock:
+    """Stretches that follow each other as one, with the entries of those of the queries that are still there."""
+    *older, youngest = stretches
+    return reduce(lambda younger, block: block.followed_by(younger, queries), reversed(older), youngest)
 
 
 def _in_order_of_time(rows: pa.Table) -> pa.Table:

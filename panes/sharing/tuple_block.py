@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from panes.plan.nodes import QUERY
 from panes.sharing.bits import Bytes, Ints, side_by_side
 from panes.sharing.match_encoding import Entries, encoded, together
 from panes.state.buffers.chunk import Chunk
+from panes.state.log import Log, MergePolicy
 
 SEEN = "_seen"
 """The instant from which on a tuple can be seen: its time, or later when it came late."""
@@ -23,13 +24,27 @@ SEEN = "_seen"
 _STRETCH, _GENERATION = "stretch", "generation"
 
 
-class TupleBlock:
-    """Tuples as one chunk, and the entries of queries in generations of chunks: first those of the queries that
-    were there when the tuples came, then those of queries that came later."""
+class Generation:
+    """The entries of some queries: their bitmaps in one chunk, their lists in another."""
 
-    def __init__(self, tuples: Chunk, generations: Sequence[Sequence[Chunk]] = ()) -> None:
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self.chunks = tuple(chunks)
+        self.rows = sum(chunk.rows for chunk in chunks)
+        self.low = min(chunk.low for chunk in chunks)
+        self.high = max(chunk.high for chunk in chunks)
+
+    @property
+    def number(self) -> int:
+        return self.chunks[0].labels[_GENERATION]
+
+
+class TupleBlock:
+    """Tuples as one chunk, and a log of the entries of queries: first those of the queries that were there when
+    the tuples came, then those of queries that came later."""
+
+    def __init__(self, tuples: Chunk, generations: Iterable[Generation] = ()) -> None:
         self.tuples = tuples
-        self.generations = [list(chunks) for chunks in generations]
+        self._generations = Log(MergePolicy(), generations)
         self._read: dict[Chunk, Entries] = {}
         self._numbers: dict[str, npt.NDArray[Any] | None] = {}
 
@@ -37,9 +52,8 @@ class TupleBlock:
     def of(cls, number: int, rows: pa.Table) -> TupleBlock:
         ts, seen = int64(rows, TS), int64(rows, SEEN)
         labels = {_STRETCH: number, SEEN: int(seen.max())}
-        # The range by which a chunk can be passed over is here that of its times.
         low, high = int(ts.min()), int(ts.max())
-        return cls(Chunk(lambda: rows, rows=rows.num_rows, min_exp=low, max_exp=high, labels=labels))
+        return cls(Chunk(lambda: rows, rows=rows.num_rows, sort_key=TS, low=low, high=high, labels=labels))
 
     @classmethod
     def restored(cls, tuples: Sequence[Chunk], matches: Sequence[Chunk]) -> list[TupleBlock]:
@@ -48,7 +62,8 @@ class TupleBlock:
         for chunk in matches:
             found[number_of(chunk)].setdefault(chunk.labels[_GENERATION], []).append(chunk)
         return [
-            cls(chunk, [chunks for _, chunks in sorted(found[number_of(chunk)].items())]) for chunk in tuples
+            cls(chunk, [Generation(chunks) for _, chunks in sorted(found[number_of(chunk)].items())])
+            for chunk in tuples
         ]
 
     @property
@@ -61,15 +76,17 @@ class TupleBlock:
 
     @property
     def matches(self) -> list[Chunk]:
-        return [chunk for chunks in self.generations for chunk in chunks]
+        return [chunk for generation in self._generations.parts for chunk in generation.chunks]
 
     @property
-    def min_ts(self) -> int:
-        return self.tuples.min_exp
+    def low(self) -> int:
+        """The earliest time of a tuple."""
+        return self.tuples.low
 
     @property
-    def max_ts(self) -> int:
-        return self.tuples.max_exp
+    def high(self) -> int:
+        """The latest time of a tuple."""
+        return self.tuples.high
 
     @property
     def max_seen(self) -> int:
@@ -95,16 +112,15 @@ class TupleBlock:
 
     def note(self, queries: Ints, bitmaps: Bytes) -> None:
         """Keeps the tuples of some queries that have no entries yet, one bitmap each."""
-        self.generations.append(self._chunks(queries, bitmaps))
-        while len(self.generations) > 1 and _size(self.generations[-2]) <= 2 * _size(self.generations[-1]):
-            younger = self.generations.pop()
-            both = self._together([*self.generations.pop(), *younger])
-            self.generations.append(self._chunks(*both))
+        last = self._generations.parts[-1].number if self._generations.parts else -1
+        noted = self._generation(last + 1, queries, bitmaps)
+        if noted is not None:
+            self._generations.append(noted, self._merged)
 
     def of_query(self, query: int) -> Positions | None:
         """The numbers of the tuples that a query has; None when it has none."""
         for chunk in self.matches:
-            if chunk.min_exp <= query <= chunk.max_exp:
+            if chunk.low <= query <= chunk.high:
                 found = self._entries(chunk).of(query)
                 if found is not None:
                     return found
@@ -123,9 +139,15 @@ class TupleBlock:
             self._read[chunk] = Entries.read(chunk.table, self.rows)
         return self._read[chunk]
 
-    def _chunks(self, queries: Ints, bitmaps: Bytes) -> list[Chunk]:
-        labels = {_STRETCH: self.number, _GENERATION: len(self.generations)}
-        return [_chunk_of(table, labels) for table in encoded(queries, bitmaps)]
+    def _merged(self, generations: Sequence[Generation]) -> Generation | None:
+        chunks = [chunk for generation in generations for chunk in generation.chunks]
+        return self._generation(generations[0].number, *self._together(chunks))
+
+    def _generation(self, number: int, queries: Ints, bitmaps: Bytes) -> Generation | None:
+        """The entries of those of the queries that have tuples; None when none of them has."""
+        labels = {_STRETCH: self.number, _GENERATION: number}
+        chunks = [Chunk.of_sorted(table, QUERY, **labels) for table in encoded(queries, bitmaps)]
+        return Generation(chunks) if chunks else None
 
     def _together(self, chunks: Sequence[Chunk]) -> tuple[Ints, Bytes]:
         return together([self._entries(chunk) for chunk in chunks], self.rows)
@@ -144,14 +166,3 @@ class TupleBlock:
 def number_of(chunk: Chunk) -> int:
     """The stretch that a chunk is of."""
     return chunk.labels[_STRETCH]
-
-
-def _chunk_of(table: pa.Table, labels: dict[str, int]) -> Chunk:
-    queries = table.column(QUERY).to_numpy()
-    # The range by which a chunk can be passed over is here that of its queries.
-    low, high = int(queries[0]), int(queries[-1])
-    return Chunk(lambda: table, rows=table.num_rows, min_exp=low, max_exp=high, labels=labels)
-
-
-def _size(chunks: Sequence[Chunk]) -> int:
-    return sum(chunk.rows for chunk in chunks)

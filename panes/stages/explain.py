@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import zip_longest
 from textwrap import TextWrapper
-from typing import Any, NamedTuple
+from typing import Any
 
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
@@ -128,7 +127,7 @@ def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:
         "does": step.does,
         "pattern": str(step.pattern),
         "reason": step.reason,
-        "buffers": [asdict(buffer) for buffer in step.buffers],
+        "buffers": [asdict(b) | {"keys": b.keys and list(b.keys)} for b in step.buffers],
         "columns": {f.name: str(f.type) for f in step.columns},
     }
     if step.key is not None:
@@ -174,16 +173,16 @@ def _own_part(explained: Explained) -> str:
 
 
 def _plan_lines(tree: ExplainedStep, explained: Explained) -> list[str]:
-    rows = [_row(step, bars, explained) for step, bars in _walk(tree)]
-    header = _Row(("", ""), "plan", "pattern", "state")
-    # The state column takes what it needs, up to half of the line; a long plan column is wrapped.
-    right = min(max(len(row.state) for row in [*rows, header]), WIDTH // 2)
-    left = min(max(len(row.bars[0] + row.what) for row in [*rows, header]), WIDTH - right - 13)
-    lines = []
-    for row in [header, *rows]:
-        whats, states = _wrapped(row.what, left, *row.bars), _wrapped(row.state, right)
-        for n, (what, state) in enumerate(zip_longest(whats, states, fillvalue="")):
-            lines.append(f"{what or row.bars[1]:<{left}}  {row.pattern * (n == 0):<9}  {state}".rstrip())
+    steps = _walk(tree)
+    texts = [_text(step, explained) for step, _ in steps]
+    left = max(len("plan"), *(len(bars[0] + text) for text, (_, bars) in zip(texts, steps, strict=True)))
+    left = min(left, WIDTH - len("MONOTONIC") - 2)
+    lines = [f"{'plan':<{left}}  pattern"]
+    for text, (step, bars) in zip(texts, steps, strict=True):
+        first, *others = _wrapped(text, left, *bars)
+        lines += [f"{first:<{left}}  {step.pattern}", *others]
+        for line in _state(step.buffers):
+            lines += _wrapped(line, WIDTH, bars[1], f"{bars[1]}  ")
     return lines
 
 
@@ -230,26 +229,18 @@ def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[s
     ).wrap(text)
 
 
-class _Row(NamedTuple):
-    bars: tuple[str, str]
-    """What is drawn in front of the first line, and in front of the others."""
-    what: str
-    pattern: str
-    state: str
-
-
-def _row(step: ExplainedStep, bars: tuple[str, str], explained: Explained) -> _Row:
+def _text(step: ExplainedStep, explained: Explained) -> str:
     others = explained.shared.get(step.digest, 0)
     shared = f" (shared with {others} other {'query' if others == 1 else 'queries'})" if others else ""
-    return _Row(bars, step.does + shared, str(step.pattern), _state(step.buffers))
+    return step.does + shared
 
 
-def _state(buffers: Sequence[BufferPlan]) -> str:
+def _state(buffers: Sequence[BufferPlan]) -> list[str]:
     """The buffers and why; those that are alike stand together."""
     alike: dict[tuple[str, str], list[str]] = {}
     for buffer in buffers:
         alike.setdefault((buffer.kind, buffer.reason), []).append(buffer.name)
-    return "; ".join(f"{', '.join(names)}: {kind}, {reason}" for (kind, reason), names in alike.items())
+    return [f"keeps {', '.join(names)}: {kind}, {reason}" for (kind, reason), names in alike.items()]
 
 
 def _walk(

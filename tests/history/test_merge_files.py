@@ -15,7 +15,7 @@ from tests.base_stream import base_stream
 
 def sizes(*rows: int) -> list[list[int]]:
     files = [HistoryFile(Path(f"{n}"), "written", size, 0, 0, n) for n, size in enumerate(rows)]
-    return [[file.rows for file in group] for group in grouped(files)]
+    return [[file.rows for file in group.files] for group in grouped(files)]
 
 
 @pytest.mark.parametrize(
@@ -26,15 +26,16 @@ def sizes(*rows: int) -> list[list[int]]:
         ([1] * 9, [[1] * 8, [1]]),
         ([8, 1, 1], [[8], [1], [1]]),
         ([8] * 7 + [1] * 8, [[8] * 7 + [1] * 8]),
-        ([64, 3, 5, 64], [[64], [3, 5], [64]]),
+        ([64] * 7 + [3, 5, 64], [[64] * 7 + [3, 5, 64]]),
+        ([64, 3, 5, 64], [[64], [3], [5], [64]]),
         ([40_000, 40_000, 40_000], [[40_000], [40_000], [40_000]]),
-        ([20_000, 20_000, 20_000], [[20_000, 20_000], [20_000]]),
+        ([20_000] * 7, [[20_000]] * 7),
+        ([20_000] * 9, [[20_000] * 8, [20_000]]),
+        ([100] * 7 + [40_000] + [100], [[100]] * 7 + [[40_000], [100]]),
         ([], []),
     ],
 )
-def test_neighbors_become_one_when_they_make_a_larger_class(
-    rows: list[int], expected: list[list[int]]
-) -> None:
+def test_eight_neighbors_of_about_one_size_become_one(rows: list[int], expected: list[list[int]]) -> None:
     assert sizes(*rows) == expected
 
 
@@ -44,8 +45,8 @@ def test_one_row_per_epoch_makes_few_files_and_rewrites_each_row_a_few_times() -
     for epoch in range(5_000):
         files.append(HistoryFile(Path("f"), "written", 1, 0, 0, epoch))
         groups = grouped(files)
-        rewritten += sum(sum(f.rows for f in group) for group in groups if len(group) > 1)
-        files = [HistoryFile(Path("f"), "merged", sum(f.rows for f in g), 0, 0, epoch) for g in groups]
+        rewritten += sum(group.rows for group in groups if len(group.files) > 1)
+        files = [HistoryFile(Path("f"), "merged", group.rows, 0, 0, epoch) for group in groups]
         assert len(files) <= 7 * 5
     assert rewritten <= 5 * 5_000
 

@@ -94,7 +94,12 @@ def rebuilt(operator: Operator, fresh: Operator) -> Operator:
 def _copied(chunk: Chunk) -> Chunk:
     table = chunk.table
     return Chunk(
-        lambda: table, rows=chunk.rows, min_exp=chunk.min_exp, max_exp=chunk.max_exp, labels=chunk.labels
+        lambda: table,
+        rows=chunk.rows,
+        sort_key=chunk.sort_key,
+        low=chunk.low,
+        high=chunk.high,
+        labels=chunk.labels,
     )
 
 

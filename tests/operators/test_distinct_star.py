@@ -103,5 +103,5 @@ def test_expiry_reads_no_partition_that_only_holds_live_rows():
     before = operator.state.touched
     nothing = Delta(table.slice(0, 0), 1010)
     assert rows_of(operator.process([nothing], 1, 1010)) == []
-    read = [chunk.rows for chunk in operator.state.chunks if chunk.min_exp <= 1010]
+    read = [chunk.rows for chunk in operator.state.chunks if chunk.low <= 1010]
     assert operator.state.touched - before <= sum(read) < 200

@@ -63,7 +63,8 @@ def _reread(chunk: Chunk) -> Chunk:
     return Chunk(
         lambda: pa.ipc.open_file(pa.BufferReader(content)).read_all(),
         rows=chunk.rows,
-        min_exp=chunk.min_exp,
-        max_exp=chunk.max_exp,
+        sort_key=chunk.sort_key,
+        low=chunk.low,
+        high=chunk.high,
         labels=dict(chunk.labels),
     )

@@ -201,7 +201,7 @@ def test_small_epochs_are_put_together_and_dropped_queries_leave() -> None:
             members = {query: member for query, member in members.items() if query < 10}
     assert store.rows == 640
     assert len(store.chunks[TUPLES]) < 8
-    assert max(chunk.max_exp for chunk in store.chunks[MATCHES]) < 10
+    assert max(chunk.high for chunk in store.chunks[MATCHES]) < 10
 
 
 def test_a_new_query_adds_only_its_own_entries() -> None:

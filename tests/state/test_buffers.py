@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,8 @@ from panes.state.buffers.scan import Scan
 Row = tuple[Any, ...]
 BUFFERS: dict[str, Callable[[], ChunkedBuffer]] = {
     "fifo": lambda: Fifo(["k"]),
-    "calendar": lambda: Calendar(["k"], partitions=4),
-    "calendar of a single day": lambda: Calendar(["k"], partitions=1),
+    "calendar": lambda: Calendar(["k"], calendar_days=4),
+    "calendar of a single day": lambda: Calendar(["k"], calendar_days=1),
     "keyed": lambda: Keyed(["k"]),
     "scan": lambda: Scan(["k"]),
     "strict calendar": lambda: choose_buffer(Pattern.STRICT, "upa", ["k"], leaves_early=False),
@@ -84,10 +84,9 @@ values = st.tuples(st.sampled_from([1, 2, 3, None]), st.sampled_from(["p", "q", 
 @given(data=st.data())
 def test_every_buffer_does_what_a_list_does(data: st.DataObject, kind: str, hash_bits: int):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunked, "_SMALLEST", 2)  # so that few rows make several levels of chunks
         if hash_bits < 64:
             collide(patch, hash_bits)
-        buffer, model, now = BUFFERS[kind](), Model(), 0
+        buffer, model, now = with_small_levels(BUFFERS[kind]()), Model(), 0
         for _ in range(data.draw(st.integers(1, 12))):
             step = data.draw(st.sampled_from(["insert", "insert", "expire", "forget", "remove", "restore"]))
             if step == "insert":
@@ -109,12 +108,18 @@ def test_every_buffer_does_what_a_list_does(data: st.DataObject, kind: str, hash
                 for row in rows:
                     model.rows.remove(row)
             elif step == "restore":
-                buffer, old = BUFFERS[kind](), buffer
+                buffer, old = with_small_levels(BUFFERS[kind]()), buffer
                 buffer.restore(old.chunks)
             live = buffer.live(now)
             assert (counted(live) if live.num_rows else Counter()) == Counter(model.rows)
             keys = data.draw(st.lists(st.sampled_from([1, 2, 9, None]), max_size=4))
             assert probed(buffer, keys, now) == model.matches(keys)
+
+
+def with_small_levels(buffer: ChunkedBuffer) -> ChunkedBuffer:
+    """Lets few rows make chunks of several levels."""
+    buffer._log.policy = replace(buffer._log.policy, smallest=2)
+    return buffer
 
 
 def collide(patch: pytest.MonkeyPatch, bits: int) -> None:
@@ -141,7 +146,7 @@ def chunks_of_large_buffer(buffer: ChunkedBuffer, spans: int = 40) -> ChunkedBuf
 @pytest.mark.parametrize("kind", ["fifo", "calendar"])
 def test_expiry_reads_only_chunks_that_hold_something_expired(kind: str):
     buffer = chunks_of_large_buffer(BUFFERS[kind]())
-    reached = sum(chunk.rows for chunk in buffer.chunks if chunk.min_exp <= 20_500)
+    reached = sum(chunk.rows for chunk in buffer.chunks if chunk.low <= 20_500)
     before = buffer.touched
     assert buffer.expire(20_500).num_rows == 501
     assert buffer.touched - before == reached < buffer.rows // 2
@@ -166,7 +171,7 @@ def test_chunks_stay_few_and_merging_moves_each_row_seldom(kind: str):
 
 def test_a_chunk_that_nothing_happens_to_stays_the_same_object():
     buffer = chunks_of_large_buffer(Calendar(["k"]))
-    old = {id(chunk) for chunk in buffer.chunks if chunk.min_exp > 21_000}
+    old = {id(chunk) for chunk in buffer.chunks if chunk.low > 21_000}
     buffer.expire(21_000)
     buffer.probe(pa.table({"k": [25_000]}))
     buffer.live(21_000)
@@ -186,13 +191,13 @@ def test_a_straddling_chunk_is_rewritten_only_when_half_of_it_is_dead():
 
 
 def test_a_calendar_never_has_more_days_than_partitions():
-    buffer = Calendar(["k"], partitions=5)
+    buffer = Calendar(["k"], calendar_days=5)
     for span in range(50):
         exp = np.arange(span * 7, span * 7 + 400)
         buffer.insert(pa.table({"k": exp, EXP: exp}))
         buffer.expire(span * 7)
         width = buffer.chunks[0].labels["width"]
-        days = {chunk.min_exp // width for chunk in buffer.chunks}
+        days = {chunk.low // width for chunk in buffer.chunks}
         assert len(days) <= 6  # the span of five days may begin within a day
 
 
@@ -226,14 +231,15 @@ def _loaded(chunk: Chunk) -> Chunk:
     return Chunk(
         lambda: chunk.table,
         rows=chunk.rows,
-        min_exp=chunk.min_exp,
-        max_exp=chunk.max_exp,
+        sort_key=chunk.sort_key,
+        low=chunk.low,
+        high=chunk.high,
         labels=chunk.labels,
     )
 
 
 def test_rows_that_never_leave_do_not_widen_the_days_of_those_that_do():
-    calendar = Calendar(["k"], partitions=4)
+    calendar = Calendar(["k"], calendar_days=4)
     for row in [(1, "p", 10**15), (2, "p", FOREVER), (3, "p", 10**15 + 1)]:
         calendar.insert(table_of([row]))
     assert len(calendar.chunks) == 3

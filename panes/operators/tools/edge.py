@@ -48,7 +48,7 @@ class Edge:
             keys,
             leaves_early=self.leaves_early,
             nulls_equal=nulls_equal,
-            partitions=self.calendar_days,
+            calendar_days=self.calendar_days,
         )
 
 

@@ -4,38 +4,43 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 import pyarrow as pa
 
 from panes.state.buffers.chunk import Chunk
+from panes.state.log import Log, MergePolicy
 
 
 class State(ABC):
-    """Something to remember, kept in chunks.
+    """Something to remember: a log of chunks.
 
-    `touched` counts the state rows that calls have read, moved or removed since the state was made: the
-    measure by which the layouts differ.
+    `kind` is what EXPLAIN calls the layout, `reason` a phrase that says why it was chosen, `keys` the columns
+    by which rows are found; None where none are. `touched` counts the state rows that calls have read, moved or
+    removed since the state was made: the measure by which the layouts differ.
     """
 
-    touched: int = 0
-    kind: str = ""
-    keys: Sequence[str] | None = None
-    reason: str = ""
+    kind: ClassVar[str]
+
+    def __init__(self, policy: MergePolicy, reason: str, keys: Sequence[str] | None = None) -> None:
+        self.reason = reason
+        self.keys = None if keys is None else tuple(keys)
+        self.touched = 0
+        self._log: Log[Chunk] = Log(policy)
 
     @property
-    @abstractmethod
     def chunks(self) -> Sequence[Chunk]:
         """What to keep, for a restart."""
+        return tuple(self._log.parts)
 
-    @abstractmethod
     def restore(self, chunks: Sequence[Chunk]) -> None:
-        """Takes up the chunks of an earlier state of the same kind."""
+        """Takes up the chunks of an earlier state of the same kind, in the same order."""
+        self._log.parts = list(chunks)
 
     @property
     def rows(self) -> int:
-        return sum(chunk.rows for chunk in self.chunks)
+        return sum(chunk.rows for chunk in self._log.parts)
 
 
 class Buffer(State):

@@ -17,9 +17,9 @@ from panes.state.buffers.chunked import ChunkedBuffer, Combine
 class Calendar(ChunkedBuffer):
     """State of WEAK input: the order of leaving is known, and differs from that of coming.
 
-    The partitions ("days") are equal stretches of expiry time. Their width doubles when what is stored
-    spans more than `partitions` of them, so there are never more than that, and old days lie inside the new
-    ones. Each day is a log of chunks with merging of its own; chunks of different days never merge.
+    The days are equal stretches of expiry time. Their width doubles when what is stored spans more than
+    `calendar_days` of them, so there are never more than that, and old days lie inside the new ones. The log is
+    partitioned by day: chunks of different days never merge.
 
     Insertion sorts the new rows by day; expiry drops the days that are over and reads only the day that
     holds the instant. Rows that never leave have a day of their own.
@@ -29,18 +29,21 @@ class Calendar(ChunkedBuffer):
     never holds more than twice the rows that it needs to.
     """
 
+    kind = "calendar"
+
     def __init__(
         self,
         keys: Sequence[str] | None = None,
         *,
-        partitions: int = 10,
+        reason: str = "rows leave at a known time in any order",
+        calendar_days: int = 10,
         nulls_equal: bool = False,
         combine: Combine | None = None,
         updates: Callable[[pa.Table], int] | None = None,
     ) -> None:
-        super().__init__(keys, nulls_equal=nulls_equal, combine=combine)
+        super().__init__(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
         self._updates = updates
-        self._partitions = partitions
+        self._calendar_days = calendar_days
         self._width = 0
 
     def insert(self, rows: pa.Table) -> None:
@@ -80,22 +83,31 @@ class Calendar(ChunkedBuffer):
 
     def _insert_day(self, rows: pa.Table) -> None:
         chunk = self._chunk(rows)
-        day = chunk.min_exp // self._width
-        of_day = [c for c in self._chunks if c.min_exp // self._width == day == c.max_exp // self._width]
-        others = [c for c in self._chunks if not any(c is other for other in of_day)]
-        of_day.append(chunk)
-        self._merge_young_end(of_day, most=None)
+        day = self._day_of(chunk)
+
+        def is_near(other: Chunk) -> bool:
+            return self._day_of(other) == day
+
+        self._log.append(chunk, self._merged, is_near)
+        of_day = [c for c in self._log.parts if is_near(c)]
         if 2 * sum(c.labels["updates"] for c in of_day) > sum(c.rows for c in of_day):
-            of_day = [Chunk.of(c.table, width=self._width, updates=0) for c in self._merged(of_day)]
-        self._chunks = others + of_day
+            self._log.merge_all(self._whole_day, is_near)
+
+    def _day_of(self, chunk: Chunk) -> int:
+        """The day of a chunk, all of whose rows are of one: days only grow by joining."""
+        return chunk.low // self._width
+
+    def _whole_day(self, chunks: Sequence[Chunk]) -> Chunk | None:
+        merged = self._merged(chunks)
+        return None if merged is None else Chunk.of(merged.table, width=self._width, updates=0)
 
     def _widen(self, exp: npt.NDArray[np.int64]) -> None:
-        """Doubles the width of a day until what is stored fits into the number of partitions."""
+        """Doubles the width of a day until what is stored fits into the number of days."""
         finite = exp[exp < FOREVER]
         ends = [(int(finite.min()), int(finite.max()))] if len(finite) else []
-        ends += [(chunk.min_exp, chunk.max_exp) for chunk in self._chunks if chunk.max_exp < FOREVER]
+        ends += [(chunk.low, chunk.high) for chunk in self._log.parts if chunk.high < FOREVER]
         self._width = max(self._width, 1)
         if ends:
             stretch = max(high for _, high in ends) - min(low for low, _ in ends)
-            while stretch // self._width >= self._partitions:
+            while stretch // self._width >= self._calendar_days:
                 self._width *= 2

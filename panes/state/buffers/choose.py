@@ -1,4 +1,6 @@
-"""Which buffer holds the rows of an edge: the one table, by the pattern of the edge and the strategy.
+"""Which state holds what: the only place that makes buffers, each with the reason for its layout.
+
+The rows of an edge that an operator keeps go by the one table, by the pattern of the edge and the strategy:
 
 | strategy | MONOTONIC, WEAKEST | WEAK | STRICT, few leave early | STRICT, many do |
 | --- | --- | --- | --- | --- |
@@ -8,48 +10,69 @@
 
 Under upa the rows of a STRICT edge still carry the time at which they are to leave, and a calendar drops
 them by it; those that leave early come as rows of weight -1 and the same `_exp`, into the same day.
+
+For whatever else an operator remembers there is one function per need. The states of aggregates are made in
+`panes/aggregates/choose_state.py`, because aggregates are built on this package and not the other way round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+import pyarrow as pa
+
+from panes.delta.delta import WEIGHT
 from panes.errors import SettingError
 from panes.plan.patterns import Pattern
 from panes.state.buffers.calendar import Calendar
-from panes.state.buffers.chunked import ChunkedBuffer, sum_weights
+from panes.state.buffers.chunked import ChunkedBuffer, Combine, sum_weights
 from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
 from panes.state.buffers.scan import Scan
+from panes.state.buffers.timer_queue import TimerQueue
 
 STRATEGIES = ("upa", "nt", "direct")
 
-_KINDS: dict[tuple[str, Pattern], str] = {
-    ("upa", Pattern.MONOTONIC): "list",
-    ("upa", Pattern.WEAKEST): "list",
-    ("upa", Pattern.WEAK): "calendar",
-    ("upa", Pattern.STRICT): "keyed",
-    **{("nt", pattern): "keyed" for pattern in Pattern},
-    **{("direct", pattern): "scan" for pattern in Pattern if pattern < Pattern.STRICT},
+
+class Layout(NamedTuple):
+    """What EXPLAIN says of a buffer."""
+
+    kind: str
+    reason: str
+
+
+_LIST = Layout(Fifo.kind, "rows leave first in, first out")
+_CALENDAR = Layout(Calendar.kind, "rows leave at a known time in any order")
+_SCAN = Layout(Scan.kind, "read whole (direct)")
+
+_LAYOUTS: dict[tuple[str, Pattern], Layout] = {
+    ("upa", Pattern.MONOTONIC): Layout(Fifo.kind, "rows never leave"),
+    ("upa", Pattern.WEAKEST): _LIST,
+    ("upa", Pattern.WEAK): _CALENDAR,
+    ("upa", Pattern.STRICT): Layout(Keyed.kind, "retractions find their row"),
+    **{("nt", pattern): Layout(Keyed.kind, "every row leaves by a retraction (nt)") for pattern in Pattern},
+    **{("direct", pattern): _SCAN for pattern in Pattern if pattern < Pattern.STRICT},
 }
+_FEW_LEAVE_EARLY = Layout(Calendar.kind, "rows leave at a known time, few are retracted before")
 
 
-def kind_of_buffer(pattern: Pattern, strategy: str, *, leaves_early: bool = True) -> str:
-    """`list`, `calendar`, `keyed` or `scan`, for EXPLAIN.
+def layout_of(pattern: Pattern, strategy: str, *, leaves_early: bool = True) -> Layout:
+    """The layout of the rows of an edge, and the reason.
 
     `leaves_early` says of a STRICT edge whether its rows mostly leave by a negative tuple, not at `_exp`.
     """
     if strategy not in STRATEGIES:
         raise SettingError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
     if strategy == "upa" and pattern is Pattern.STRICT and not leaves_early:
-        return "calendar"
-    kind = _KINDS.get((strategy, pattern))
-    if kind is None:
+        return _FEW_LEAVE_EARLY
+    layout = _LAYOUTS.get((strategy, pattern))
+    if layout is None:
         raise SettingError(
             "strategy 'direct' finds what leaves by its known time, and rows of a STRICT edge leave at times "
             "that nobody knows before; use 'upa' or 'nt' for this query"
         )
-    return kind
+    return layout
 
 
 def choose_buffer(
@@ -59,15 +82,70 @@ def choose_buffer(
     *,
     leaves_early: bool = True,
     nulls_equal: bool = False,
-    partitions: int = 10,
+    calendar_days: int = 10,
 ) -> ChunkedBuffer:
     """An empty buffer for the rows of an edge, to be probed by `keys`."""
-    kind = kind_of_buffer(pattern, strategy, leaves_early=leaves_early)
+    kind, reason = layout_of(pattern, strategy, leaves_early=leaves_early)
     combine = sum_weights if pattern is Pattern.STRICT else None
-    if kind == "keyed":
-        return Keyed(keys, nulls_equal=nulls_equal)
-    if kind == "calendar":
-        return Calendar(keys, partitions=partitions, nulls_equal=nulls_equal, combine=combine)
-    if kind == "scan":
-        return Scan(keys, nulls_equal=nulls_equal, combine=combine)
-    return Fifo(keys, nulls_equal=nulls_equal, combine=combine)
+    if kind == Keyed.kind:
+        return Keyed(keys, reason=reason, nulls_equal=nulls_equal)
+    if kind == Calendar.kind:
+        return Calendar(
+            keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
+        )
+    if kind == Scan.kind:
+        return Scan(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+    return Fifo(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+
+
+def choose_for_duplicates(
+    strategy: str,
+    keys: Sequence[str],
+    *,
+    combine: Combine,
+    updates: Callable[[pa.Table], int],
+    calendar_days: int,
+) -> ChunkedBuffer:
+    """For the one row that is kept of each value, and what is known of its duplicates."""
+    if strategy == "direct":
+        return Scan(keys, reason=_SCAN.reason, nulls_equal=True, combine=combine)
+    # Every value of a delta is looked up in every day, so a few wide days are better than many.
+    return Calendar(
+        keys,
+        reason="a shown row leaves at a known time, its duplicates are found by value",
+        calendar_days=max(1, calendar_days // 3),
+        nulls_equal=True,
+        combine=combine,
+        updates=updates,
+    )
+
+
+def choose_for_expiry(
+    keys: Sequence[str] | None,
+    reason: str,
+    *,
+    combine: Combine | None = None,
+    nulls_equal: bool = False,
+    calendar_days: int = 10,
+) -> Calendar:
+    """For rows that are needed when they leave, in any order, at times that are known when they come."""
+    return Calendar(
+        keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
+    )
+
+
+def choose_for_retractions(
+    keys: Sequence[str],
+    reason: str,
+    *,
+    combine: Combine = sum_weights,
+    weight: str = WEIGHT,
+    nulls_equal: bool = False,
+) -> Keyed:
+    """For rows that are found by key, and leave or change at times that nobody knows before."""
+    return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine, weight=weight)
+
+
+def choose_for_waiting(schema: pa.Schema, reason: str) -> TimerQueue:
+    """For rows that are needed once, at an instant that is known when they come, and nothing before."""
+    return TimerQueue(schema, reason)

@@ -18,7 +18,11 @@ Labels = Mapping[str, int]
 
 
 class Chunk:
-    """Some rows, the range of their `exp`, and labels that its buffer gave it (a partition number, a level).
+    """Some rows, the range of their sort key, and labels that its store gave it.
+
+    `sort_key` is the column by which the rows of a store leave or are looked for: mostly `_exp`; in a table of
+    accumulators the hash of the key, in the store of selections the event time and the query. `low` and `high`
+    are its least and its greatest value: by them a reader knows whether the chunk has to be opened at all.
 
     `segment` is the name of the file that holds the chunk, once one does.
     """
@@ -28,28 +32,41 @@ class Chunk:
         load: Callable[[], pa.Table],
         *,
         rows: int,
-        min_exp: int,
-        max_exp: int,
+        sort_key: str,
+        low: int,
+        high: int,
         labels: Labels,
         segment: str | None = None,
     ) -> None:
         self._load = load
         self._table: pa.Table | None = None
         self.rows = rows
-        self.min_exp = min_exp
-        self.max_exp = max_exp
+        self.sort_key = sort_key
+        self.low = low
+        self.high = high
         self.labels = MappingProxyType(dict(labels))
         self.segment = segment
 
     @classmethod
-    def of(cls, table: pa.Table, **labels: int) -> Chunk:
-        """A new chunk over a table with an `_exp` column and at least one row."""
-        exp = table.column(EXP).to_numpy()
+    def of(cls, table: pa.Table, sort_key: str = EXP, **labels: int) -> Chunk:
+        """A new chunk over a table with at least one row."""
+        values = table.column(sort_key).to_numpy()
+        return cls._of(table, sort_key, np.min(values), np.max(values), labels)
+
+    @classmethod
+    def of_sorted(cls, table: pa.Table, sort_key: str = EXP, **labels: int) -> Chunk:
+        """`of`, for a table that is sorted by the sort key."""
+        values = table.column(sort_key)
+        return cls._of(table, sort_key, values[0].as_py(), values[-1].as_py(), labels)
+
+    @classmethod
+    def _of(cls, table: pa.Table, sort_key: str, low: int, high: int, labels: Labels) -> Chunk:
         return cls(
             lambda: table,
             rows=table.num_rows,
-            min_exp=int(np.min(exp)),
-            max_exp=int(np.max(exp)),
+            sort_key=sort_key,
+            low=int(low),
+            high=int(high),
             labels=labels,
         )
 
@@ -60,4 +77,4 @@ class Chunk:
         return self._table
 
     def __repr__(self) -> str:
-        return f"Chunk({self.segment or 'new'}, rows={self.rows}, exp={self.min_exp}..{self.max_exp})"
+        return f"Chunk({self.segment or 'new'}, rows={self.rows}, {self.sort_key}={self.low}..{self.high})"

@@ -1,8 +1,7 @@
 """What all buffers of chunks share: clustering by key, probing, expiry, and merging of small chunks.
 
-A chunk of a buffer with keys is sorted by the hash of the key, so a probe is a binary search per chunk.
-Merging keeps the chunks few: of the chunks at the young end, four that are about as large become one, so
-each row is moved once for every factor of four by which the buffer outgrows its insertions.
+A chunk of a buffer with keys is sorted by the hash of the key, so a probe is a binary search per chunk. The sort
+key of the log is `_exp`: a chunk knows the first and the last instant at which any of its rows leaves.
 
 Expiry drops chunks whose rows are all dead. A chunk that straddles the instant is read, and rewritten only
 when at least half of it is dead, so that the rows moved never exceed the rows removed; until then its dead
@@ -26,6 +25,7 @@ from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, w
 from panes.state.buffers.base import Buffer
 from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.hash_search import Lookup, find, hashes_of
+from panes.state.log import MergePolicy
 
 Combine = Callable[[pa.Table], pa.Table]
 """What a merge makes of the rows of several chunks: fewer rows of the same meaning."""
@@ -33,8 +33,7 @@ Combine = Callable[[pa.Table], pa.Table]
 Match = tuple[Positions, pa.Table, Positions]
 """Positions in the needles, a table of stored rows, and the positions in it that they match."""
 
-FAN_IN = 4
-_SMALLEST = 1024
+POLICY = MergePolicy(fan_in=4, smallest=1024)
 
 
 def cluster(table: pa.Table, keys: Sequence[str]) -> pa.Table:
@@ -84,26 +83,29 @@ def equal_runs(table: pa.Table, keys: Sequence[str]) -> tuple[pa.Table, Position
 
 
 class ChunkedBuffer(Buffer):
-    """A list of chunks, old to young. Subclasses say where rows go and which chunks may be merged.
+    """A log of chunks. Subclasses say where rows go and which chunks may be merged.
 
     `keys` are the columns that `probe` compares; None for a buffer that is never probed, whose rows stay
     in the order of insertion. `combine` is applied when chunks are merged, and to what `live` returns.
     """
 
     def __init__(
-        self, keys: Sequence[str] | None = None, *, nulls_equal: bool = False, combine: Combine | None = None
+        self,
+        keys: Sequence[str] | None = None,
+        *,
+        reason: str,
+        nulls_equal: bool = False,
+        combine: Combine | None = None,
+        policy: MergePolicy = POLICY,
     ) -> None:
-        self.keys = None if keys is None else tuple(keys)
+        super().__init__(policy, reason, keys)
         self.nulls_equal = nulls_equal
-        self.touched = 0
         self._combine = combine
-        self._chunks: list[Chunk] = []
         self._expired_to = BEGINNING
 
     def insert(self, rows: pa.Table) -> None:
         if rows.num_rows:
-            self._chunks.append(self._chunk(self._clustered(rows)))
-            self._merge_young_end(self._chunks, most=None)
+            self._log.append(self._chunk(self._clustered(rows)), self._merged)
 
     def probe(self, keys: pa.Table) -> tuple[npt.NDArray[Any], pa.Table]:
         assert self.keys is not None, "this buffer has no keys to probe by"
@@ -120,7 +122,7 @@ class ChunkedBuffer(Buffer):
         """`probe` for rows that are clustered already, without gathering what is found."""
         assert self.keys is not None, "this buffer has no keys to probe by"
         lookup = Lookup(hashes_of(needles))
-        for chunk in self._chunks:
+        for chunk in self._log.parts:
             at, stored_at = lookup.find_in(chunk)
             match = verified(
                 needles, at, names, chunk.table, stored_at, self.keys, nulls_equal=self.nulls_equal
@@ -141,12 +143,12 @@ class ChunkedBuffer(Buffer):
         gone: list[pa.Table] = []
         kept: list[Chunk] = []
         already = max(since, self._expired_to)
-        for chunk in self._chunks:
+        for chunk in self._log.parts:
             if not self._is_reached(chunk, now):
                 kept.append(chunk)
                 continue
             self.touched += chunk.rows
-            if chunk.max_exp <= now and chunk.min_exp > already:
+            if chunk.high <= now and chunk.low > already:
                 gone.append(chunk.table)
                 continue
             exp = int64(chunk.table, EXP)
@@ -155,20 +157,20 @@ class ChunkedBuffer(Buffer):
                 gone.append(take(chunk.table, expired))
             kept += self._remainder(chunk, exp, now)
         empty = self._empty()
-        self._chunks = kept
+        self._log.parts = kept
         self._expired_to = max(self._expired_to, now)
         return self._together(gone) if gone else empty
 
     def forget(self, now: int) -> None:
         """`expire` for operators that need not see what expired."""
         kept: list[Chunk] = []
-        for chunk in self._chunks:
+        for chunk in self._log.parts:
             if not self._is_reached(chunk, now):
                 kept.append(chunk)
-            elif chunk.max_exp > now:
+            elif chunk.high > now:
                 self.touched += chunk.rows
                 kept += self._remainder(chunk, int64(chunk.table, EXP), now)
-        self._chunks = kept
+        self._log.parts = kept
         self._expired_to = max(self._expired_to, now)
 
     def remove(self, rows: pa.Table) -> pa.Table:
@@ -180,7 +182,7 @@ class ChunkedBuffer(Buffer):
         wanted = rows
         removed: list[pa.Table] = []
         kept: list[Chunk] = []
-        for chunk in self._chunks:
+        for chunk in self._log.parts:
             found = self._positions_of(wanted, chunk, columns)
             if found is None:
                 kept.append(chunk)
@@ -193,21 +195,17 @@ class ChunkedBuffer(Buffer):
             if stays.any():
                 kept.append(self._chunk(take(chunk.table, where(stays)), [chunk]))
         empty = self._empty()
-        self._chunks = kept
+        self._log.parts = kept
         return concat(removed) if removed else empty
 
     def live(self, now: int) -> pa.Table:
-        alive = [self._alive(chunk, now) for chunk in self._chunks if chunk.max_exp > now]
+        alive = [self._alive(chunk, now) for chunk in self._log.parts if chunk.high > now]
         if not alive:
             return self._empty()
         return without(self._together(alive) if self._combine else concat(alive), HASH)
 
-    @property
-    def chunks(self) -> Sequence[Chunk]:
-        return tuple(self._chunks)
-
     def restore(self, chunks: Sequence[Chunk]) -> None:
-        self._chunks = list(chunks)
+        super().restore(chunks)
         self._expired_to = BEGINNING
 
     def _clustered(self, rows: pa.Table) -> pa.Table:
@@ -219,7 +217,7 @@ class ChunkedBuffer(Buffer):
 
     def _is_reached(self, chunk: Chunk, now: int) -> bool:
         """Whether a chunk has to be looked at when time moves to `now`."""
-        return chunk.min_exp <= now
+        return chunk.low <= now
 
     def _remainder(self, chunk: Chunk, exp: npt.NDArray[np.int64], now: int) -> list[Chunk]:
         alive = exp > now
@@ -233,7 +231,7 @@ class ChunkedBuffer(Buffer):
     def _alive(self, chunk: Chunk, now: int) -> pa.Table:
         self.touched += chunk.rows
         table = chunk.table
-        if chunk.min_exp <= now:
+        if chunk.low <= now:
             table = take(table, where(int64(table, EXP) > now))
         return table
 
@@ -242,7 +240,7 @@ class ChunkedBuffer(Buffer):
     ) -> tuple[npt.NDArray[np.bool_], Positions] | None:
         """Which wanted rows a chunk can give, and where it holds them; None if it has none of them."""
         exp = int64(wanted, EXP)
-        if not len(exp) or chunk.max_exp < exp.min() or chunk.min_exp > exp.max():
+        if not len(exp) or chunk.high < exp.min() or chunk.low > exp.max():
             return None
         self.touched += chunk.rows
         both = concat([wanted.select(columns), chunk.table.select(columns)])
@@ -255,29 +253,17 @@ class ChunkedBuffer(Buffer):
 
     def _empty(self) -> pa.Table:
         """No rows, with the columns of the stored ones once there have been any."""
-        if self._chunks:
-            return without(self._chunks[0].table.slice(0, 0), HASH)
+        if self._log.parts:
+            return without(self._log.parts[0].table.slice(0, 0), HASH)
         return pa.table({EXP: pa.array([], pa.int64())})
 
-    def _merge_young_end(self, chunks: list[Chunk], most: int | None) -> None:
-        """Merges the youngest chunks while four of them are of about one size; none grows beyond `most`."""
-        while chunks:
-            level = _level(chunks[-1].rows)
-            count = next((i for i, c in enumerate(reversed(chunks)) if _level(c.rows) > level), len(chunks))
-            if most is not None:
-                sizes = np.cumsum([chunk.rows for chunk in reversed(chunks[-count:])])
-                count = int(np.searchsorted(sizes, most, side="right"))
-            if count < FAN_IN:
-                return
-            chunks[-count:] = self._merged(chunks[-count:])
-
-    def _merged(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+    def _merged(self, chunks: Sequence[Chunk]) -> Chunk | None:
         self.touched += sum(chunk.rows for chunk in chunks)
         tables = [chunk.table for chunk in chunks]
-        if min(chunk.min_exp for chunk in chunks) <= self._expired_to:
+        if min(chunk.low for chunk in chunks) <= self._expired_to:
             tables = [take(table, where(int64(table, EXP) > self._expired_to)) for table in tables]
         table = self._together(tables)
-        return [self._chunk(table, chunks)] if table.num_rows else []
+        return self._chunk(table, chunks) if table.num_rows else None
 
     def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
         """The rows of several clustered tables as one, combined."""
@@ -317,11 +303,6 @@ def verified(
         if not equal.all():
             at, stored_at = at[equal], stored_at[equal]
     return at, stored, stored_at
-
-
-def _level(rows: int) -> int:
-    """The size of a chunk, in factors of four above a smallest size."""
-    return max(0, (rows // _SMALLEST).bit_length() - 1) // 2
 
 
 def _rank_within(codes: Positions) -> Positions:

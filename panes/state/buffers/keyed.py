@@ -21,15 +21,18 @@ class Keyed(ChunkedBuffer):
     which `combine` sums.
     """
 
+    kind = "keyed"
+
     def __init__(
         self,
         keys: Sequence[str],
         *,
+        reason: str = "retractions find their row",
         nulls_equal: bool = False,
         combine: Combine = sum_weights,
         weight: str = WEIGHT,
     ) -> None:
-        super().__init__(keys, nulls_equal=nulls_equal, combine=combine)
+        super().__init__(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
         self._weight = weight
 
     def insert(self, rows: pa.Table) -> None:

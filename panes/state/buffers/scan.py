@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from panes.state.buffers.chunk import Chunk
-from panes.state.buffers.chunked import ChunkedBuffer, Match, verified
+from panes.state.buffers.chunked import ChunkedBuffer, Combine, Match, verified
 from panes.state.buffers.hash_search import find_each, hashes_of
 
 
@@ -17,9 +17,21 @@ class Scan(ChunkedBuffer):
     Every probe and every expiry reads all rows.
     """
 
+    kind = "scan"
+
+    def __init__(
+        self,
+        keys: Sequence[str] | None = None,
+        *,
+        reason: str = "read whole (direct)",
+        nulls_equal: bool = False,
+        combine: Combine | None = None,
+    ) -> None:
+        super().__init__(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+
     def matches(self, needles: pa.Table, names: Sequence[str]) -> Iterator[Match]:
         assert self.keys is not None, "this buffer has no keys to probe by"
-        for chunk in self._chunks:
+        for chunk in self._log.parts:
             self.touched += chunk.rows
             stored_at, at = find_each(hashes_of(needles), hashes_of(chunk.table))
             match = verified(

@@ -10,9 +10,12 @@ import pyarrow as pa
 from panes.delta.delta import EXP
 from panes.state.buffers.base import State
 from panes.state.buffers.chunk import Chunk
+from panes.state.log import MergePolicy
 
 SMALL = 8_192
-"""Chunks of fewer rows are merged with the next, so that short epochs do not leave thousands of them."""
+_POLICY = MergePolicy(smallest=SMALL, most=SMALL - 1)
+"""Small chunks are merged as they come, so that short epochs do not leave thousands of them. Larger ones are left
+alone: each row is read once, so rewriting it costs more than looking into another chunk."""
 
 
 class TimerQueue(State):
@@ -23,48 +26,39 @@ class TimerQueue(State):
     nothing is ever rewritten but small chunks, and a chunk whose first row is not due is not even opened.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
+    kind = "timer queue"
+
+    def __init__(self, schema: pa.Schema, reason: str = "rows wait for an instant") -> None:
+        super().__init__(_POLICY, reason)
         self._schema = schema
-        self._chunks: list[Chunk] = []
-
-    @property
-    def chunks(self) -> Sequence[Chunk]:
-        return self._chunks
-
-    def restore(self, chunks: Sequence[Chunk]) -> None:
-        self._chunks = sorted(chunks, key=lambda chunk: chunk.labels["number"])
 
     def insert(self, rows: pa.Table) -> None:
         """Adds rows whose instants lie after all spans that were asked for."""
-        if not rows.num_rows:
-            return
-        rows = rows.select(self._schema.names)
-        number = 0
-        if self._chunks:
-            number = self._chunks[-1].labels["number"] + 1
-            if self._chunks[-1].rows + rows.num_rows < SMALL:
-                number -= 1
-                self.touched += self._chunks[-1].rows
-                rows = pa.concat_tables([self._chunks.pop().table, rows])
-        instants = rows.column(EXP).to_numpy()
-        if (instants[1:] < instants[:-1]).any():
-            rows = rows.take(pa.array(np.argsort(instants, kind="stable")))
-        self._chunks.append(Chunk.of(rows.combine_chunks(), number=number))
+        if rows.num_rows:
+            self._log.append(_chunk(rows.select(self._schema.names)), self._merged)
 
     def due(self, since: int, now: int) -> pa.Table:
         """The rows whose instant is in `(since, now]`; afterwards they are not asked for again."""
         slices = []
-        kept = []
-        for chunk in self._chunks:
-            if chunk.max_exp > now:
-                kept.append(chunk)
-            if chunk.min_exp > now or chunk.max_exp <= since:
+        for chunk in self._log.parts:
+            if chunk.low > now or chunk.high <= since:
                 continue
             instants = chunk.table.column(EXP).to_numpy()
             start, end = np.searchsorted(instants, [since, now], side="right")
             if end > start:
                 slices.append(chunk.table.slice(start, end - start))
-        self._chunks = kept
+        self._log.drop_through(now)
         found = pa.concat_tables(slices) if slices else self._schema.empty_table()
         self.touched += found.num_rows
         return found
+
+    def _merged(self, chunks: Sequence[Chunk]) -> Chunk:
+        self.touched += sum(chunk.rows for chunk in chunks[:-1])
+        return _chunk(pa.concat_tables([chunk.table for chunk in chunks]))
+
+
+def _chunk(rows: pa.Table) -> Chunk:
+    instants = rows.column(EXP).to_numpy()
+    if (instants[1:] < instants[:-1]).any():
+        rows = rows.take(pa.array(np.argsort(instants, kind="stable")))
+    return Chunk.of_sorted(rows.combine_chunks())

@@ -1,6 +1,6 @@
 """Segments: immutable Arrow IPC files that hold one chunk each, memory-mapped when they are local.
 
-A segment is described by the manifest that names it: rows, bytes, a CRC-32 of the file, the range of `exp`
+A segment is described by the manifest that names it: rows, bytes, a CRC-32 of the file, the range of the sort key
 and the labels of its chunk. A process verifies the checksum of a mapped segment when it first opens it, and again
 when the file has changed since. What comes from another file system is read whole, and verified, every time.
 """
@@ -31,8 +31,9 @@ class SegmentEntry:
     rows: int
     bytes: int
     crc32: int
-    min_exp: int
-    max_exp: int
+    sort_key: str
+    low: int
+    high: int
     labels: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
@@ -57,7 +58,14 @@ def write_segment(path: Location, chunk: Chunk) -> SegmentEntry:
 
     write_atomically(path, write)
     return SegmentEntry(
-        path.name, chunk.rows, written, checksum, chunk.min_exp, chunk.max_exp, dict(chunk.labels)
+        path.name,
+        chunk.rows,
+        written,
+        checksum,
+        chunk.sort_key,
+        chunk.low,
+        chunk.high,
+        dict(chunk.labels),
     )
 
 
@@ -66,8 +74,9 @@ def open_segment(folder: Location, entry: SegmentEntry) -> Chunk:
     return Chunk(
         partial(_read, folder / entry.segment, entry),
         rows=entry.rows,
-        min_exp=entry.min_exp,
-        max_exp=entry.max_exp,
+        sort_key=entry.sort_key,
+        low=entry.low,
+        high=entry.high,
         labels=entry.labels,
         segment=entry.segment,
     )

@@ -20,7 +20,7 @@ hashes = st.lists(
 
 def in_chunk(stored: Hashes, wanted: Hashes) -> Pairs:
     table = pa.table({HASH: pa.array(stored), EXP: np.ones(len(stored), dtype=np.int64)})
-    chunk = Chunk(lambda: table, rows=len(stored), min_exp=1, max_exp=1, labels={})
+    chunk = Chunk(lambda: table, rows=len(stored), sort_key=EXP, low=1, high=1, labels={})
     return Lookup(wanted).find_in(chunk)
 
 

@@ -15,7 +15,7 @@ def table(*exps: int) -> pa.Table:
 def test_a_segment_gives_back_the_chunk_it_was_written_from(tmp_path):
     entry = write_segment(tmp_path / "one.arrow", Chunk.of(table(5, 3, 9), partition=2))
     chunk = open_segment(tmp_path, entry)
-    assert (chunk.rows, chunk.min_exp, chunk.max_exp, dict(chunk.labels)) == (3, 3, 9, {"partition": 2})
+    assert (chunk.rows, chunk.low, chunk.high, dict(chunk.labels)) == (3, 3, 9, {"partition": 2})
     assert chunk.segment == "one.arrow"
     assert chunk.table.equals(table(5, 3, 9))
 
