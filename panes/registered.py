@@ -57,6 +57,7 @@ class Registered:
             str(self._catalog.setting("strategy")),
             int(self._catalog.setting("partitions")),
             None if found is None else found[0].key,
+            str(self._catalog.setting("changes")),
         )
         self._plans[record.id] = plan
 
@@ -131,10 +132,19 @@ class Registered:
                 "there are no changes to follow in between"
             )
         schema = plan.schema.arrow
+        every_instant = record.changes == "instant"
         if record.group is None:
             shards = record.shards if self._stages_of(record)[-1].is_sharded else 1
             alone = AnswerFromSegments(readers.segments, self._folder(record.id), shards, schema)
-            return AnswerSource(record.id, record.name, plan, alone, record.id, record.first_epoch)
+            return AnswerSource(
+                record.id,
+                record.name,
+                plan,
+                alone,
+                record.id,
+                record.first_epoch,
+                every_instant=every_instant,
+            )
         folder = self._folder(-record.group)
         reading = selection_of(plan)
         if reading is not None:
@@ -155,6 +165,7 @@ class Registered:
             record.first_epoch,
             of_nothing=nothing if nothing.num_rows else None,
             whole_from=whole_from(plan, clock) if clock > BEGINNING else BEGINNING,
+            every_instant=every_instant,
         )
 
     # Epochs.
@@ -182,6 +193,7 @@ class Registered:
                 shards=record.shards,
                 strategy=record.strategy,
                 partitions=record.partitions,
+                every_instant=record.changes == "instant",
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 folder=self._folder(record.id),
             )
@@ -225,6 +237,7 @@ class Registered:
             shards=record.shards,
             strategy=record.strategy,
             partitions=record.partitions,
+            every_instant=record.changes == "instant",
             first_epoch=record.first_epoch,
             folder=self._folder(-record.id),
             members=group.members(fresh, kept[stream.stream.number].us),

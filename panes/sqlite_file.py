@@ -20,7 +20,7 @@ from typing import Any
 
 from panes.errors import StateError
 
-LAYOUT = 2
+LAYOUT = 3
 """The layout of a database's files. It is raised when one of an older layout can no longer be read."""
 
 _MASK = (1 << 62) - 1

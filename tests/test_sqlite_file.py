@@ -89,7 +89,7 @@ def test_a_file_of_another_layout_is_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "old.sqlite")) as connection:
         connection.execute("CREATE TABLE numbered (id INTEGER PRIMARY KEY)")
     with pytest.raises(
-        StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 2"
+        StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 3"
     ):
         opened(tmp_path / "old.sqlite")
 

@@ -26,6 +26,8 @@ class RunningQuery:
     folder: Location
     members: Members | None = None
     """The registered queries that it stands for, when it is a plan that many share."""
+    every_instant: bool = False
+    """Whether it was registered with changes = 'instant'."""
 
     @property
     def last(self) -> int:
@@ -66,4 +68,10 @@ class RunningQuery:
             else replace(source.input, edge=self.lowered(source.stage).edge)
             for source in stage.inputs
         }
-        return lower(stage.plan, strategy=self.strategy, partitions=self.partitions, inputs=inputs)
+        return lower(
+            stage.plan,
+            strategy=self.strategy,
+            partitions=self.partitions,
+            inputs=inputs,
+            every_instant=self.every_instant or stage.every_instant,
+        )
