@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from panes.aggregates.accumulator_table import AccumulatorTable
 from panes.delta.consolidate import AT, CHANGE, changes_of, difference
-from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
+from panes.delta.delta import ALWAYS, EXP, FOREVER, TS, WEIGHT, Delta, Instants
 from panes.delta.grouped import cumsum_within, sort_by_group, starts_of
 from panes.delta.keys import group_rows
 from panes.delta.rows import int64, take
@@ -28,9 +28,8 @@ _NOBODY = np.zeros(1, np.uint64)
 class Rstream(Operator):
     """Every tuple of the relation at every slide, or at every instant at which it changes when nothing slides.
 
-    Without SLIDE all rows of the relation must be here: a change of any of them repeats the others. With SLIDE
-    it begins with the first change: the row that a group-by without keys has from the beginning of time is not
-    repeated before.
+    Without SLIDE all rows of the relation must be here: a change of any of them repeats the others. It begins
+    with the first change: a row that was always there is not repeated before.
 
     With restore semantics a second input has the tuples that entered since the slide before, at the slide:
     as the oldest of equal tuples leave first, those of them that exceed what the relation holds came and
@@ -66,7 +65,10 @@ class Rstream(Operator):
             alive = pa.concat_tables([stored.select(rows.column_names), rows])
         changes = changes_of(alive)
         changes = changes.filter(pa.array(int64(changes, AT) <= clock))
-        instants = self._slides(delta, since, clock) if self.slides_us else _after(int64(changes, AT), since)
+        at = int64(changes, AT)
+        instants = (
+            self._slides(delta, since, clock) if self.slides_us else np.unique(at[at > max(since, ALWAYS)])
+        )
         held = self._held(changes, instants, clock)
         parts = [held]
         if len(inputs) > 1:
@@ -101,14 +103,10 @@ class Rstream(Operator):
 
     def _slides(self, delta: Delta, since: int, clock: int) -> Instants:
         if not self.begun.look_up(_NOBODY, _NOBODY):
-            changed = delta.ts[delta.ts > BEGINNING + 1]
+            changed = delta.ts[delta.ts > ALWAYS]
             if not len(changed):
                 return np.zeros(0, np.int64)
             since = max(since, int(changed.min()) - 1)
             self.begun.add(_NOBODY, _NOBODY, {0: np.ones(1, np.int64)})
         slides = [np.arange(since // s * s + s, clock + 1, s) for s in self.slides_us]
         return np.unique(np.concatenate(slides))
-
-
-def _after(instants: Instants, since: int) -> Instants:
-    return np.unique(instants[instants > since])

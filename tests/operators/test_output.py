@@ -141,3 +141,12 @@ def test_results_of_one_instant_are_counted_in_the_order_of_their_values() -> No
     for order in ((3, 1, 2), (1, 2, 3), (2, 3, 1)):
         delta = lower(plan).process({"s": keys(*((5, k) for k in order))}, 0, 9)
         assert sorted(contents_at(delta.table, 9).column("s.k").to_pylist()) == [2, 3]
+
+
+def test_row_that_was_always_there_leaves_but_never_entered() -> None:
+    counted = GroupBy(window(RangeWindow(4)), (), (Aggregate("n", "count", None, BIGINT),))
+    relation = Project(counted, (("s.k", Column(BIGINT, "n")),))
+    spans = [(3, {}), (9, {"s": keys((5, 7))})]
+    assert told(Istream(relation), *spans) == [(5, 1), (9, 0)]
+    assert told(Dstream(relation), *spans) == [(5, 0), (9, 1)]
+    assert told(Rstream(relation), *spans) == [(5, 1), (9, 0)]

@@ -72,10 +72,10 @@ def together(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def history(tables: Sequence[pa.Table], last: int) -> dict[int, Bag]:
-    """How the answer changes at each instant up to the last, as the reference has it."""
+    """How the answer changes at each instant up to the last; what was always there comes at 0."""
     changes: dict[int, Bag] = {}
     for *row, at, change in counted(changes_until(tables, last)):
-        changes.setdefault(at, Counter())[tuple(row)] = change
+        changes.setdefault(max(at, 0), Counter())[tuple(row)] = change
     return changes
 
 

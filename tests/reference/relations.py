@@ -22,24 +22,27 @@ Named = Mapping[Any, Row]
 
 
 class Reference:
-    """Evaluates plans over what came on each stream, at the instants `begin`, `begin` + 1, … `last`.
+    """Evaluates plans over what came on each stream, at the instants 1, 2, … `last`.
 
-    Before `begin` nothing was there, not even the row of a group-by without keys.
+    At 0, before anything came, there is only what is always there: the row of a group-by without keys.
     """
 
-    def __init__(self, arrivals: Mapping[str, pa.Table], last: int, *, begin: int = 1) -> None:
-        self.begin, self.last = begin, last
+    def __init__(self, arrivals: Mapping[str, pa.Table], last: int) -> None:
+        self.last = last
         self._arrivals = {name: _tuples(table) for name, table in arrivals.items()}
         self._known: dict[tuple[nodes.Node, int], Named] = {}
         self._streams = Streams(self)
 
     def history(self, plan: nodes.Node) -> dict[int, Bag]:
-        """How the answer changes at each instant at which it does; counts below zero are of rows that go."""
+        """How the answer changes at each instant at which it does, and at 0 what is always there.
+
+        Counts below zero are of rows that go.
+        """
         if is_internal(plan):
             plan = nodes.Istream(plan)
         changes = {}
         before: Bag = Counter()
-        for now in range(self.begin, self.last + 1):
+        for now in range(self.last + 1):
             after = comparable(self.bag(plan, now))
             change = Counter(after)
             change.subtract(before)
@@ -54,8 +57,6 @@ class Reference:
         return Counter(self.rows(plan, now).values())
 
     def rows(self, plan: nodes.Node, now: int) -> Named:
-        if now < self.begin:
-            return {}
         if (plan, now) not in self._known:
             self._known[plan, now] = self._rows(plan, now)
         return self._known[plan, now]

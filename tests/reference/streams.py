@@ -14,7 +14,6 @@ from tests.reference.windows import Tuple
 
 
 class Relations(Protocol):
-    begin: int
     last: int
 
     def bag(self, plan: nodes.Node, now: int) -> Bag: ...
@@ -59,7 +58,7 @@ class Streams:
         return self._known[node]
 
     def _instants(self) -> range:
-        return range(self._relations.begin, self._relations.last + 1)
+        return range(1, self._relations.last + 1)
 
     def _named_anew(self, relation: nodes.Node) -> Iterable[tuple[int, Bag]]:
         for now in self._instants():
@@ -93,7 +92,7 @@ class Streams:
         has_begun = False
         for now in self._instants():
             held, before = self._relations.bag(node.child, now), self._relations.bag(node.child, now - 1)
-            has_begun = has_begun or (now > 0 and held != before)
+            has_begun = has_begun or held != before
             if any(now % slide == 0 for slide in slides) and has_begun:
                 yield now, held + (entered.get(now, Counter()) - held)
             if not slides and held != before:

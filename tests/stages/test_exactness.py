@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from panes.delta.delta import BEGINNING
 from panes.language import bind, parse
 from panes.plan.nodes import Node
 from tests.properties.running import history
@@ -62,7 +63,7 @@ def happens(
     clocks = sorted({int(clock) for clock in np.linspace(0, last, epochs + 1)[1:]})
     run = Shards.of(plan_of(sql), shards)
     tables = []
-    ts, since = came.column("_ts").to_numpy(), 0
+    ts, since = came.column("_ts").to_numpy(), BEGINNING
     for clock in clocks:
         mine = came.filter(pa.array((ts > since) & (ts <= clock)))
         tables.append(run.process({"p": mine}, since, clock))
@@ -153,7 +154,7 @@ def test_every_slide_of_a_count_window_is_seen_in_the_changes_of_groups() -> Non
     came = rows(*((ts, 7, 1) for ts in range(1, 9)))
     changes = happens("SELECT sum(bytes) AS b FROM p [ROWS 6 SLIDE 2]", came, last=9)
     assert [(at, dict(change)) for at, change in sorted(changes.items())] == [
-        (1, {(None,): 1}),
+        (0, {(None,): 1}),
         (2, {(None,): -1, (2,): 1}),
         (4, {(2,): -1, (4,): 1}),
         (6, {(4,): -1, (6,): 1}),
