@@ -15,8 +15,11 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import panes
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.open_segments import OpenSegments
 from panes.clock import HandClock
@@ -132,3 +135,29 @@ def add(history: History, events) -> None:
 def netted(history: History) -> History:
     nets = {at: Counter({row: n for row, n in bag.items() if n}) for at, bag in history.items()}
     return {at: bag for at, bag in nets.items() if bag}
+
+
+def test_setting_of_a_query_decides_whether_every_instant_is_told(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"ts": [1, 2, 4, 8], "k": [7, 7, 7, 8]}), tmp_path / "in" / "0.parquet")
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(
+            "CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS "
+            f"FROM FILES '{tmp_path / 'in'}'; SET changes = 'instant'"
+        )
+        sql = "SELECT k, count(*) AS n FROM s [RANGE 5 SECONDS] WHERE k = 7 GROUP BY k"
+        exact = db.register(sql)
+        db.sql("SET changes = 'epoch'")
+        net = db.register(sql)
+        db.run()
+        ups_and_downs = [(1, 0, 1), (2, 1, 2), (4, 2, 3), (6, 3, 2), (7, 2, 1)]
+        assert told(net) == [(8, 1, 1)]
+        assert told(exact) == [
+            row for at, old, new in ups_and_downs for row in ((at, -1, old), (at, 1, new)) if row[2]
+        ]
+
+
+def told(query: panes.Query) -> list[tuple[int, int, int]]:
+    """Second, weight and count of every change."""
+    rows = [row for change in query.changes(reader="r") for row in change.table.to_pylist()]
+    return sorted((round(row["_at"].timestamp()), row["_weight"], row["n"]) for row in rows)
