@@ -27,12 +27,13 @@ CREATE TABLE objects (
   sql TEXT NOT NULL);
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
-  shards INTEGER NOT NULL, strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, template TEXT,
-  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
+  shards INTEGER NOT NULL, strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL,
+  template TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY AUTOINCREMENT, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
-  calendar_days INTEGER NOT NULL, first_epoch INTEGER, UNIQUE (template, shards, strategy, calendar_days));
+  calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, first_epoch INTEGER,
+  UNIQUE (template, shards, strategy, calendar_days, changes));
 CREATE TABLE plans (kind TEXT NOT NULL, id INTEGER NOT NULL, plan TEXT NOT NULL, PRIMARY KEY (kind, id));
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -51,6 +52,8 @@ class QueryRecord:
     shards: int
     strategy: str
     calendar_days: int
+    changes: str
+    """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
     group: int | None
     """The group of queries with which it shares a plan."""
     first_epoch: int | None
@@ -69,6 +72,7 @@ class GroupRecord:
     shards: int
     strategy: str
     calendar_days: int
+    changes: str
     first_epoch: int
 
 
@@ -192,6 +196,7 @@ class Catalog:
         strategy: str,
         calendar_days: int,
         template: str | None = None,
+        changes: str = "epoch",
     ) -> QueryRecord:
         """Adds a query. When there are some of its template already, it shares a plan with those that follow."""
         with self._file.transaction():
@@ -199,16 +204,16 @@ class Catalog:
                 raise CatalogError(
                     f"there is already a query named {name!r}; drop it first or choose another name"
                 )
-            settings = (shards, strategy, calendar_days)
+            settings = (shards, strategy, calendar_days, changes)
             group = None if template is None else self._group_for(template, *settings)
             self._execute(
-                "INSERT INTO queries (name, sql, shards, strategy, calendar_days, template, group_id) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO queries (name, sql, shards, strategy, calendar_days, changes, template, group_id) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 *(name, sql, *settings, template, group),
             )
             return self.query(name)
 
-    def _group_for(self, template: str, shards: int, strategy: str, calendar_days: int) -> int | None:
+    def _group_for(self, template: str, *settings: Value) -> int | None:
         """The group that the next query of a template joins; None while there are too few of them."""
         ((alike,),) = self._select(
             "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? LIMIT ?)",
@@ -216,14 +221,12 @@ class Catalog:
         )
         if alike + 1 < int(self.setting("share_from")):
             return None
-        settings = (template, shards, strategy, calendar_days)
+        columns = "template, shards, strategy, calendar_days, changes"
         self._execute(
-            "INSERT OR IGNORE INTO groups (template, shards, strategy, calendar_days) VALUES (?, ?, ?, ?)",
-            *settings,
+            f"INSERT OR IGNORE INTO groups ({columns}) VALUES (?, ?, ?, ?, ?)", *(template, *settings)
         )
         ((group,),) = self._select(
-            "SELECT id FROM groups WHERE template = ? AND shards = ? AND strategy = ? AND calendar_days = ?",
-            *settings,
+            f"SELECT id FROM groups WHERE ({columns}) = (?, ?, ?, ?, ?)", *(template, *settings)
         )
         return int(group)
 
@@ -297,7 +300,7 @@ class Catalog:
 
     def groups(self) -> list[GroupRecord]:
         """The groups that have begun."""
-        columns = "id, shards, strategy, calendar_days, first_epoch"
+        columns = "id, shards, strategy, calendar_days, changes, first_epoch"
         rows = self._select(f"SELECT {columns} FROM groups WHERE first_epoch IS NOT NULL ORDER BY id")
         return [GroupRecord(*row) for row in rows]
 
@@ -346,7 +349,8 @@ class Catalog:
         ]
 
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
-        columns = "id, name, sql, shards, strategy, calendar_days, group_id, first_epoch, first_clock, error"
+        settings = "shards, strategy, calendar_days, changes"
+        columns = f"id, name, sql, {settings}, group_id, first_epoch, first_clock, error"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 
     def _missing(self, kind: str, name: str) -> CatalogError:

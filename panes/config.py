@@ -59,6 +59,13 @@ SETTINGS: dict[str, Setting] = {
             "a whole number above 0",
         ),
         Setting(
+            "changes",
+            "epoch",
+            "changes of groups without SLIDE: net per epoch or of every instant; fixed when a query is registered",
+            _one_of("epoch", "instant"),
+            "'epoch' or 'instant'",
+        ),
+        Setting(
             "share_from",
             4,
             "minimum number of queries with the same shape before they share a plan",

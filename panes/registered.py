@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from typing import Literal
 
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.answer_from_selections import AnswerFromSelections
@@ -27,16 +26,13 @@ from panes.sharing.template import template_of
 from panes.spark.epoch import Workload
 from panes.stages.explain import Explained
 from panes.stages.groups import Group
-from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalPlan
-from panes.stages.plan_text import plan_from, plan_text
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
 from panes.state.storage.home import folders_in
 from panes.state.storage.locations import Location, remove_tree
-
-Kind = Literal["QUERY", "GROUP"]
+from panes.stored_plans import StoredPlans
 
 
 class Registered:
@@ -47,7 +43,7 @@ class Registered:
         self._catalog = catalog
         self._states = states
         self._plans: dict[int, Node] = {}
-        self._physical: dict[tuple[Kind, int], PhysicalPlan] = {}
+        self._physical = StoredPlans(catalog)
         self._groups: dict[int, Group] = {}
         self._kept: dict[int, dict[int, Retained]] = {}
         """What each query makes each stream keep."""
@@ -57,34 +53,28 @@ class Registered:
 
     def add(self, statement: st.CreateQuery, plan: Node) -> None:
         """Registers a query; it begins with the next epoch."""
+        if not is_begin_end(plan):
+            # What cannot run is refused before it is registered.
+            self._physical.under_settings(plan)
         found = template_of(plan)
-        strategy, calendar_days = (
-            str(self._catalog.setting("strategy")),
-            int(self._catalog.setting("calendar_days")),
-        )
-        # Whatever cannot run is refused before it is registered.
-        alone = (
-            None if is_begin_end(plan) else make_plan(plan, strategy=strategy, calendar_days=calendar_days)
-        )
         record = self._catalog.register(
             statement.name,
             statement.query.sql,
             int(self._catalog.setting("shards")),
-            strategy,
-            calendar_days,
+            str(self._catalog.setting("strategy")),
+            int(self._catalog.setting("calendar_days")),
             None if found is None else found[0].key,
+            str(self._catalog.setting("changes")),
         )
         self._plans[record.id] = plan
-        if record.group is not None:
-            self._physical_of_group(record.group, plan, strategy, calendar_days)
-        elif alone is not None:
-            self._keep("QUERY", record.id, alone)
+        if record.group is not None or not is_begin_end(plan):
+            self.physical_plan(record)
 
     def drop(self, name: str) -> int:
         """Ends a query; gives its id."""
         record = self._catalog.drop_query(name)
         self._plans.pop(record.id, None)
-        self._physical.pop(("QUERY", record.id), None)
+        self._physical.forget("QUERY", record.id)
         self._standings.pop(record.id, None)
         self._kept.pop(record.id, None)
         return record.id
@@ -103,7 +93,7 @@ class Registered:
     def resume(self, name: str) -> None:
         """Lets a suspended query begin anew with the next epoch, over what its streams keep."""
         record = self._catalog.resume(name)
-        self._physical.pop(("QUERY", record.id), None)
+        self._physical.forget("QUERY", record.id)
         remove_tree(self._folder(record.id))
 
     def names(self) -> dict[int, str]:
@@ -129,27 +119,9 @@ class Registered:
     def physical_plan(self, record: QueryRecord) -> PhysicalPlan:
         """What runs a query: its own plan, or that of the group whose plan it shares."""
         plan = self.plan_of(record)
-        if record.group is not None:
-            return self._physical_of_group(record.group, plan, record.strategy, record.calendar_days)
-        return self._stored("QUERY", record.id, plan, record.strategy, record.calendar_days)
-
-    def _physical_of_group(self, group: int, plan: Node, strategy: str, calendar_days: int) -> PhysicalPlan:
-        return self._stored("GROUP", group, self._group(group, plan).template.plan, strategy, calendar_days)
-
-    def _stored(self, kind: Kind, number: int, plan: Node, strategy: str, calendar_days: int) -> PhysicalPlan:
-        """The plan as it was made when the query was registered. A query that begins anew gets a new one."""
-        if (kind, number) not in self._physical:
-            text = self._catalog.plan(kind, number)
-            if text is None:
-                self._keep(kind, number, make_plan(plan, strategy=strategy, calendar_days=calendar_days))
-            else:
-                self._physical[kind, number] = plan_from(text)
-        return self._physical[kind, number]
-
-    def _keep(self, kind: Kind, number: int, plan: PhysicalPlan) -> None:
-        self._physical[kind, number] = plan
-        if not self._catalog.is_read_only:
-            self._catalog.set_plan(kind, number, plan_text(plan))
+        if record.group is None:
+            return self._physical.of_query(record, plan)
+        return self._physical.of_group(record, self._group(record.group, plan).template.plan)
 
     # Explaining.
 
@@ -174,12 +146,7 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(plan):
             return Explained(plan)
-        strategy, calendar_days = (
-            str(self._catalog.setting("strategy")),
-            int(self._catalog.setting("calendar_days")),
-        )
-        physical = make_plan(plan, strategy=strategy, calendar_days=calendar_days)
-        return Explained(physical, int(self._catalog.setting("shards")))
+        return Explained(self._physical.under_settings(plan), int(self._catalog.setting("shards")))
 
     def _shared_with_others(self, running: int) -> Mapping[str, int]:
         """For each thing that is computed before a shuffle, how many other plans compute it too."""
@@ -215,10 +182,19 @@ class Registered:
                 "there are no changes to follow in between"
             )
         schema = plan.schema.arrow
+        every_instant = record.changes == "instant"
         if record.group is None:
             shards = record.shards if self.physical_plan(record).stages[-1].is_sharded else 1
             alone = AnswerFromSegments(readers.segments, self._folder(record.id), shards, schema)
-            return AnswerSource(record.id, record.name, plan, alone, record.id, record.first_epoch)
+            return AnswerSource(
+                record.id,
+                record.name,
+                plan,
+                alone,
+                record.id,
+                record.first_epoch,
+                every_instant=every_instant,
+            )
         folder = self._folder(-record.group)
         reading = selection_of(plan)
         if reading is not None:
@@ -239,6 +215,7 @@ class Registered:
             record.first_epoch,
             of_nothing=nothing if nothing.num_rows else None,
             whole_from=whole_from(plan, clock) if clock > BEGINNING else BEGINNING,
+            every_instant=every_instant,
         )
 
     # Epochs.
@@ -329,4 +306,4 @@ class Registered:
                 remove_tree(folder)
         for number in self._groups.keys() - groups:
             del self._groups[number]
-            self._physical.pop(("GROUP", number), None)
+            self._physical.forget("GROUP", number)

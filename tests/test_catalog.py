@@ -87,6 +87,18 @@ def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
         catalog.drop_query("x")
 
 
+def test_queries_share_a_plan_with_those_that_tell_the_same_changes(catalog):
+    catalog.set("share_from", 1)
+    net, exact, other = (
+        catalog.register(name, "SELECT 1", 2, "upa", 10, "template", changes)
+        for name, changes in (("net", "epoch"), ("exact", "instant"), ("other", "instant"))
+    )
+    assert net.group != exact.group == other.group
+    assert [record.changes for record in (net, exact)] == ["epoch", "instant"]
+    catalog.begin_queries(0, lambda _: 0)
+    assert [group.changes for group in catalog.groups()] == ["epoch", "instant"]
+
+
 def test_settings_have_defaults_and_are_checked(catalog):
     assert catalog.setting("shards") == 2
     catalog.set("shards", 7)

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from panes.answers.instants import is_known_between_clocks
 from panes.delta.delta import BEGINNING
 from panes.plan.nodes import Node
+from panes.plan.output_streams import is_known_at_every_instant
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress
 
 
@@ -43,6 +43,8 @@ class AnswerSource:
     whole_from: int = BEGINNING
     """The instant from which on its windows hold all that they must: a query that joins others in a shared plan
     has its history from the next slide on."""
+    every_instant: bool = False
+    """Whether the query was registered with changes = 'instant'."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -65,4 +67,4 @@ class AnswerSource:
 
     @cached_property
     def is_known_between_clocks(self) -> bool:
-        return is_known_between_clocks(self.plan)
+        return self.every_instant or is_known_at_every_instant(self.plan)

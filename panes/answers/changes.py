@@ -14,7 +14,7 @@ from panes.answers.instants import last_slide
 from panes.answers.invoke import invoke
 from panes.clock import to_datetime
 from panes.delta.consolidate import AT
-from panes.delta.delta import BEGINNING, WEIGHT, Instants
+from panes.delta.delta import ALWAYS, BEGINNING, WEIGHT, Instants
 from panes.delta.rows import int64, with_column
 from panes.state.storage.epoch_log import QueryProgress
 
@@ -106,7 +106,7 @@ def _beginning(at: Instants, ran: QueryProgress) -> int:
     """
     if ran.since > BEGINNING:
         return ran.since
-    told = at[at > BEGINNING + 1]
+    told = at[at > ALWAYS]
     return int(told.min()) if len(told) else ran.clock
 
 

@@ -1,4 +1,4 @@
-"""At which instants the answer of a query can change, and at which it is known exactly."""
+"""At which instants the answer of a query can change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from datetime import datetime
 
 from panes.clock import to_microseconds
 from panes.errors import PanesError
-from panes.operators.lower import changes_at_slides, slides_of
-from panes.plan.nodes import GroupBy, Node, Rstream, Window
+from panes.plan.nodes import Node, Window
 from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow
 
@@ -34,19 +33,6 @@ def whole_from(plan: Node, since: int) -> int:
     return max(
         (since + 1 if slide is None else since - since % slide + slide for slide in slides), default=since + 1
     )
-
-
-def is_known_between_clocks(plan: Node) -> bool:
-    """Whether the deltas of the answer tell it at every instant of a span, and not only at its end.
-
-    Group-by over windows that do not slide gives its values once per span, and so does Rstream.
-    """
-    for node in walk(plan):
-        if isinstance(node, GroupBy) and not changes_at_slides(node.child):
-            return False
-        if isinstance(node, Rstream) and not slides_of(node.child):
-            return False
-    return True
 
 
 def instant_of(moment: datetime | str) -> int:

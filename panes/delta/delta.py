@@ -39,6 +39,9 @@ FOREVER = np.iinfo(np.int64).max
 BEGINNING = np.iinfo(np.int64).min
 """The clock of a database that has seen nothing."""
 
+ALWAYS = BEGINNING + 1
+"""The `ts` of a row that was there before anything came, like the one of a group-by without keys."""
+
 Instants = npt.NDArray[np.int64]
 
 

@@ -34,10 +34,10 @@ def replay(
         name: _as_seen(history.arrivals(streams[name], epoch, columns=schema.names), clocks)
         for name, schema in dataflow.inputs.items()
     }
-    since = _before_all(arrivals, now)
+    since = BEGINNING
     tables: list[pa.Table] = []
     for clock in _clocks(arrivals, now):
-        came = {name: _come(table, since if tables else BEGINNING, clock) for name, table in arrivals.items()}
+        came = {name: _come(table, since, clock) for name, table in arrivals.items()}
         tables.append(dataflow.process(came, since, clock).table)
         since = clock
     names = tables[0].column_names
@@ -63,12 +63,6 @@ def _clocks(arrivals: Mapping[str, pa.Table], last: int) -> list[int]:
         ts, came = table.column(TS).to_numpy(), table.column(CAME).to_numpy()
         cuts |= {int(instant) - 1 for instant in np.unique(came[came > ts])}
     return sorted(cuts)
-
-
-def _before_all(arrivals: Mapping[str, pa.Table], clock: int) -> int:
-    """An instant before anything could be seen."""
-    firsts = [int(table.column(TS).to_numpy().min()) for table in arrivals.values() if table.num_rows]
-    return min([clock, *firsts]) - 1
 
 
 def _come(table: pa.Table, since: int, clock: int) -> pa.Table:

@@ -13,6 +13,7 @@ from panes.operators.distinct import distinct
 from panes.operators.dstream import Dstream
 from panes.operators.except_ import except_
 from panes.operators.explicit_expiry import ExplicitExpiry
+from panes.operators.generated_results import GeneratedResults
 from panes.operators.group_by import GroupBy
 from panes.operators.input import Entry, Input
 from panes.operators.intersect import intersect
@@ -32,6 +33,7 @@ from panes.operators.tools.strategy import check_strategy, leave_early
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
+from panes.plan.output_streams import counts_each_result, generated_stream, gives_generated, is_over_slides
 from panes.plan.patterns import STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
 from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
 from panes.plan.windows import RowsWindow as RowsSpec
@@ -71,13 +73,17 @@ def fragment_of(
 
     `inputs` names the sub-plans that are computed elsewhere; every other StreamScan is an input named by its
     stream, whose columns come without the alias. A GroupBy whose input is partial rows stands in `inputs`
-    itself, with kind `partials`. `every_instant` makes group-by give its value at every instant, not only at
-    clocks, also where nothing slides. `calendar_days` is the greatest number of days of a calendar queue.
+    itself, with kind `partials`. Group-by gives its value at every instant below output streams, in plans with
+    INTERNAL windows and over windows with SLIDE, else at clocks; with `every_instant` at every instant in any
+    case: for the setting `changes`, and for a part of a plan whose output stream lies in another part.
+    `calendar_days` is the greatest number of days of a calendar queue.
     `early_share` is the measured share of rows that leave negations before their time.
     """
     check_strategy(plan, strategy)
+    plan = generated_stream(plan)
+    has_until = has_internal(plan)
     lowering = _Lowering(
-        strategy, inputs or {}, every_instant, calendar_days, leave_early(early_share), has_internal(plan)
+        strategy, inputs or {}, every_instant or has_until, calendar_days, leave_early(early_share), has_until
     )
     top = lowering.relation(plan)
     pattern = answer_pattern(plan).pattern
@@ -103,7 +109,7 @@ class _Lowering:
     leaves_early: bool
     has_until: bool
     steps: list[PhysicalStep] = field(default_factory=list)
-    _done: dict[tuple[nodes.Node, str], _Made] = field(default_factory=dict)
+    _done: dict[tuple[nodes.Node, str, str, bool], _Made] = field(default_factory=dict)
     _at: list[nodes.Node] = field(default_factory=list)
     """The nodes that are being lowered, the innermost last."""
 
@@ -116,11 +122,12 @@ class _Lowering:
         return self._once(node, "arrivals", self._arrivals)
 
     def _once(self, node: nodes.Node, what: str, make: Callable[[nodes.Node], _Made]) -> _Made:
-        if (node, what) not in self._done:
+        key = (node, what, self.strategy, self.every_instant)
+        if key not in self._done:
             self._at.append(node)
-            self._done[node, what] = make(node)
+            self._done[key] = make(node)
             self._at.pop()
-        return self._done[node, what]
+        return self._done[key]
 
     def _add(self, name: str, operator: Operator, edge: Edge, *inputs: _Made) -> _Made:
         """Adds a step for the node that is being lowered."""
@@ -141,7 +148,7 @@ class _Lowering:
         if given is not None or is_stream(node):
             return self._hold(self.arrivals(node))
         match node:
-            case nodes.Window():
+            case nodes.Window() | nodes.Wstream():
                 return self._window(node)
             case nodes.Select() | nodes.Project():
                 return self._row_by_row(node, self.relation(node.child))
@@ -160,12 +167,10 @@ class _Lowering:
             case nodes.Istream():
                 return self._istream(node)
             case nodes.Dstream():
-                child = self.relation(node.child)
+                child = self._at_every_instant(node.child)
                 return self._add("dstream", Dstream(node.schema), self._edge(node), child)
             case nodes.Rstream():
                 return self._rstream(node)
-            case nodes.Wstream():
-                return self._window(nodes.Window(nodes.Istream(node.child), node.spec))
             case nodes.Intersect():
                 left, right = self.relation(node.left), self.relation(node.right)
                 both = intersect(left.edge, right.edge)
@@ -189,9 +194,22 @@ class _Lowering:
 
     def _istream(self, node: nodes.Istream) -> _Made:
         slides = slides_of(node.child)
-        if not node.restore or not slides:
-            return self._add("istream", Istream(node.schema), self._edge(node), self.relation(node.child))
-        return self._restored(node.child, max(slides))
+        if node.restore and slides:
+            return self._restored(node.child, max(slides))
+        return self._generated(node.child) if gives_generated(node) else self._entering(node.child)
+
+    def _entering(self, relation: nodes.Node) -> _Made:
+        """The stream of what enters a relation."""
+        entering = Istream(relation.schema)
+        edge = self._edge(nodes.Istream(relation))
+        return self._add("istream", entering, edge, self._at_every_instant(relation))
+
+    def _generated(self, relation: nodes.Node) -> _Made:
+        """The stream of the results that a relation generates."""
+        if not counts_each_result(relation):
+            return self._entering(relation)
+        edge = self._edge(nodes.Istream(relation))
+        return self._add("generated", GeneratedResults(), edge, self._with_lifetimes(relation))
 
     def _restored(self, child: nodes.Node, slide: int) -> _Made:
         """Every result that would have been given without SLIDE, at the next slide."""
@@ -201,16 +219,27 @@ class _Lowering:
 
     def _continual(self, node: nodes.Node) -> _Made:
         """The relation as it is without SLIDE, with its value at every instant."""
+        return self._at_every_instant(without_slides(node))
+
+    def _at_every_instant(self, node: nodes.Node) -> _Made:
+        """The relation with its value at every instant, for what can tell."""
         every_instant, self.every_instant = self.every_instant, True
-        made = self.relation(without_slides(node))
+        made = self.relation(node)
         self.every_instant = every_instant
+        return made
+
+    def _with_lifetimes(self, node: nodes.Node) -> _Made:
+        """The relation at every instant, whose rows expire by their lifetimes and not by negative tuples."""
+        strategy, self.strategy = self.strategy, "upa" if self.strategy == "nt" else self.strategy
+        made = self._at_every_instant(node)
+        self.strategy = strategy
         return made
 
     def _rstream(self, node: nodes.Rstream) -> _Made:
         slides = slides_of(node.child)
         rstream = Rstream(node.schema, tuple(slides))
         if not node.restore or not slides:
-            return self._add("rstream", rstream, self._edge(node), self.relation(node.child))
+            return self._add("rstream", rstream, self._edge(node), self._at_every_instant(node.child))
         relation = self._continual(node.child)
         entered = self._restored(node.child, max(slides))
         return self._add("rstream", rstream, self._edge(node), relation, entered)
@@ -251,23 +280,27 @@ class _Lowering:
         expiry = ExplicitExpiry(made.edge)
         return self._add("expiry", expiry, expiry.output, made)
 
-    def _window(self, node: nodes.Window) -> _Made:
+    def _window(self, node: nodes.Window | nodes.Wstream) -> _Made:
         edge = self._edge(node, has_until=self.has_until)
         match node.spec:
             case RangeWindow() | NowWindow() | UnboundedWindow():
                 window = TimeWindow(node.spec, has_until=self.has_until)
-                made = self._hold(self._add("window", window, edge, self.arrivals(node.child)))
+                made = self._hold(self._add("window", window, edge, self._below(node, self.arrivals)))
                 return self._explicit(made) if self.strategy == "nt" else made
             case RowsSpec():
-                rows = RowsWindow(node.spec, has_until=self.has_until)
-                return self._add("window", rows, edge, self.relation(node.child))
+                is_base = isinstance(node, nodes.Window) and is_stream(node.child)
+                rows = RowsWindow(node.spec, has_until=self.has_until, ties_by_value=not is_base)
+                return self._add("window", rows, edge, self._below(node, self.relation))
             case BeginEndWindow():
                 raise TypeError(
                     "a BEGIN … END window is applied when the query is invoked, not by an operator"
                 )
 
+    def _below(self, node: nodes.Window | nodes.Wstream, stream: Callable[[nodes.Node], _Made]) -> _Made:
+        return self._generated(node.child) if isinstance(node, nodes.Wstream) else stream(node.child)
+
     def _group_by(self, node: nodes.GroupBy, given: Input | None) -> _Made:
-        slides = changes_at_slides(node.child)
+        slides = is_over_slides(node.child)
         if given is None:
             child = self.relation(node.child)
             partials = self._add("pre_aggregate", PreAggregate(node, combine=slides), child.edge, child)

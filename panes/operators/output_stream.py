@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.consolidate import AT, CHANGE, changes_of
-from panes.delta.delta import EXP, FOREVER, TS, WEIGHT, Delta
+from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta
 from panes.operators.base import Operator
 from panes.plan.schema import Schema
 from panes.state.buffers.base import State
@@ -23,7 +23,7 @@ from panes.state.buffers.timer_queue import TimerQueue
 class OutputStream(Operator):
     """The base of Istream and Dstream: how the multiplicity of each value changes at each instant.
 
-    A value that leaves and comes back at the same instant does not change.
+    A value that leaves and comes back at the same instant does not change. What was always there never entered.
 
     Output: one row without end for each copy of a value that enters (or leaves); MONOTONIC.
     State: the rows that are still to expire, by their expiry.
@@ -59,6 +59,8 @@ class OutputStream(Operator):
             ended.column_names.index(WEIGHT), WEIGHT, pa.array(-going.column(WEIGHT).to_numpy())
         ).append_column(TS, going.column(EXP))
         changes = changes_of(pa.concat_tables([rows, ended.select(rows.column_names)]))
+        if since == BEGINNING:
+            changes = changes.filter(pa.array(changes.column(AT).to_numpy() > ALWAYS))
         return Delta(self._repeated(changes), clock)
 
     def _repeated(self, changes: pa.Table) -> pa.Table:

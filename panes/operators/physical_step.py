@@ -16,6 +16,7 @@ from panes.operators.distinct import Distinct
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.dstream import Dstream
 from panes.operators.explicit_expiry import ExplicitExpiry
+from panes.operators.generated_results import GeneratedResults
 from panes.operators.group_by import GroupBy
 from panes.operators.input import Entry
 from panes.operators.istream import Istream
@@ -46,6 +47,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     Dstream,
     Entry,
     ExplicitExpiry,
+    GeneratedResults,
     GroupBy,
     Istream,
     Join,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
 from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable, starts_of
@@ -13,6 +14,7 @@ from panes.aggregates.base import Ints
 from panes.aggregates.choose_state import choose_for_sums
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
 from panes.delta.hashing import hash_pair
+from panes.delta.rows import Positions, take
 from panes.operators.base import Operator
 from panes.operators.window import round_up
 from panes.plan.windows import RowsWindow as Spec
@@ -32,7 +34,8 @@ class RowsWindow(Operator):
     """`[ROWS n]`, `[ROWS n SLIDE m]` and `[PARTITION BY … ROWS n]`.
 
     The tuples of a partition are numbered 1, 2, … in the order of time, and those of one instant in the
-    order of arrival (a tuple that came late is numbered when it came). Tuple j comes into the window with
+    order of arrival (a tuple that came late is numbered when it came). Results of a query have no order of
+    arrival: those of one instant are numbered in the order of their values. Tuple j comes into the window with
     the first tuple not before j whose number is a multiple of m, and leaves with the first such tuple not
     before j + n; without SLIDE m is 1.
 
@@ -46,6 +49,8 @@ class RowsWindow(Operator):
     spec: Spec
     has_until: bool = False
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
+    ties_by_value: bool = False
+    """Whether the tuples are results of a query."""
     numbers: AccumulatorTable = field(init=False)
     waiting: Keyed = field(init=False)
     inside: Keyed = field(init=False)
@@ -82,6 +87,8 @@ class RowsWindow(Operator):
 
     def _number(self, delta: Delta) -> _Batch:
         """The tuples with their numbers, and the numbers at which they come into the window and leave it."""
+        if self.ties_by_value:
+            delta = Delta(take(delta.table, _order_by_value(delta.values)), delta.clock)
         keys = [delta.table.column(key) for key in self.spec.partition_by]
         first, second = hash_pair(keys, delta.rows)
         order = np.lexsort((delta.ts, second, first))
@@ -155,3 +162,9 @@ class _Batch:
 
 def _ints(table: pa.Table, name: str) -> Ints:
     return np.asarray(table.column(name).to_numpy())
+
+
+def _order_by_value(rows: pa.Table) -> Positions:
+    """The rows in the order of their columns; NULL comes first, NaN last."""
+    order = pl.DataFrame(rows).select(pl.arg_sort_by(rows.column_names))
+    return order.to_series().to_numpy().astype(np.int64)

@@ -244,14 +244,16 @@ class Dstream(_Unary):
 
 @dataclass(frozen=True)
 class Rstream(_Unary):
-    """The whole relation, again at every slide (or at every clock when nothing slides)."""
+    """The whole relation, again at every slide (or at every change when nothing slides)."""
 
     restore: bool = False
 
 
 @dataclass(frozen=True)
 class Wstream(_Unary):
-    """The youngest results (`ROWS n`) or those of the last d (`RANGE d`), whether or not they expired."""
+    """The youngest results (`ROWS n`) or those of the last d (`RANGE d`), whether or not they expired.
+
+    A result counts when it is generated, also while an equal one expires (`plan/output_streams.py`)."""
 
     spec: WindowSpec
 

@@ -29,12 +29,13 @@ from panes.plan.nodes import (
     Window,
     Wstream,
 )
+from panes.plan.output_streams import OUTPUT_STREAMS, generated_stream
 from panes.plan.patterns import is_internal
 from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin)
+_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin, *OUTPUT_STREAMS)
 
 
 @dataclass(frozen=True)
@@ -68,25 +69,29 @@ class StageInput:
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a plan, the inputs it is computed from, and whether its shards can work alone."""
+    """A part of a plan, the inputs it is computed from, and whether its shards can work alone.
+
+    `every_instant` says that an output stream in a later stage can tell the value at every instant.
+    """
 
     plan: Node
     inputs: tuple[StageInput, ...]
     is_sharded: bool
+    every_instant: bool = False
 
 
 def cut(plan: Node) -> tuple[Stage, ...]:
     """The stages of a plan, each after those it reads; the last gives the answer."""
     stages: list[Stage] = []
-    _add_stage(plan, stages)
+    _add_stage(generated_stream(plan), stages, every_instant=False)
     return tuple(stages)
 
 
-def _add_stage(plan: Node, stages: list[Stage]) -> int:
+def _add_stage(plan: Node, stages: list[Stage], *, every_instant: bool) -> int:
     inputs = _inputs(plan, {})
     keys = partition_keys(plan, {source.replaced: source.group_by is not None for source in inputs})
     if keys is None and _can_be_cut(plan):
-        cuts = {node: _add_stage(node, stages) for node in _below_the_top(plan)}
+        cuts = _cut_below_the_top(plan, stages, every_instant=every_instant)
         if cuts:
             inputs = _inputs(plan, cuts)
             keys = partition_keys(plan, {source.replaced: source.group_by is not None for source in inputs})
@@ -101,8 +106,31 @@ def _add_stage(plan: Node, stages: list[Stage]) -> int:
         )
         for number, source in enumerate(inputs)
     )
-    stages.append(Stage(plan, numbered, is_sharded=keys is not None))
+    stages.append(Stage(plan, numbered, is_sharded=keys is not None, every_instant=every_instant))
     return len(stages) - 1
+
+
+def _cut_below_the_top(plan: Node, stages: list[Stage], *, every_instant: bool) -> dict[Node, int]:
+    """Adds the stages of the parts below the topmost operator with a state; gives the number of each.
+
+    What would run on one shard all the way is left in the stage above: a shuffle between would gain nothing.
+    """
+    cuts: dict[Node, int] = {}
+    for node in _below_the_top(plan):
+        is_seen = every_instant or _is_below_output(plan, node)
+        before = len(stages)
+        number = _add_stage(node, stages, every_instant=is_seen)
+        if any(stage.is_sharded for stage in stages[before:]):
+            cuts[node] = number
+        else:
+            del stages[before:]
+    return cuts
+
+
+def _is_below_output(plan: Node, node: Node) -> bool:
+    """Whether an output stream of the plan is computed from a node."""
+    outputs = (found for found in walk(plan) if isinstance(found, OUTPUT_STREAMS))
+    return any(node in walk(child) for output in outputs for child in output.children)
 
 
 def _can_be_cut(plan: Node) -> bool:
@@ -112,7 +140,12 @@ def _can_be_cut(plan: Node) -> bool:
 
 
 def _below_the_top(plan: Node) -> list[Node]:
-    """The highest operators with a state that are not the topmost one."""
+    """The highest operators with a state that are not the topmost one.
+
+    What an output stream looks at is cut whole, projections included: its rows then lie by all of their columns.
+    """
+    if isinstance(plan, OUTPUT_STREAMS):
+        return [child for child in plan.children if _topmost(child)]
     if isinstance(plan, _STATEFUL):
         return [found for child in plan.children for found in _topmost(child)]
     return [found for child in plan.children for found in _below_the_top(child)]

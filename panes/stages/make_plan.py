@@ -30,7 +30,7 @@ def make_plan(
                 strategy=strategy,
                 inputs=_inputs(stage, edges),
                 calendar_days=calendar_days,
-                every_instant=every_instant,
+                every_instant=every_instant or stage.every_instant,
             )
         inputs = tuple(_input(source, edge) for source, edge in zip(stage.inputs, edges, strict=True))
         stages.append(PhysicalStage(stage.plan, inputs, stage.is_sharded, fragment))

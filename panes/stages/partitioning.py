@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from panes.operators.lower import slides_of
 from panes.plan.expressions import Column
 from panes.plan.nodes import (
     AntiJoin,
@@ -22,7 +23,9 @@ from panes.plan.nodes import (
     TableScan,
     Union,
     Window,
+    Wstream,
 )
+from panes.plan.output_streams import counts_each_result, gives_generated
 from panes.plan.windows import RowsWindow
 
 Keys = tuple[str, ...]
@@ -49,7 +52,11 @@ def partition_keys(plan: Node, inputs: Mapping[Node, bool]) -> Mapping[Node, Key
 
 
 def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: dict[Node, Keys]) -> None:
-    """Deals out the inputs below `node` so that its rows lie by the `wanted` columns; None: as it likes."""
+    """Deals out the inputs below `node` so that its rows lie by the `wanted` columns; None: as it likes.
+
+    An operator that brings rows together is dealt out by all columns that the operators below it allow: the more
+    there are, the more evenly rows spread.
+    """
     if node in inputs:
         if inputs[node]:
             assert isinstance(node, GroupBy)
@@ -61,18 +68,26 @@ def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: 
     match node:
         case TableScan():
             return  # every shard has the whole table
-        case Select() | Istream() | Dstream() | Rstream():
+        case Select():
+            _assign(node.child, wanted, inputs, keys)
+        case Istream() | Dstream() | Rstream() | Wstream():
+            if isinstance(node, Wstream) and isinstance(node.spec, RowsWindow):
+                raise _OneShard  # the youngest of all results
+            if isinstance(node, Rstream) and not slides_of(node.child):
+                raise _OneShard  # a change of any row repeats all others
+            if _nets_equal_rows(node):
+                wanted = wanted or _some(_columns(node.child, inputs))
             _assign(node.child, wanted, inputs, keys)
         case Project():
             _assign(node.child, wanted and tuple(_passed(node, name) for name in wanted), inputs, keys)
-        case Window(spec=RowsWindow() as spec):
-            _assign(node.child, _within(spec.partition_by, wanted), inputs, keys)
+        case Window(spec=RowsWindow()):
+            _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Window():
             _assign(node.child, wanted, inputs, keys)
         case Distinct():
-            _assign(node.child, wanted or node.schema.names, inputs, keys)
+            _assign(node.child, wanted or _some(_columns(node.child, inputs)), inputs, keys)
         case GroupBy():
-            _assign(node.child, _within(node.keys, wanted), inputs, keys)
+            _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Join(right=TableScan()):
             if wanted and not all(name in node.left.schema for name in wanted):
                 raise _OneShard
@@ -80,17 +95,67 @@ def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: 
         case Join() | SemiJoin() | AntiJoin():
             if isinstance(node, AntiJoin) and node.null_aware:
                 raise _OneShard
-            left, right = _matched(node, wanted)
+            left, right = _matched(_pairs(node, inputs), wanted)
             _assign(node.left, left, inputs, keys)
             _assign(node.right, right, inputs, keys)
         case Union() | Intersect() | Except():
             if wanted is None and not isinstance(node, Union):
-                wanted = node.schema.names
+                wanted = _some(_columns(node, inputs))
             renamed = dict(zip(node.schema.names, node.right.schema.names, strict=True))
             _assign(node.left, wanted, inputs, keys)
             _assign(node.right, wanted and tuple(renamed[name] for name in wanted), inputs, keys)
         case _:
             raise _OneShard
+
+
+def _nets_equal_rows(node: Istream | Dstream | Rstream | Wstream) -> bool:
+    """Whether an output stream looks at how often the relation has a row, so that equal rows must meet."""
+    if isinstance(node, (Istream, Wstream)) and gives_generated(node):
+        return not counts_each_result(node.child)
+    return not isinstance(node, Rstream) or node.restore
+
+
+def _columns(node: Node, inputs: Mapping[Node, bool]) -> Keys:
+    """The columns of a node by which its rows can lie: by all of them, or any part of them."""
+    if node in inputs:
+        return node.keys if inputs[node] and isinstance(node, GroupBy) else node.schema.names
+    allowed: Collection[str]
+    match node:
+        case TableScan():
+            return node.schema.names
+        case Project():
+            below = _columns(node.child, inputs)
+            allowed = [name for name, e in node.columns if isinstance(e, Column) and e.name in below]
+        case Window(spec=RowsWindow(partition_by=own)) | GroupBy(keys=own):
+            allowed = set(own).intersection(_columns(node.child, inputs))
+        case Wstream(spec=RowsWindow()):
+            return ()
+        case Join(right=TableScan()):
+            allowed = _columns(node.left, inputs)
+        case Join() | SemiJoin() | AntiJoin():
+            allowed = {name for pair in _pairs(node, inputs) for name in pair}
+        case Union() | Intersect() | Except():
+            left, right = _columns(node.left, inputs), _columns(node.right, inputs)
+            both = zip(node.schema.names, node.right.schema.names, strict=True)
+            allowed = [name for name, other in both if name in left and other in right]
+        case _ if len(node.children) == 1:
+            allowed = _columns(node.children[0], inputs)
+        case _:
+            return ()
+    return tuple(name for name in node.schema.names if name in allowed)
+
+
+def _pairs(node: Join | SemiJoin | AntiJoin, inputs: Mapping[Node, bool]) -> list[tuple[str, str]]:
+    """The keys of a join by which both sides can lie."""
+    left, right = _columns(node.left, inputs), _columns(node.right, inputs)
+    pairs = zip(node.left_keys, node.right_keys, strict=True)
+    return [(one, other) for one, other in pairs if one in left and other in right]
+
+
+def _some(columns: Keys) -> Keys:
+    if not columns:
+        raise _OneShard
+    return columns
 
 
 def _passed(node: Project, name: str) -> str:
@@ -107,12 +172,13 @@ def _within(have: Keys, wanted: Keys | None) -> Keys:
     return wanted or have
 
 
-def _matched(node: Join | SemiJoin | AntiJoin, wanted: Keys | None) -> tuple[Keys, Keys]:
-    pairs = list(zip(node.left_keys, node.right_keys, strict=True))
+def _matched(pairs: list[tuple[str, str]], wanted: Keys | None) -> tuple[Keys, Keys]:
     if wanted:
-        pairs = [pair for name in wanted for pair in pairs if name in pair]
-        if len(pairs) != len(wanted):
+        found = [next((pair for pair in pairs if name in pair), None) for name in wanted]
+        if None in found:
             raise _OneShard
+        # Both columns of a pair may be wanted: they are equal, so one of them says all.
+        pairs = list(dict.fromkeys(pair for pair in found if pair is not None))
     if not pairs:
         raise _OneShard
     return tuple(left for left, _ in pairs), tuple(right for _, right in pairs)

@@ -56,7 +56,9 @@ class Kept:
         rows = AnswerFromSegments(
             self.readers.segments, self.folder / "query", self.shards, self.plan.schema.arrow
         )
-        return AnswerSource(QUERY_ID, "q", self.plan, rows, QUERY_ID, self.first_epoch)
+        return AnswerSource(
+            QUERY_ID, "q", self.plan, rows, QUERY_ID, self.first_epoch, every_instant=self.every_instant
+        )
 
     def epoch(self, arrivals: Mapping[str, pa.Table], clock: int, *, history: bool = False) -> int:
         """One epoch: the rows of each stream are dealt out to the shards in turn. Gives its number.

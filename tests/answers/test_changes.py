@@ -57,6 +57,23 @@ def replayed(changes: Iterable[Change], until: int) -> Counter[tuple[Any, ...]]:
     return +bag
 
 
+def test_changes_of_groups_are_net_per_epoch_or_those_of_every_instant(tmp_path):
+    #  1   2   3   4   5   6
+    #  a---------------)             counts 1 from 1, 2 from 2, 1 from 5
+    #      a---------------)         and none from 6
+    plan = GroupBy(Window(SCAN, RangeWindow(4)), ("s.a",), (NUMBER,))
+    net, exact = Kept(tmp_path / "net", plan), Kept(tmp_path / "exact", plan, every_instant=True)
+    told = []
+    for database in (net, exact):
+        database.epoch(came(("a", 1), ("a", 2)), 3)
+        database.epoch(came(), 5)
+        told.append([events(change) for change in database.readers.changes(database.standing, "r")])
+    assert told[0] == [[(3, 1, "a", 2)], [(5, -1, "a", 2), (5, 1, "a", 1)]]
+    assert told[1] == [[(1, 1, "a", 1), (2, -1, "a", 1), (2, 1, "a", 2)], [(5, -1, "a", 2), (5, 1, "a", 1)]]
+    assert net.readers.invoke(net.standing, to_datetime(4)).table.to_pylist() == [{"s.a": "a", "n": 2}]
+    assert exact.readers.invoke(exact.standing, to_datetime(1)).table.to_pylist() == [{"s.a": "a", "n": 1}]
+
+
 def test_a_row_that_appears_and_leaves_by_itself_is_told_at_both_instants(tmp_path):
     #  1   2   3   4   5   6   7
     #  a-----------)                 leaves at 4, in the second epoch

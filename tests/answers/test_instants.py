@@ -6,17 +6,15 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from panes.answers.instants import instant_of, is_known_between_clocks, last_slide, whole_from
+from panes.answers.instants import instant_of, last_slide, whole_from
 from panes.errors import PanesError
-from panes.plan.expressions import Aggregate
-from panes.plan.nodes import GroupBy, Rstream, StreamScan, Union, Window
+from panes.plan.nodes import StreamScan, Union, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
-from panes.plan.windows import RangeWindow, RowsWindow
+from panes.plan.windows import RangeWindow
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT)]))
 PLAIN, BY_THREE, BY_FIVE = (Window(SCAN, RangeWindow(20, slide)) for slide in (None, 3, 5))
-NUMBER = (Aggregate("n", "count", None, BIGINT),)
 
 
 def test_the_last_slide_is_that_of_any_window():
@@ -33,22 +31,6 @@ def test_windows_are_whole_when_the_last_of_them_has_moved_on():
     assert whole_from(BY_FIVE, 15) == 20
     assert whole_from(Union(BY_THREE, BY_FIVE), 17) == 20
     assert whole_from(Union(BY_THREE, PLAIN), 17) == 18
-
-
-@pytest.mark.parametrize(
-    ("plan", "is_known"),
-    [
-        (PLAIN, True),
-        (GroupBy(BY_FIVE, (), NUMBER), True),
-        (GroupBy(PLAIN, (), NUMBER), False),
-        (GroupBy(Union(BY_THREE, PLAIN), (), NUMBER), False),
-        (GroupBy(Window(SCAN, RowsWindow(4)), (), NUMBER), False),
-        (Rstream(BY_FIVE), True),
-        (Rstream(PLAIN), False),
-    ],
-)
-def test_which_answers_are_known_between_clocks(plan, is_known):
-    assert is_known_between_clocks(plan) == is_known
 
 
 def test_moments_are_read_in_utc_unless_they_say_otherwise():

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from panes.delta.consolidate import contents_at
 from panes.delta.delta import BEGINNING
 from panes.operators.lower import lower
-from panes.plan.nodes import Dstream, Istream, Join, Node, Rstream, StreamScan, Window, Wstream
+from panes.plan.expressions import Aggregate, Column
+from panes.plan.nodes import (
+    Dstream,
+    GroupBy,
+    Istream,
+    Join,
+    Node,
+    Project,
+    Rstream,
+    StreamScan,
+    Window,
+    Wstream,
+)
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
 from panes.plan.windows import RangeWindow, RowsWindow, WindowSpec
@@ -44,7 +57,7 @@ def test_istream_gives_what_enters() -> None:
 
 def test_rstream_repeats_nothing_while_the_clock_stands_still() -> None:
     spans = [(2, {"s": keys((1, 7))}), (2, {}), (2, {})]
-    assert told(Rstream(window(RangeWindow(5))), *spans) == [(2, 7)]
+    assert told(Rstream(window(RangeWindow(5))), *spans) == [(1, 7)]
 
 
 def test_tuple_that_takes_the_place_of_an_equal_one_neither_enters_nor_leaves() -> None:
@@ -65,9 +78,28 @@ def test_rstream_repeats_the_relation_at_every_slide() -> None:
     assert told(plan, (3, {"s": keys((1, 7))}), (9, {"s": keys((4, 8))})) == [(2, 7), (4, 7), (4, 8), (6, 8)]
 
 
-def test_rstream_repeats_the_relation_at_every_clock_when_nothing_slides() -> None:
+def test_rstream_repeats_the_relation_at_every_change_when_nothing_slides() -> None:
+    #  1   2   3   4   5   6   7
+    #  7---------------)            leaves at 5
+    #          8---------------)    comes at 3: both; stays at 5: it alone; leaves at 7: nothing is left
     plan = Rstream(window(RangeWindow(4)))
-    assert told(plan, (3, {"s": keys((1, 7))}), (4, {}), (9, {})) == [(3, 7), (4, 7)]
+    assert told(plan, (3, {"s": keys((1, 7), (3, 8))}), (4, {}), (9, {})) == [(1, 7), (3, 7), (3, 8), (5, 8)]
+
+
+def test_rstream_says_nothing_when_a_tuple_takes_the_place_of_an_equal_one() -> None:
+    assert told(Rstream(window(RangeWindow(3))), (9, {"s": keys((1, 7), (4, 7))})) == [(1, 7)]
+
+
+def test_rstream_of_a_group_without_keys_begins_with_its_first_change() -> None:
+    plan = Rstream(
+        Project(
+            GroupBy(window(RangeWindow(4, 2)), (), (Aggregate("n", "count", None, BIGINT),)),
+            (("s.k", Column(BIGINT, "n")),),
+        )
+    )
+    at_once = told(plan, (12, {"s": keys((5, 7))}))
+    assert at_once == [(6, 1), (8, 1), (10, 0), (12, 0)]
+    assert told(plan, (3, {}), (4, {}), (7, {"s": keys((5, 7))}), (12, {})) == at_once
 
 
 def test_pair_that_lives_between_two_slides_is_given_only_with_restore() -> None:
@@ -102,3 +134,19 @@ def test_wstream_keeps_the_last_results_even_when_they_have_expired() -> None:
     delta = dataflow.process({"s": keys((1, 7), (2, 8), (3, 9))}, 0, 9)
     changes = sorted((row["_ts"], row["_exp"] < 10, row["s.k"]) for row in delta.table.to_pylist())
     assert changes == [(1, True, 7), (2, False, 8), (3, False, 9)]
+
+
+def test_results_of_one_instant_are_counted_in_the_order_of_their_values() -> None:
+    plan = Wstream(window(RangeWindow(9)), RowsWindow(2))
+    for order in ((3, 1, 2), (1, 2, 3), (2, 3, 1)):
+        delta = lower(plan).process({"s": keys(*((5, k) for k in order))}, 0, 9)
+        assert sorted(contents_at(delta.table, 9).column("s.k").to_pylist()) == [2, 3]
+
+
+def test_row_that_was_always_there_leaves_but_never_entered() -> None:
+    counted = GroupBy(window(RangeWindow(4)), (), (Aggregate("n", "count", None, BIGINT),))
+    relation = Project(counted, (("s.k", Column(BIGINT, "n")),))
+    spans = [(3, {}), (9, {"s": keys((5, 7))})]
+    assert told(Istream(relation), *spans) == [(5, 1), (9, 0)]
+    assert told(Dstream(relation), *spans) == [(5, 0), (9, 1)]
+    assert told(Rstream(relation), *spans) == [(5, 1), (9, 0)]

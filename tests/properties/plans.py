@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
+from panes.operators.lower import slides_of
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Call, Column, Expression, Literal
 from panes.plan.schema import Field, Schema
@@ -127,6 +128,36 @@ class Drawing:
             (self.name("n"), text or Literal(STRING, "a")),
         )
         return nodes.Project(child, columns)
+
+    def output_stream(self, depth: int) -> nodes.Node:
+        """What enters, leaves or is a relation, as a stream."""
+        relation = self.relation(depth)
+        if len(slides_of(relation)) == 1 and self.one_in(3):
+            return self.choose([nodes.Istream, nodes.Rstream])(relation, restore=True)
+        return self.choose([nodes.Istream, nodes.Dstream, nodes.Rstream])(relation)
+
+    def output(self, depth: int) -> nodes.Node:
+        """An output stream, the youngest results, or a relation over a stream that a query gives."""
+        kind = self.random.randrange(6)
+        if kind < 2:
+            return self.output_stream(depth)
+        if kind == 2:
+            return nodes.Wstream(self.relation(depth), self.choose([RangeWindow(5), RowsWindow(3)]))
+        if kind == 3:
+            return self.internal(depth)
+        stream = self.output_stream(depth) if kind == 4 else nodes.Istream(self.internal(depth))
+        spec = self.spec()
+        if isinstance(spec, RowsWindow) and self.one_in(2):
+            spec = RowsWindow(spec.rows, spec.slide, tuple(self.some(stream.schema.names, 1, 2)))
+        window = nodes.Window(stream, spec)
+        above: list[Callable[[nodes.Node], nodes.Node]] = [
+            lambda node: node,
+            self.select,
+            self.grouped,
+            nodes.Distinct,
+            lambda node: nodes.Istream(self.grouped(node)),
+        ]
+        return self.choose(above)(window)
 
     def internal(self, depth: int) -> nodes.Node:
         """Joins and selections over INTERNAL windows of time, and groups of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,9 @@ from panes.operators.dataflow import Dataflow
 from panes.operators.lower import lower
 from panes.plan import nodes
 from panes.plan.patterns import Pattern
-from panes.testing import Oracle, same_rows
+from panes.testing import Oracle, counted, same_rows
 from tests.properties.streams import Arrivals
+from tests.reference.values import Bag
 
 
 @functools.cache
@@ -31,7 +33,9 @@ class Way:
     strategy: str
     early_share: float = 1.0
 
-    def lower(self, plan: nodes.Node, *, every_instant: bool = False) -> Dataflow:
+    def lower(self, plan: nodes.Node, *, changes: str = "epoch") -> Dataflow:
+        """The operators of a query that is registered under this setting of `changes`."""
+        every_instant = changes == "instant"
         return lower(plan, strategy=self.strategy, early_share=self.early_share, every_instant=every_instant)
 
 
@@ -65,6 +69,14 @@ def check_answers(plan: nodes.Node, arrivals: Arrivals, dataflow: Dataflow) -> N
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables([table.select(tables[0].column_names) for table in tables])
+
+
+def history(tables: Sequence[pa.Table], last: int) -> dict[int, Bag]:
+    """How the answer changes at each instant up to the last; what was always there comes at 0."""
+    changes: dict[int, Bag] = {}
+    for *row, at, change in counted(changes_until(tables, last)):
+        changes.setdefault(max(at, 0), Counter())[tuple(row)] = change
+    return changes
 
 
 def changes_until(tables: Sequence[pa.Table], clock: int) -> pa.Table:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from panes.delta.delta import TS
+from panes.delta.delta import BEGINNING, TS
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, DOUBLE, STRING
 from panes.testing import CAME
@@ -70,7 +70,7 @@ class Arrivals:
     def spans(self) -> list[tuple[Mapping[str, pa.Table], int, int]]:
         """The arrivals of each span, with its beginning and its clock."""
         spans = []
-        since = 0
+        since = BEGINNING
         for clock in self.clocks:
             came = {}
             for name, table in self.tables.items():

@@ -17,7 +17,7 @@ WAYS = (UPA, UPA_FEW_EARLY, NT)
 
 def changes_with(case: Case, clocks: Sequence[int]) -> pa.Table:
     """All that happens when time is cut at these clocks."""
-    dataflow = case.way.lower(case.plan, every_instant=True)
+    dataflow = case.way.lower(case.plan, changes="instant")
     return changes_until(list(outputs(dataflow, case.arrivals.with_clocks(clocks))), clocks[-1])
 
 

@@ -51,6 +51,27 @@ CASES = {
     "SELECT DISTINCT k FROM a [PARTITION BY k ROWS 2]": [[("a.k",)]],
     "SELECT DISTINCT g FROM a [PARTITION BY k ROWS 2]": [None],
     "SELECT a.x FROM a [NOW], b [NOW] WHERE a.x > b.x": [None],
+    # Equal rows of what an output stream looks at lie together: by the columns that are left of the key below, or
+    # by all of them in a stage of its own. Computed columns are not needed where others are left.
+    "SELECT Istream(k, x) FROM a [RANGE 1 MINUTE]": [[("k", "x")]],
+    "SELECT Dstream(k, x + 1 AS y) FROM a [RANGE 1 MINUTE]": [[("k", "y")]],
+    "SELECT Istream(k, count(*) AS n) FROM a [RANGE 1 MINUTE] GROUP BY k": [[("a.k",)]],
+    "SELECT Istream(k, g, count(*) + 1 AS n) FROM a [NOW] GROUP BY k, g": [[("a.k", "a.g")]],
+    "SELECT Istream(a.k, a.x + b.x AS y) FROM a [NOW], b [NOW] WHERE a.k = b.k": [[("a.k",), ("b.k",)]],
+    "SELECT Istream(a.x + b.x AS y) FROM a [NOW], b [NOW] WHERE a.k = b.k": [[("a.k",), ("b.k",)], [("y",)]],
+    "SELECT DISTINCT k, n FROM (SELECT k, count(*) AS n FROM a [NOW] GROUP BY k)": [[("a.k",)]],
+    "SELECT Istream(n) FROM (SELECT k, count(*) AS n FROM a [NOW] GROUP BY k)": [[("a.k",)], [("n",)]],
+    "SELECT Istream(count(*) AS n) FROM a [RANGE 1 MINUTE]": [None],
+    "SELECT Istream(k) FROM a [ROWS 10]": [None],
+    # All of the relation is repeated when any of it changes, but at slides by every shard for itself.
+    "SELECT Rstream(k, count(*) AS n) FROM a [RANGE 1 MINUTE] GROUP BY k": [[("a.k",)], None],
+    "SELECT Rstream(k, count(*) AS n) FROM a [RANGE 1 MINUTE SLIDE 1 SECOND] GROUP BY k": [[("a.k",)]],
+    # Results that count one by one need not meet; the youngest of all must be in one place.
+    "SELECT Wstream(k) [RANGE 1 MINUTE] FROM a [RANGE 1 MINUTE]": [[()]],
+    "SELECT Wstream(n) [RANGE 1 MINUTE] FROM (SELECT k, count(*) AS n FROM a [NOW] GROUP BY k)": [
+        [("a.k",)], [("n",)]],
+    "SELECT Wstream(k) [ROWS 9] FROM a [RANGE 1 MINUTE]": [None],
+    "SELECT k FROM a [RANGE 1 MINUTE INTERNAL]": [[()]],
     "SELECT count(*) AS n FROM (SELECT DISTINCT k, g FROM a [RANGE 1 MINUTE])": [[("k", "g")], None],
     "SELECT count(*) AS n FROM (SELECT a.g, count(*) AS m FROM a [NOW], b [NOW] WHERE a.k = b.k GROUP BY a.g)": [
         [("a.k",), ("b.k",)], [("a.g",)], None],

@@ -1,0 +1,80 @@
+"""What output streams ask of the plan below them: results that count one by one, values at every instant."""
+
+from __future__ import annotations
+
+from panes.plan.nodes import (
+    Dstream,
+    GroupBy,
+    Istream,
+    Join,
+    Node,
+    Project,
+    Rstream,
+    Select,
+    StreamScan,
+    TableScan,
+    Union,
+    Window,
+    Wstream,
+)
+from panes.plan.patterns import MONOTONIC, STRICT, answer_pattern, has_internal, pattern_of
+from panes.plan.windows import RangeWindow, RowsWindow
+
+OUTPUT_STREAMS = (Istream, Dstream, Rstream, Wstream)
+
+
+def generated_stream(plan: Node) -> Node:
+    """The plan of a query, as a stream where that is what INTERNAL windows make of it."""
+    is_stream = has_internal(plan) and answer_pattern(plan).pattern is MONOTONIC
+    return Istream(plan) if is_stream else plan
+
+
+def gives_generated(node: Istream | Wstream) -> bool:
+    """Whether an output stream has the results that are generated, and not what enters the relation.
+
+    The two differ where a result is generated at the instant when an equal one expires: the relation does not
+    change then. A query over INTERNAL windows keeps the older result and gives the new one too; so does Wstream.
+    """
+    return isinstance(node, Wstream) or has_internal(node.child)
+
+
+def counts_each_result(relation: Node) -> bool:
+    """Whether every row that the operators of a relation give is a result that was generated.
+
+    Selections, projections, unions and joins make rows of rows. Other operators may give a row that goes on where
+    an equal one ends (DISTINCT, EXISTS, INTERSECT) or takes the place of an equal one (groups, negation), and a
+    join of count windows cannot tell an equal pair that comes from one that is taken back. The generated results
+    of such relations are the rows that enter them.
+    """
+    match relation:
+        case StreamScan() | TableScan() | Window():
+            return True
+        case Select() | Project() | Union():
+            return all(map(counts_each_result, relation.children))
+        case Join():
+            return pattern_of(relation).pattern is not STRICT and all(
+                map(counts_each_result, relation.children)
+            )
+    return False
+
+
+def is_over_slides(node: Node) -> bool:
+    """Whether a window that the relation is made of has SLIDE, in time or in rows."""
+    match node:
+        case Window(spec=RangeWindow(slide_us=int()) | RowsWindow(slide=int())):
+            return True
+        case Window():
+            return False
+    return any(map(is_over_slides, node.children))
+
+
+def is_known_at_every_instant(plan: Node) -> bool:
+    """Whether the deltas of a plan tell its answer at every instant of a span, and not only at its end.
+
+    Only a group-by may tell it at the end alone: over windows without SLIDE, where nothing above can tell.
+    """
+    if isinstance(plan, OUTPUT_STREAMS) or has_internal(plan):
+        return True
+    if isinstance(plan, GroupBy) and not is_over_slides(plan.child):
+        return False
+    return all(map(is_known_at_every_instant, plan.children))

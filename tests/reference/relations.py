@@ -1,0 +1,188 @@
+"""The relation of a plan at every instant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from panes.delta.delta import TS
+from panes.plan import nodes
+from panes.plan.expressions import Expression
+from tests.reference.aggregates import aggregate
+from tests.reference.expressions import evaluate
+from tests.reference.streams import Streams, is_internal
+from tests.reference.values import Bag, Row, by_value, comparable, plain
+from tests.reference.windows import Tuple, held
+
+Named = Mapping[Any, Row]
+"""Rows by name. A row that stays keeps its name; one that comes as an equal one goes has another."""
+
+
+class Reference:
+    """Evaluates plans over what came on each stream, at the instants 1, 2, … `last`.
+
+    At 0, before anything came, there is only what is always there: the row of a group-by without keys.
+    """
+
+    def __init__(self, arrivals: Mapping[str, pa.Table], last: int) -> None:
+        self.last = last
+        self._arrivals = {name: _tuples(table) for name, table in arrivals.items()}
+        self._known: dict[tuple[nodes.Node, int], Named] = {}
+        self._streams = Streams(self)
+
+    def history(self, plan: nodes.Node) -> dict[int, Bag]:
+        """How the answer changes at each instant at which it does, and at 0 what is always there.
+
+        Counts below zero are of rows that go.
+        """
+        if is_internal(plan):
+            plan = nodes.Istream(plan)
+        changes = {}
+        before: Bag = Counter()
+        for now in range(self.last + 1):
+            after = comparable(self.bag(plan, now))
+            change = Counter(after)
+            change.subtract(before)
+            change = Counter({row: count for row, count in change.items() if count})
+            if change:
+                changes[now] = change
+            before = after
+        return changes
+
+    def bag(self, plan: nodes.Node, now: int) -> Bag:
+        """The relation at an instant, without the names."""
+        return Counter(self.rows(plan, now).values())
+
+    def rows(self, plan: nodes.Node, now: int) -> Named:
+        if (plan, now) not in self._known:
+            self._known[plan, now] = self._rows(plan, now)
+        return self._known[plan, now]
+
+    def tuples(self, node: nodes.Node) -> Sequence[Tuple]:
+        """All tuples of a stream up to the last instant, in the order of time."""
+        match node:
+            case nodes.StreamScan():
+                names = [name.removeprefix(f"{node.alias}.") for name in node.schema.names]
+                return [
+                    Tuple(ts, number, tuple(row[name] for name in names))
+                    for number, (ts, row) in enumerate(self._arrivals[node.stream])
+                ]
+            case nodes.Select() | nodes.Project():
+                made = ((t, _row_by_row(node, t.row)) for t in self.tuples(node.child))
+                return [t._replace(row=row) for t, row in made if row is not None]
+            case nodes.Union():
+                sides = enumerate((node.left, node.right))
+                both = [t._replace(name=(side, t.name)) for side, child in sides for t in self.tuples(child)]
+                return sorted(both, key=lambda t: t.ts)
+        return self._streams.of(node)
+
+    def _rows(self, node: nodes.Node, now: int) -> Named:
+        match node:
+            case nodes.StreamScan() | nodes.Istream() | nodes.Dstream() | nodes.Rstream():
+                return {t.name: t.row for t in self.tuples(node) if t.ts <= now}
+            case nodes.Window():
+                stream, columns = self.tuples(node.child), node.schema.names
+                return {t.name: t.row for t in held(node.spec, stream, columns, now)}
+            case nodes.Wstream():
+                stream = self._streams.generated(node.child)
+                return {t.name: t.row for t in held(node.spec, stream, node.schema.names, now)}
+            case nodes.Select() | nodes.Project():
+                made = {name: _row_by_row(node, row) for name, row in self.rows(node.child, now).items()}
+                return {name: row for name, row in made.items() if row is not None}
+            case nodes.Union():
+                sides = enumerate((node.left, node.right))
+                return {
+                    (side, name): row for side, child in sides for name, row in self.rows(child, now).items()
+                }
+            case nodes.Join():
+                return {(one, other): a + b for one, a, other, b in self._matches(node, now)}
+            case nodes.SemiJoin():
+                found = {one for one, _, _, _ in self._matches(node, now)}
+                return {name: row for name, row in self.rows(node.left, now).items() if name in found}
+            case nodes.AntiJoin():
+                return self._without_match(node, now)
+            case nodes.Distinct():
+                return _numbered(Counter(set(self.bag(node.child, now))))
+            case nodes.Intersect():
+                return _numbered(self.bag(node.left, now) & self.bag(node.right, now))
+            case nodes.Except():
+                return _numbered(self.bag(node.left, now) - self.bag(node.right, now))
+            case nodes.GroupBy():
+                return self._groups(node, now)
+        raise TypeError(f"the reference does not know {type(node).__name__}")
+
+    def _matches(
+        self, node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, now: int
+    ) -> Iterable[tuple[Any, Row, Any, Row]]:
+        left, right = node.left.schema.names, node.right.schema.names
+        for one, a in self.rows(node.left, now).items():
+            keys = [a[left.index(key)] for key in node.left_keys]
+            if None in keys:
+                continue
+            for other, b in self.rows(node.right, now).items():
+                if keys == [b[right.index(key)] for key in node.right_keys] and _passes(
+                    node.residual, dict(zip(right, b, strict=True)) | dict(zip(left, a, strict=True))
+                ):
+                    yield one, a, other, b
+
+    def _without_match(self, node: nodes.AntiJoin, now: int) -> Named:
+        left = self.rows(node.left, now)
+        if not node.null_aware:
+            found = {one for one, _, _, _ in self._matches(node, now)}
+            return {name: row for name, row in left.items() if name not in found}
+        (left_key,), (right_key,) = node.left_keys, node.right_keys
+        names = node.left.schema.names
+        kept = {}
+        for name, row in left.items():
+            named = dict(zip(names, row, strict=True))
+            others = self._passing(node, now, named, right_key)
+            if not others or (None not in (named[left_key], *others) and named[left_key] not in others):
+                kept[name] = row
+        return kept
+
+    def _passing(self, node: nodes.AntiJoin, now: int, left: Mapping[str, Any], key: str) -> list[Any]:
+        """The keys on the right, of rows that pass the residual."""
+        names = node.right.schema.names
+        rows = (dict(zip(names, row, strict=True)) for row in self.rows(node.right, now).values())
+        return [row[key] for row in rows if _passes(node.residual, {**row, **left})]
+
+    def _groups(self, node: nodes.GroupBy, now: int) -> Named:
+        names = node.child.schema.names
+        groups: dict[Row, list[dict[str, Any]]] = {} if node.keys else {(): []}
+        for row in self.rows(node.child, now).values():
+            named = dict(zip(names, row, strict=True))
+            groups.setdefault(tuple(named[key] for key in node.keys), []).append(named)
+        results = {}
+        for key, rows in groups.items():
+            values = [
+                aggregate(call, rows if call.arg is None else [evaluate(call.arg, row) for row in rows])
+                for call in node.aggregates
+            ]
+            # A new value of a group is another row.
+            results[key, tuple(values)] = key + tuple(values)
+        return results
+
+
+def _tuples(table: pa.Table) -> list[tuple[int, dict[str, Any]]]:
+    rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
+    return sorted(((row[TS], row) for row in rows), key=lambda pair: pair[0])
+
+
+def _row_by_row(node: nodes.Select | nodes.Project, row: Row) -> Row | None:
+    """What becomes of a row; None when it is left out."""
+    named = dict(zip(node.child.schema.names, row, strict=True))
+    if isinstance(node, nodes.Select):
+        return row if evaluate(node.predicate, named) else None
+    return tuple(evaluate(expression, named) for _, expression in node.columns)
+
+
+def _passes(residual: Expression | None, row: Mapping[str, Any]) -> bool:
+    return residual is None or bool(evaluate(residual, row))
+
+
+def _numbered(bag: Bag) -> Named:
+    """Equal rows told apart by a number: as often as a row is there, it stays."""
+    return {(row, number): row for row in by_value(bag) for number in range(bag[row])}

@@ -1,0 +1,44 @@
+"""The tuples of a stream that a window holds at an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from tests.reference.values import Row
+
+
+class Tuple(NamedTuple):
+    """A tuple of a stream; no two of a stream have the same name."""
+
+    ts: int
+    name: Any
+    row: Row
+
+
+def held(spec: WindowSpec, stream: Sequence[Tuple], columns: Sequence[str], now: int) -> list[Tuple]:
+    """What a window holds of a stream, whose tuples are in the order of time."""
+    match spec:
+        case RangeWindow():
+            at = now if spec.slide_us is None else now // spec.slide_us * spec.slide_us
+            return [t for t in stream if t.ts <= at < t.ts + spec.range_us]
+        case NowWindow():
+            return [t for t in stream if t.ts == now]
+        case UnboundedWindow():
+            return [t for t in stream if t.ts <= now]
+        case RowsWindow():
+            return _youngest(spec, [t for t in stream if t.ts <= now], columns)
+    raise TypeError(f"the reference does not know {spec}")
+
+
+def _youngest(spec: RowsWindow, came: Sequence[Tuple], columns: Sequence[str]) -> list[Tuple]:
+    partitions: dict[Row, list[Tuple]] = {}
+    for t in came:
+        key = tuple(t.row[columns.index(name)] for name in spec.partition_by)
+        partitions.setdefault(key, []).append(t)
+    found = []
+    for tuples in partitions.values():
+        last = len(tuples) // (spec.slide or 1) * (spec.slide or 1)
+        found += tuples[max(last - spec.rows, 0) : last]
+    return found
