@@ -25,6 +25,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.plan.schema import Schema
+from panes.plan.windows import BEGINNING as BEGINNING
+from panes.plan.windows import FOREVER as FOREVER
+from panes.plan.windows import Instants as Instants
 
 TS = "_ts"
 EXP = "_exp"
@@ -32,14 +35,6 @@ WEIGHT = "_weight"
 UNTIL = "_until"
 """Until when the row stays in the answer, on the edges of plans with INTERNAL windows."""
 HIDDEN = (TS, EXP, WEIGHT, UNTIL)
-
-FOREVER = np.iinfo(np.int64).max
-"""The `exp` of a row that no window ends."""
-
-BEGINNING = np.iinfo(np.int64).min
-"""The clock of a database that has seen nothing."""
-
-Instants = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,7 @@ from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node, Project, StreamScan, Union, Window, Wstream
 from panes.plan.stream import Stream
 from panes.plan.walk import walk
-from panes.plan.windows import (
-    BeginEndWindow,
-    NowWindow,
-    RangeWindow,
-    RowsWindow,
-    WindowSpec,
-)
+from panes.plan.windows import WindowSpec
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,7 @@ def _needed(node: Node, stream: str, above: Retained) -> Retained:
         # A scan that no window stands on is seen wholly.
         return (above if not above.is_nothing else _EVERYTHING) if node.stream == stream else Retained()
     if isinstance(node, (Window, Wstream)):
-        own = _EVERYTHING if isinstance(node.spec, RowsWindow) and not _counts_all(node) else _held(node.spec)
+        own = _held(node.spec) if node.spec.is_timed or _counts_all(node) else _EVERYTHING
         above = _together(above, own)
     needed = Retained()
     for child in node.children:
@@ -93,16 +87,12 @@ def _needed(node: Node, stream: str, above: Retained) -> Retained:
 
 
 def _held(spec: WindowSpec) -> Retained:
-    match spec:
-        case RangeWindow(length, slide):
-            return Retained(length + (slide or 0))
-        case NowWindow():
-            return Retained(1)
-        case BeginEndWindow(begin, is_relative):
-            return Retained(-begin + 1) if is_relative else Retained(since=begin)
-        case RowsWindow(rows, slide, partition_by) if not partition_by:
-            return Retained(rows=rows + (slide or 1) - 1)
-    return _EVERYTHING
+    us = spec.retained()
+    if us is not None:
+        return Retained(us)
+    if spec.begins_at is not None:
+        return Retained(since=spec.begins_at)
+    return _EVERYTHING if spec.youngest is None else Retained(rows=spec.youngest)
 
 
 def _counts_all(node: Window | Wstream) -> bool:

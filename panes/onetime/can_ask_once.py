@@ -5,7 +5,6 @@ from __future__ import annotations
 from panes.plan.nodes import Dstream, Istream, Node, Rstream, Window, Wstream
 from panes.plan.patterns import has_internal
 from panes.plan.walk import walk
-from panes.plan.windows import RangeWindow
 
 _OUTPUT_STREAMS = (Istream, Dstream, Rstream, Wstream)
 
@@ -33,8 +32,4 @@ def has_streams(plan: Node) -> bool:
 
 
 def _slides(node: Node) -> bool:
-    return all(
-        isinstance(below.spec, RangeWindow) and below.spec.slide_us is not None
-        for below in walk(node)
-        if isinstance(below, Window)
-    )
+    return all(below.spec.slide_us is not None for below in walk(node) if isinstance(below, Window))

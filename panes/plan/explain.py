@@ -29,7 +29,7 @@ from panes.plan.nodes import (
     Wstream,
 )
 from panes.plan.patterns import MONOTONIC, STRICT, WEAK, Pattern, answer_pattern, pattern_of
-from panes.plan.windows import RangeWindow, RowsWindow
+from panes.plan.windows import RowsWindow
 
 WIDTH = 100
 LEAST = 20
@@ -79,7 +79,7 @@ def state_of(node: Node, inputs: tuple[Pattern, ...], choose: Choose = BUFFER_FO
             return "by group: a new value replaces the old"
         case Window(spec=RowsWindow()):
             return "list: first in, first out"
-        case Window(spec=RangeWindow(slide_us=int())):
+        case Window(spec=spec) if spec.slide_us is not None:
             return "list: held until the slide"
         case Rstream():
             return f"{choose(inputs[0])}: the whole relation"

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from panes.plan.durations import MICROSECONDS_IN
 from panes.plan.schema import Schema
 
 OptionValue = bool | int | float | str
 TimeUnit = Literal["SECONDS", "MILLISECONDS", "MICROSECONDS", "TIMESTAMP"]
 SourceKind = Literal["FILES", "RATE", "KAFKA", "PUSH"]
 
-DEFAULT_AHEAD_US = 86_400_000_000
-"""A day."""
+DEFAULT_AHEAD_US = MICROSECONDS_IN["DAY"]
 
 
 @dataclass(frozen=True)

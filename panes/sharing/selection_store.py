@@ -17,10 +17,10 @@ from panes.delta.delta import FOREVER, TS, WEIGHT
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where, with_column
 from panes.plan.expressions import columns_of
-from panes.sharing.lifetimes import lifetimes
+from panes.plan.windows import WindowSpec
 from panes.sharing.match_encoding import MOST_TUPLES
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.selection import Selection, TimeWindow
+from panes.sharing.selection import Selection
 from panes.sharing.tuple_block import SEEN, TupleBlock
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import MATCHES, TUPLES
@@ -82,7 +82,7 @@ class SelectionStore:
             if mine is None:
                 continue
             if not is_inside:
-                enters, leaves = lifetimes(reading.window, stretch.ts[mine], stretch.seen[mine])
+                enters, leaves = reading.window.lifetime(stretch.ts[mine], stretch.seen[mine])
                 mine = mine[(enters <= now) & (now < leaves)]
             parts.append((stretch, mine))
         return _projected(parts, reading)
@@ -95,7 +95,7 @@ class SelectionStore:
             mine = stretch.of_query(query)
             if mine is None:
                 continue
-            enters, leaves = lifetimes(reading.window, stretch.ts[mine], stretch.seen[mine])
+            enters, leaves = reading.window.lifetime(stretch.ts[mine], stretch.seen[mine])
             enters = np.maximum(enters, born + 1)
             for at, weight in ((enters, 1), (leaves, -1)):
                 some = where((since < at) & (at <= clock) & (enters < leaves) & (at < FOREVER))
@@ -106,13 +106,13 @@ class SelectionStore:
         table = table.append_column(AT, pa.array(_joined(instants), pa.int64()))
         return table.append_column(WEIGHT, pa.array(_joined(weights), pa.int64()))
 
-    def _touched_by(self, window: TimeWindow, now: int) -> Iterator[tuple[TupleBlock, bool]]:
+    def _touched_by(self, window: WindowSpec, now: int) -> Iterator[tuple[TupleBlock, bool]]:
         """The stretches that may have tuples in the window, and whether all of theirs are."""
         if not self._stretches:
             return
         first, last, seen = np.array([(s.min_ts, s.max_ts, s.max_seen) for s in self._stretches]).T
-        soonest, first_leaves = lifetimes(window, first, first)
-        latest, last_leaves = lifetimes(window, last, seen)
+        soonest, first_leaves = window.lifetime(first, first)
+        latest, last_leaves = window.lifetime(last, seen)
         may_hold = (soonest <= now) & (now < last_leaves)
         holds = (latest <= now) & (now < first_leaves)
         for number in np.flatnonzero(may_hold).tolist():

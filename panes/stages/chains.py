@@ -54,8 +54,8 @@ class Chains:
 
     def _computed(self, node: Node, members: ForTasks | None) -> pa.Table:
         if isinstance(node, StreamScan):
-            there = [n for n in node.schema.names if _bare(node, n) in self._rows.column_names]
-            columns = [self._rows.column(_bare(node, name)) for name in there]
+            there = [n for n in node.schema.names if node.attribute(n) in self._rows.column_names]
+            columns = [self._rows.column(node.attribute(name)) for name in there]
             return pa.table([*columns, self._rows.column(TS)], names=[*there, TS])
         if isinstance(node, Matched):
             assert members is not None
@@ -94,7 +94,7 @@ def _wanted(source: StageInput) -> Set[str]:
 def _needed(node: Node, wanted: Set[str]) -> Set[str]:
     """The columns of the stream that the wanted columns of a chain depend on."""
     if isinstance(node, StreamScan):
-        return frozenset(_bare(node, name) for name in wanted)
+        return frozenset(node.attribute(name) for name in wanted)
     if isinstance(node, Matched):
         # Which columns the queries ask about changes as they come and go.
         return _needed(node.child, frozenset(node.child.schema.names))
@@ -103,7 +103,3 @@ def _needed(node: Node, wanted: Set[str]) -> Set[str]:
         return _needed(node.child, wanted | columns_of(node.predicate))
     used = [columns_of(expression) for name, expression in node.columns if name in wanted]
     return _needed(node.child, frozenset[str]().union(*used))
-
-
-def _bare(scan: StreamScan, name: str) -> str:
-    return name.removeprefix(f"{scan.alias}.")

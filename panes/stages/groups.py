@@ -74,4 +74,4 @@ def _predicates(plan: Node) -> tuple[Predicate, ...]:
 
 def _retained_us(plan: Node) -> int | None:
     reading = selection_of(plan)
-    return 0 if reading is None else reading.retained_us
+    return 0 if reading is None else reading.window.retained()

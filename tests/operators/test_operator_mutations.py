@@ -105,9 +105,7 @@ def twice(original: Any) -> Any:
     return lambda rows: pa.concat_tables([original(rows), original(rows)])
 
 
-EXCEPT = [
-    partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")
-]
+EXCEPT = [partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")]
 
 MUTATIONS = [
     Mutation("a join does not look at its state", check_join, ChunkedBuffer, "matches", nothing_matches),

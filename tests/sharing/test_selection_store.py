@@ -17,19 +17,19 @@ from panes.delta.delta import TS, WEIGHT, Instants
 from panes.delta.evaluate import evaluate, mask_of
 from panes.plan.expressions import Call, Cast, Column, Expression, Literal
 from panes.plan.types import BIGINT, BOOLEAN, INT, STRING
-from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
+from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow, WindowSpec
 from panes.sharing import match_encoding, selection_store
 from panes.sharing.match_encoding import Entries, encoded
 from panes.sharing.predicates import predicate_of
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.selection import Selection, TimeWindow
+from panes.sharing.selection import Selection
 from panes.sharing.selection_store import SelectionStore
 from panes.state.storage.manifest import MATCHES, TUPLES, ShardState
 from panes.testing import counted, same_rows
 from tests.sharing.drawn import MATCHED, SCAN, drawn, expression, rows
 
 SPAN = 20
-WINDOWS: tuple[TimeWindow, ...] = (
+WINDOWS: tuple[WindowSpec, ...] = (
     RangeWindow(15),
     RangeWindow(40),
     RangeWindow(25, 10),
@@ -81,7 +81,7 @@ class Reference:
         return pa.table({name: evaluate(e, whole) for name, e in member.reading.columns})
 
 
-def is_held(window: TimeWindow, ts: Instants, seen: Instants, now: int) -> Instants:
+def is_held(window: WindowSpec, ts: Instants, seen: Instants, now: int) -> Instants:
     """The table of windows in `panes/plan/windows.py`, word for word."""
     match window:
         case RangeWindow(length, slide):
@@ -106,7 +106,7 @@ def short_stretches(tuples: int) -> Iterator[None]:
         match_encoding.MOST_TUPLES = selection_store.MOST_TUPLES = before
 
 
-def drawn_member(random: Random, born: int, windows: Sequence[TimeWindow] = WINDOWS) -> Member:
+def drawn_member(random: Random, born: int, windows: Sequence[WindowSpec] = WINDOWS) -> Member:
     asked = expression(random)
     columns = tuple(random.sample(COLUMNS, random.randint(1, 3)))
     if random.random() < 0.1:
@@ -231,13 +231,6 @@ def test_a_store_is_kept_in_segments(tmp_path: Path) -> None:
         assert same_rows(kept, restored) is None
     again.add(rows(random, 300, since=100, clock=200), index_of(members), 100)
     state.save(2, again.chunks, manifest)
-
-
-def test_how_long_a_tuple_may_be_needed() -> None:
-    readings = [Selection(SCAN, predicate_of(None), window, COLUMNS) for window in SLIDING]
-    assert [reading.retained_us for reading in readings] == [15, RETAINED, 31, 1]
-    landmark = Selection(SCAN, predicate_of(None), BeginEndWindow(12, False, 0, True), COLUMNS)
-    assert landmark.retained_us is None
 
 
 def test_a_member_may_change_its_window_at_any_time() -> None:

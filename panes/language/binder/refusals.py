@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from panes.language.positions import refuse
+from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
@@ -24,7 +25,7 @@ from panes.plan.nodes import (
 )
 from panes.plan.patterns import STRICT, has_internal, pattern_of
 from panes.plan.walk import walk
-from panes.plan.windows import BeginEndWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from panes.plan.windows import UnboundedWindow
 
 _ALL_VALUES = ("quantile", "median", "top_k")
 
@@ -111,14 +112,7 @@ def check_internal(node: Node, text: str, offset: int) -> None:
 
 
 def has_slide(node: Node) -> bool:
-    return any(isinstance(n, Window) and _slides(n.spec) for n in walk(node))
-
-
-def _slides(spec: WindowSpec) -> bool:
-    match spec:
-        case RangeWindow(slide_us=int()) | RowsWindow(slide=int()):
-            return True
-    return False
+    return any(isinstance(n, Window) and n.spec.has_slide for n in walk(node))
 
 
 def check_restore(node: Node, text: str, offset: int) -> None:
@@ -136,7 +130,7 @@ def check_restore(node: Node, text: str, offset: int) -> None:
 def slides_in_time(node: Node) -> frozenset[int | None]:
     """The slides of the windows that feed an edge; None for what does not slide in time."""
     if isinstance(node, Window):
-        return frozenset({node.spec.slide_us if isinstance(node.spec, RangeWindow) else None})
+        return frozenset({node.spec.slide_us})
     if isinstance(node, (StreamScan, Istream, Dstream, Rstream, Wstream)):
         return frozenset({None})
     return frozenset[int | None]().union(*map(slides_in_time, node.children))
@@ -144,7 +138,7 @@ def slides_in_time(node: Node) -> frozenset[int | None]:
 
 def check_always_on(what: str, node: Node, text: str, offset: int) -> None:
     """Nothing that runs all the time stands on BEGIN … END."""
-    if any(isinstance(n, Window) and isinstance(n.spec, BeginEndWindow) for n in walk(node)):
+    if is_begin_end(node):
         refuse(
             f"BEGIN … END is applied when the query is invoked, and {what} runs all the time",
             text, offset, "give the streams windows in brackets",
