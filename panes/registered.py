@@ -227,7 +227,7 @@ class Registered:
             partitions=record.partitions,
             first_epoch=record.first_epoch,
             folder=self._folder(-record.id),
-            members=group.members(fresh, kept[stream.stream.number].us),
+            members=group.members(fresh, kept[stream.stream.number]),
         )
 
     def _group(self, number: int, plan: Node) -> Group:

@@ -16,6 +16,7 @@ from panes.delta.consolidate import AT
 from panes.delta.delta import FOREVER, TS, WEIGHT
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where, with_column
+from panes.history.retention import Retained
 from panes.plan.expressions import columns_of
 from panes.plan.windows import WindowSpec
 from panes.sharing.match_encoding import MOST_TUPLES
@@ -64,15 +65,17 @@ class SelectionStore:
             stretch.note(*index.match(stretch.tuples.table).by_query())
             self._stretches.append(stretch)
         self._merge(index)
+        for stretch in self._stretches:
+            stretch.forget_gone(index.queries)
 
     def admit(self, index: QueryIndex) -> None:
         """Puts new queries to the tuples that are there; the index holds only those."""
         for stretch in self._stretches:
             stretch.note(*index.match(stretch.tuples.table).by_query())
 
-    def expire(self, since: int, retained_us: int) -> None:
-        """Forgets stretches of which no tuple is in a window of that length after `since`."""
-        self._stretches = [s for s in self._stretches if s.max_ts + retained_us > since]
+    def expire(self, since: int, retained: Retained) -> None:
+        """Forgets stretches of which no tuple is to be kept after `since`."""
+        self._stretches = [s for s in self._stretches if retained.keeps(s.min_ts, s.max_ts, since)]
 
     def answer(self, query: int, reading: Selection, now: int) -> pa.Table:
         """What a query holds at an instant."""

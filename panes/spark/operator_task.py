@@ -196,8 +196,7 @@ def _advance_selections(
     came = arrivals.get(task.inputs[0])
     if came is not None:
         store.add(came, query.members.all.value[0], BEGINNING if is_first else span.since)
-    if query.members.retained_us is not None and span.since != BEGINNING:
-        store.expire(span.since, query.members.retained_us)
+    store.expire(span.since, query.members.retained)
     after = state.save(span.epoch, store.chunks, before)
     changes = 0 if came is None else came.num_rows
     return _report(task, shard, changes, state, after)
