@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from panes.language.positions import refuse
+from panes.plan.aggregates import AGGREGATES
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import (
     AntiJoin,
@@ -147,11 +148,14 @@ def check_always_on(what: str, node: Node, text: str, offset: int) -> None:
 
 def check_aggregates(node: GroupBy, text: str, places: Mapping[str, int]) -> None:
     """Aggregates that must see all values need a window; `places` says where each of them stands."""
-    for aggregate in node.aggregates:
-        if aggregate.distinct or aggregate.function in _ALL_VALUES:
-            alias = unbounded_stream(node.child)
-            if alias is not None:
-                refuse(
-                    f"state grows without bound because {aggregate} must remember every value of {alias}",
-                    text, places[aggregate.name], f"give {alias} a window, or use the approx_ form",
-                )  # fmt: skip
+    alias = unbounded_stream(node.child)
+    for aggregate in node.aggregates if alias is not None else ():
+        is_approximate = AGGREGATES[aggregate.function].is_approximate
+        if aggregate.distinct or is_approximate or aggregate.function in _ALL_VALUES:
+            exactly = (
+                "; approx_ aggregates are computed exactly, and keep every value" if is_approximate else ""
+            )
+            refuse(
+                f"state grows without bound because {aggregate} must remember every value of {alias}",
+                text, places[aggregate.name], f"give {alias} a window: {alias} [RANGE 10 MINUTES]{exactly}",
+            )  # fmt: skip
