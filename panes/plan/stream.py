@@ -45,6 +45,8 @@ class Stream:
     source: Source = field(default_factory=Source)
     ahead_us: int = DEFAULT_AHEAD_US
     """How far event times may lie ahead of the wall clock; rows beyond that are rejected."""
+    idle_advance: bool = False
+    """Whether its clock goes on with wall time while it is silent. Tuples that come after that may come late."""
     number: int = 0
     """Given by the catalog and never used again. Files and records of a stream go by it: a name can hold anything,
     and a stream that is dropped and created again is another one. 0: not in a catalog."""
