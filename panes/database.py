@@ -90,7 +90,7 @@ class Database:
         self._answers = CurrentAnswers(lambda: self._log.last)
         self._engine = Engine(self.path, self._log, self._clock, spark)
         self._one_time = OneTime(self._log, self._engine.history, self._base_streams)
-        self._registered = Registered(self._catalog, self._connection.states)
+        self._registered = Registered(self._catalog, self._connection.states, self._engine.history)
         self._on_epoch: Callable[[Epoch], None] | None = None
 
     # Statements.
@@ -253,6 +253,7 @@ class Database:
         self._connection.check_open()
         self._engine.check()
         is_running = self._connection.is_in_use if self._connection.is_read_only else self._engine.is_running
+        latest = self._log.latest()
         return status_of(
             self._log.recent(RECENT),
             self._registered.names(),
@@ -260,6 +261,7 @@ class Database:
             {query.name: query.error for query in self._catalog.queries() if query.error is not None},
             self._clock.now_us(),
             is_running=is_running,
+            incomplete={} if latest is None else self._registered.incomplete(latest),
         )
 
     def close(self) -> None:

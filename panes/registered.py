@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
 
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.answer_from_selections import AnswerFromSelections
@@ -12,7 +14,9 @@ from panes.answers.readers import Readers
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
+from panes.history.history_store import History
 from panes.history.retention import Retained, kept_for, together
+from panes.incomplete_queries import IncompleteQueries
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
@@ -34,7 +38,7 @@ from panes.state.storage.locations import Location, remove_tree
 class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
 
-    def __init__(self, catalog: Catalog, states: Location) -> None:
+    def __init__(self, catalog: Catalog, states: Location, history: History) -> None:
         """`states` is where the folders of queries are."""
         self._catalog = catalog
         self._states = states
@@ -44,6 +48,7 @@ class Registered:
         self._kept: dict[int, dict[int, Retained]] = {}
         """What each query makes each stream keep."""
         self._standings: dict[int, AnswerSource] = {}
+        self._incomplete = IncompleteQueries(catalog, history, self.plan_of)
 
     # Registering.
 
@@ -120,7 +125,10 @@ class Registered:
         """Where the answer of a query is to be read."""
         known = self._standings.get(record.id)
         if known is None or known.first_epoch != record.first_epoch:
-            known = self._standings[record.id] = self._find(record, readers)
+            known = self._find(record, readers)
+            streams = {stream.number: stream.name for stream in self._catalog.base_streams()}
+            complete = partial(readers.complete_from, record.id, known.plan, streams)
+            known = self._standings[record.id] = replace(known, complete_from=complete)
         return known
 
     def _find(self, record: QueryRecord, readers: Readers) -> AnswerSource:
@@ -156,6 +164,10 @@ class Registered:
             of_nothing=nothing if nothing.num_rows else None,
             whole_from=whole_from(plan, clock) if clock > BEGINNING else BEGINNING,
         )
+
+    def incomplete(self, latest: EpochRecord) -> dict[str, int]:
+        """The queries whose windows lack tuples, with the instant from which on each has seen all."""
+        return self._incomplete.after(latest)
 
     # Epochs.
 
@@ -200,6 +212,7 @@ class Registered:
             retain_epochs=int(self._catalog.setting("retain_epochs")),
             idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
             retained=kept,
+            missing=self._incomplete.next(records, before),
         )
 
     def _kept_for(self, records: Sequence[QueryRecord], stream: Stream) -> set[Retained]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -43,6 +44,12 @@ class AnswerSource:
     whole_from: int = BEGINNING
     """The instant from which on its windows hold all that they must: a query that joins others in a shared plan
     has its history from the next slide on."""
+
+    complete_from: Callable[[int, int], int | None] = field(
+        default=lambda _instant, _epoch: None, compare=False
+    )
+    """Gives for an instant, and the epoch that ran the query up to it, the instant from which on it has seen all
+    tuples of its streams; None when its windows reach no further back."""
 
     @property
     def schema(self) -> pa.Schema:

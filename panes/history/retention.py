@@ -98,7 +98,7 @@ def _needed(node: Node, stream: str, above: Retained) -> Retained:
         # A scan that no window stands on is seen wholly.
         return (above if not above.is_nothing else _EVERYTHING) if node.stream == stream else Retained()
     if isinstance(node, (Window, Wstream)):
-        own = held_by(node.spec) if node.spec.is_timed or _counts_all(node) else _EVERYTHING
+        own = held_by(node.spec) if node.spec.is_timed or counts_all(node) else _EVERYTHING
         above = _together(above, own)
     needed = Retained()
     for child in node.children:
@@ -116,7 +116,7 @@ def held_by(spec: WindowSpec) -> Retained:
     return _EVERYTHING if spec.youngest is None else Retained(rows=spec.youngest)
 
 
-def _counts_all(node: Window | Wstream) -> bool:
+def counts_all(node: Window | Wstream) -> bool:
     """Whether a count window counts every tuple of its streams: of those that pass a test, or of the groups that
     PARTITION BY makes, the youngest may be of any age."""
     return all(child is node or isinstance(child, (Project, StreamScan, Union)) for child in walk(node))
