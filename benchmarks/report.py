@@ -1,4 +1,5 @@
-"""Writes the figures of docs/benchmarks.md from the result files: `python -m benchmarks.report`.
+"""Writes the figures of docs/benchmarks.md and docs/standing-queries.md from the result files:
+`python -m benchmarks.report`.
 
 A mark is a pair of comments, `<!-- name -->` and `<!-- /name -->`. What stands between them is made here.
 """
@@ -10,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import growth, live, readers, run, update_patterns
+from benchmarks import growth, live, readers, run, standing_queries, update_patterns
 from benchmarks.paper_queries import EXPERIMENTS
 from benchmarks.result_files import load
 from benchmarks.workloads import WORKLOADS
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+STANDING_PAGE = PAGE.with_name("standing-queries.md")
 Content = Mapping[str, Any]
 
 TARGETS = {
@@ -213,6 +215,52 @@ def readers_without_pause(content: Content) -> str:
     return f"{measured_on(content)}\n\n{table(header, rows)}"
 
 
+def standing_costs(content: Content) -> str:
+    """Rows per second against registered queries, `invoke` against the size of the window, and registering."""
+    found = {(r["curve"], r["x"]): float(r["y"]) for r in content["results"]}
+    counts, sizes = standing_queries.COUNTS, standing_queries.SIZES[::2]
+
+    def cells(curve: str, places: Sequence[int], form: Callable[[float], str]) -> list[str]:
+        return [form(found[curve, x]) if (curve, x) in found else "not tried" for x in places]
+
+    rows = [
+        ["with the index", *cells("ingest, with the index", counts, rate)],
+        ["each in turn", *cells("ingest, each in turn", counts, rate)],
+        ["the index and the store alone, of one core", *cells("kernel: tuples/s", counts, rate)],
+        ["to add a query to the index, ms", *cells("kernel: adding a query to the index", counts, short)],
+    ]
+    windows = [
+        ["`invoke`, ms", *cells("response: invoke", sizes, short)],
+        ["the same query asked anew with `db.sql`, ms", *cells("response: asked anew", sizes, short)],
+    ]
+    least, most = counts[0], counts[-1]
+    curve, one_more = "ingest, with the index", "registering one more"
+    invoked = [found[f"invoke while epochs run, {name}", 1000] for name in ("median", "p99")]
+    return "\n\n".join(
+        [
+            measured_on(content),
+            table(["rows/s by registered selections", *(f"{count:,}" for count in counts)], rows),
+            f"{most:,} queries cost {short(found[curve, least] / found[curve, most])} times as much as {least}. "
+            f"To register all {most:,} took {short(found['registering, in all', most])} s; one more after "
+            f"{most:,} took {short(found[one_more, most])} ms, "
+            f"one more after {least} {short(found[one_more, least])} ms.",
+            table(["tuples in the window", *(f"{size:,}" for size in sizes)], windows),
+            f"`invoke` of an answer of 1,000 rows, with {most:,} queries registered and epochs running, took "
+            f"{short(invoked[0])} ms in the median and {short(invoked[1])} ms at the 99th percentile: the slow "
+            "ones are the first to read a new epoch.",
+        ]
+    )
+
+
+def short(value: float) -> str:
+    """Two digits, or all before the point.
+
+    >>> short(0.1214), short(3.946), short(17.497), short(104.2)
+    ('0.12', '3.9', '17', '104')
+    """
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "workloads": (run.NAME, workloads),
     "ratios": (run.NAME, ratios),
@@ -234,6 +282,12 @@ def written(page: str) -> str:
     return page
 
 
+def standing_written(page: str) -> str:
+    """The page of standing queries with the figures of its result file."""
+    content = load(standing_queries.NAME)
+    return page if content is None else between(page, "costs", standing_costs(content))
+
+
 def between(page: str, mark: str, text: str) -> str:
     """The page with a text between the two comments of a mark."""
     pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
@@ -243,8 +297,9 @@ def between(page: str, mark: str, text: str) -> str:
 
 
 def main() -> None:
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"Wrote {PAGE}")
+    for page, write in ((PAGE, written), (STANDING_PAGE, standing_written)):
+        page.write_text(write(page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(f"Wrote {page}")
 
 
 if __name__ == "__main__":

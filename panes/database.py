@@ -58,7 +58,7 @@ class Database:
         self._log = self._connection.log
         self._clock = clock or WallClock()
         self._engine = Engine(self.path, self._log, self._clock, spark)
-        self._registered = Registered(self._catalog, self._connection.states)
+        self._registered = Registered(self._catalog, self._connection.states, self._engine.history)
         one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
         self._runs = Runs(self._connection, self._engine, self._registered, self._answers, self._clock)
@@ -195,6 +195,7 @@ class Database:
             self._clock.now_us(),
             self._connection.measures.known(recent[-1].pins.get(PIN) if recent else None),
             is_running=is_running,
+            incomplete=self._registered.incomplete(recent[-1]) if recent else {},
         )
 
     def close(self) -> None:

@@ -14,7 +14,8 @@
     ├── EnvironmentMissing  something outside Python is needed (Java), and how to get it
     ├── QueryFailed         a query failed and is suspended; the others go on
     ├── EvaluationError     a value cannot be computed, such as a sum beyond 64 bits
-    └── PipelineError       an epoch failed in Spark
+    ├── PipelineError       an epoch failed in Spark
+    └── InternalError       a bug in Panes, found while it read a statement
 
 A message says what went wrong, where, and what to do next. An error changes nothing.
 """
@@ -26,7 +27,7 @@ class PanesError(Exception):
     """The base of all errors of Panes: catch this one to catch them all."""
 
     details: str = ""
-    """The whole text of an error of Spark, with Java's stack; empty for all other errors."""
+    """The whole text of an error of Spark, with Java's stack, or the traceback of an internal error."""
 
 
 class SqlError(PanesError):
@@ -113,3 +114,8 @@ class QueryFailed(PanesError):
 
 class PipelineError(PanesError):
     """An epoch failed in Spark; `details` has what Spark said."""
+
+
+class InternalError(PanesError):
+    """A bug in Panes: an exception that nobody raised on purpose. It is the `__cause__`, and `details` has its
+    traceback."""

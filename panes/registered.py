@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
 
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.answer_from_selections import AnswerFromSelections
@@ -13,7 +15,9 @@ from panes.answers.readers import Readers
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
+from panes.history.history_store import History
 from panes.history.retention import Retained, kept_for, together
+from panes.incomplete_queries import IncompleteQueries
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
@@ -38,7 +42,7 @@ from panes.stored_plans import StoredPlans
 class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
 
-    def __init__(self, catalog: Catalog, states: Location) -> None:
+    def __init__(self, catalog: Catalog, states: Location, history: History) -> None:
         """`states` is where the folders of queries are."""
         self._catalog = catalog
         self._states = states
@@ -48,6 +52,7 @@ class Registered:
         self._kept: dict[int, dict[int, Retained]] = {}
         """What each query makes each stream keep."""
         self._standings: dict[int, AnswerSource] = {}
+        self._incomplete = IncompleteQueries(catalog, history, self.plan_of)
 
     # Registering.
 
@@ -171,7 +176,10 @@ class Registered:
         """Where the answer of a query is to be read."""
         known = self._standings.get(record.id)
         if known is None or known.first_epoch != record.first_epoch:
-            known = self._standings[record.id] = self._find(record, readers)
+            known = self._find(record, readers)
+            streams = {stream.number: stream.name for stream in self._catalog.base_streams()}
+            complete = partial(readers.complete_from, record.id, known.plan, streams)
+            known = self._standings[record.id] = replace(known, complete_from=complete)
         return known
 
     def _find(self, record: QueryRecord, readers: Readers) -> AnswerSource:
@@ -218,6 +226,10 @@ class Registered:
             every_instant=every_instant,
         )
 
+    def incomplete(self, latest: EpochRecord) -> dict[str, int]:
+        """The queries whose windows lack tuples, with the instant from which on each has seen all."""
+        return self._incomplete.after(latest)
+
     # Epochs.
 
     def workload(self, before: EpochRecord) -> Workload:
@@ -259,6 +271,7 @@ class Registered:
             retain_epochs=int(self._catalog.setting("retain_epochs")),
             idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
             retained=kept,
+            missing=self._incomplete.next(records, before),
         )
 
     def _kept_for(self, records: Sequence[QueryRecord], stream: Stream) -> set[Retained]:
@@ -287,7 +300,7 @@ class Registered:
             shards=record.shards,
             first_epoch=record.first_epoch,
             folder=self._folder(-record.id),
-            members=group.members(fresh, kept[stream.stream.number].us),
+            members=group.members(fresh, kept[stream.stream.number]),
         )
 
     def _group(self, number: int, plan: Node) -> Group:

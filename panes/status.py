@@ -36,7 +36,8 @@ class Status:
     minus the clock: for a live stream, how far the answers are behind. `phases` says how the seconds of the last
     epoch were spent. State is what the last epoch names: what older epochs that are still readable need comes on
     top of it. `streams` and `queries` have the clock of each; `clock` is that of the furthest stream.
-    `failed` are the queries that are suspended, with the reason.
+    `failed` are the queries that are suspended, with the reason, and `incomplete` those whose windows may lack
+    tuples, with the instant from which on each has seen all.
     """
 
     is_running: bool
@@ -56,6 +57,7 @@ class Status:
     failed: Mapping[str, str] = field(default_factory=dict)
     measured: Mapping[str, Measures] = field(default_factory=dict)
     """What all steps of each query did together, per epoch, averaged over recent ones."""
+    incomplete: Mapping[str, datetime] = field(default_factory=dict)
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -71,6 +73,7 @@ def status_of(
     measured: Measured,
     *,
     is_running: bool,
+    incomplete: Mapping[str, int],
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number."""
     if not recent:
@@ -93,6 +96,7 @@ def status_of(
         bad_rows=sum(stream.bad for stream in last.streams.values()),
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
         failed=failed,
+        incomplete={name: to_datetime(since) for name, since in incomplete.items()},
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
         measured={queries[query]: m for query, m in _by_query(measured).items() if query in queries},
     )

@@ -21,9 +21,10 @@ import pyarrow as pa
 from panes.delta.delta import BEGINNING, TS
 from panes.history.history_file import CAME
 from panes.onetime.answer_once import as_declared
-from panes.onetime.contents import ORDER, Reach, Scanned, contents_sql
+from panes.onetime.contents import ORDER, Scanned, contents_sql
 from panes.plan import nodes
 from panes.plan.to_sql import quoted
+from panes.plan.windows import Reach
 
 Arrivals = Mapping[str, pa.Table]
 
@@ -51,8 +52,7 @@ class Oracle:
         return self._select(scan, scan.table)
 
     def _select(self, scan: nodes.StreamScan | nodes.TableScan, name: str, hidden: Sequence[str] = ()) -> str:
-        prefix = f"{scan.alias}."
-        columns = [f"{quoted(n.removeprefix(prefix))} AS {quoted(n)}" for n in scan.schema.names]
+        columns = [f"{quoted(scan.attribute(n))} AS {quoted(n)}" for n in scan.schema.names]
         return f"SELECT {', '.join([*columns, *hidden])} FROM {self._tables[name]}"
 
 

@@ -71,3 +71,21 @@ def test_the_first_program_of_a_page_prints_what_the_page_shows(
     monkeypatch.chdir(ROOT)
     exec(compile(program, page, "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_variables_of_make_that_are_mentioned_exist(page: Path):
+    used = set(re.findall(r"\$\(([A-Z]+)\)", (ROOT / "Makefile").read_text()))
+    assert set(re.findall(r"`make [a-z ]*([A-Z]+)=", page.read_text())) - used == set()
+
+
+def test_contributing_names_the_versions_of_python_that_are_supported():
+    required = re.search(r'requires-python = ">=3\.(\d+),<3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
+    assert required is not None
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    assert f"Python 3.{required[1]} to 3.{int(required[2]) - 1}," in page
+
+
+def test_contributing_says_what_is_in_every_folder():
+    listed = set(re.findall(r"^\| `panes/(\w+)/` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
+    assert listed == {path.parent.name for path in (ROOT / "panes").glob("*/__init__.py")}

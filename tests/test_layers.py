@@ -35,7 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "status",
         "check",
         "progress_bar",
-        "connection stored_plans",
+        "connection stored_plans incomplete_queries",
         "registered",
         "standing_answers",
         "runs query",

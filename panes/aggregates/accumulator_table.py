@@ -112,14 +112,6 @@ def _merged(old: Run, new: Run, found: Found) -> Run:
     return Run(np.insert(old.first, between, first), np.insert(old.second, between, second), differences)
 
 
-def starts_of(first: Hashes, second: Hashes) -> Ints:
-    """Where each key begins, among keys sorted by their hashes."""
-    if not len(first):
-        return np.zeros(0, np.int64)
-    same = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
-    return np.flatnonzero(np.concatenate([[True], ~same]))
-
-
 def has_collision(first: Hashes, second: Hashes) -> bool:
     """Whether keys that are sorted by their first hash share it but not the second."""
     return bool(((first[1:] == first[:-1]) & (second[1:] != second[:-1])).any())

@@ -12,6 +12,7 @@ import pyarrow as pa
 from panes.aggregates.adders import Doubles
 from panes.aggregates.base import Ints
 from panes.aggregates.frequencies import COUNT, GROUP, VALUE
+from panes.delta.grouped import starts_of
 from panes.plan.expressions import Aggregate
 
 
@@ -45,7 +46,7 @@ def _quantile(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
     if not values.height:
         return values.select(GROUP, VALUE)
     group = values[GROUP].to_numpy()
-    starts = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    starts = starts_of(group)
     counted = np.cumsum(values[COUNT].to_numpy())
     before = np.concatenate([[0], counted])[starts]
     total = np.diff(np.append(before, counted[-1]))

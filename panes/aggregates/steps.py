@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from panes.aggregates.accumulator_table import has_collision, starts_of
+from panes.aggregates.accumulator_table import has_collision
 from panes.aggregates.base import Accumulators, Ints
 from panes.delta.delta import Instants
+from panes.delta.grouped import starts_of
 from panes.delta.hashing import Hashes, sort_order
 
 
@@ -61,7 +62,7 @@ def steps_of(
     `keep_still`."""
     order = _by_group_and_instant(first, second, instants)
     by = first[order], second[order], instants[order]
-    starts = _starts(*by)
+    starts = starts_of(*by)
     step_of = np.zeros(len(order), np.int64)
     if keep_still and len(order):
         step_of[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
@@ -89,8 +90,3 @@ def _by_group_and_instant(first: Hashes, second: Hashes, instants: Instants) -> 
     # Spread to the high bits, where the order is told by.
     spread = np.uint64(1) << np.uint64(63 - int(steps.max()).bit_length())
     return order[sort_order(steps.astype(np.uint64) * spread)]
-
-
-def _starts(first: Hashes, second: Hashes, instants: Instants) -> Ints:
-    same = (first[1:] == first[:-1]) & (second[1:] == second[:-1]) & (instants[1:] == instants[:-1])
-    return np.flatnonzero(np.append(len(first) > 0, ~same))

@@ -26,6 +26,14 @@ class Answer:
 
     as_of: datetime | None
     table: pa.Table
+    complete_from: datetime | None = None
+    """When the windows reach further back than the tuples that the query has seen: the instant from which on it
+    has surely seen all. Until they have moved past it, they may lack tuples."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the windows surely hold all that they should."""
+        return self.complete_from is None
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -46,4 +54,10 @@ class Answer:
         columns = ", ".join(self.table.column_names)
         if self.as_of is None:
             return f"<Answer of {columns}: {NOT_BEGUN}: db.run() or db.start() takes in rows>"
-        return f"<Answer as of {self.as_of.isoformat()}: {len(self)} rows of {columns}>"
+        lacking = "" if self.complete_from is None else f"; {may_lack(self.complete_from.isoformat())}"
+        return f"<Answer as of {self.as_of.isoformat()}: {len(self)} rows of {columns}{lacking}>"
+
+
+def may_lack(instant: str) -> str:
+    """What an answer that is not complete says of itself."""
+    return f"its windows may lack tuples from before {instant}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -45,6 +46,12 @@ class AnswerSource:
     has its history from the next slide on."""
     every_instant: bool = False
     """Whether the query was registered with changes = 'instant'."""
+
+    complete_from: Callable[[int, int], int | None] = field(
+        default=lambda _instant, _epoch: None, compare=False
+    )
+    """Gives for an instant, and the epoch that ran the query up to it, the instant from which on it has seen all
+    tuples of its streams; None when its windows reach no further back."""
 
     @property
     def schema(self) -> pa.Schema:

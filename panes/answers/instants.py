@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from panes.clock import to_microseconds
 from panes.errors import PanesError
 from panes.plan.nodes import Node, Window
 from panes.plan.walk import walk
-from panes.plan.windows import RangeWindow
+from panes.plan.windows import WindowSpec
 
 
 def last_slide(plan: Node, clock: int) -> int:
     """The last instant not after the clock at which the answer may have changed."""
-    slides = [
-        node.spec.slide_us if isinstance(node.spec, RangeWindow) else None
-        for node in walk(plan)
-        if isinstance(node, Window)
-    ]
-    if not slides or None in slides:
-        return clock
-    return max(clock - clock % slide for slide in slides if slide)
+    return max((window.last_slide(clock) for window in _windows(plan)), default=clock)
 
 
 def whole_from(plan: Node, since: int) -> int:
     """The first instant after `since` by which all windows of a plan have moved on."""
-    slides = [
-        node.spec.slide_us if isinstance(node.spec, RangeWindow) else None
-        for node in walk(plan)
-        if isinstance(node, Window)
-    ]
-    return max(
-        (since + 1 if slide is None else since - since % slide + slide for slide in slides), default=since + 1
-    )
+    return max((window.next_slide(since) for window in _windows(plan)), default=since + 1)
+
+
+def _windows(plan: Node) -> Iterator[WindowSpec]:
+    return (node.spec for node in walk(plan) if isinstance(node, Window))
 
 
 def instant_of(moment: datetime | str) -> int:

@@ -48,7 +48,12 @@ def _answer(standing: AnswerSource, ran: QueryProgress, instant: int) -> Answer:
     table = standing.rows.at(ran, instant, is_first=standing.begins_in(ran))
     if table.num_rows == 0 and standing.of_nothing is not None:
         table = standing.of_nothing
-    return Answer(to_datetime(last_slide(standing.plan, instant)), table.combine_chunks())
+    since = standing.complete_from(instant, ran.epoch)
+    return Answer(
+        to_datetime(last_slide(standing.plan, instant)),
+        table.combine_chunks(),
+        None if since is None else to_datetime(since),
+    )
 
 
 def _why_not(standing: AnswerSource, instant: int, oldest: QueryProgress, latest: QueryProgress) -> str:

@@ -18,6 +18,8 @@ from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, QueryFailed, StateError
+from panes.history.completeness import complete_from
+from panes.plan.nodes import Node
 from panes.state.storage.bell import Bell
 from panes.state.storage.epoch_log import EpochLog, QueryProgress
 from panes.state.storage.leases import ReleaseOnTime
@@ -58,6 +60,19 @@ class Readers:
                 return self._invoke_at(standing, instant_of(as_of))
             with self._held(standing, lambda kept: kept[-1]) as hold:
                 return invoke(standing, None if hold is None else self._ran(standing, hold.epoch))
+
+    def complete_from(
+        self, query: int, plan: Node, streams: Mapping[int, str], instant: int, epoch: int
+    ) -> int | None:
+        """The instant from which on a query has seen all tuples; None when its windows reach no further back at an
+        instant of the span that an epoch took it through. `streams` are the names of all streams, by number."""
+        # Epochs that came since then did not run the query, so its streams have brought nothing more.
+        record = self._log.record(max(epoch, self._log.epochs[0]))
+        if query not in record.missing:
+            return None
+        missing = {streams[number]: gap for number, gap in record.missing[query].items()}
+        brought = {streams[number]: rows for number, rows in record.brought.items() if number in streams}
+        return complete_from(plan, missing, instant, brought)
 
     def _invoke_at(self, standing: AnswerSource, instant: int) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 from rich.console import Console
 
-from panes.answers.answer import Answer
+from panes.answers.answer import Answer, may_lack
 from panes.cli.in_order import in_order
 from panes.cli.tables import print_line
 from panes.cli.value_text import escaped, exact
@@ -31,6 +31,8 @@ class CsvResults:
 
     def answer(self, answer: Answer, name: str | None = None) -> None:  # noqa: ARG002
         self.table(answer.table)
+        if answer.complete_from is not None:
+            self.note(may_lack(answer.complete_from.isoformat()))
 
     def table(self, table: pa.Table) -> None:
         self._separate()

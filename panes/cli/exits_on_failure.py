@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
-from panes.errors import PanesError
+from panes.errors import InternalError, PanesError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,7 +22,7 @@ INTERRUPTED = 130
 def exits_on_failure(command: Callable[P, R]) -> Callable[P, R]:
     """The command, with errors of Panes and Ctrl-C printed as one message, without a traceback.
 
-    With PANES_SPARK_LOG set, what Spark said comes after the message.
+    With PANES_SPARK_LOG set, what Spark said comes after the message; after an internal error its traceback does.
     """
 
     @functools.wraps(command)
@@ -31,7 +31,7 @@ def exits_on_failure(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except PanesError as error:
             print(error, file=sys.stderr)
-            if error.details and "PANES_SPARK_LOG" in os.environ:
+            if error.details and (isinstance(error, InternalError) or "PANES_SPARK_LOG" in os.environ):
                 print(error.details, file=sys.stderr)
             raise typer.Exit(1) from error
         except KeyboardInterrupt:

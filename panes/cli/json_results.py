@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any, TextIO
 
 import pyarrow as pa
@@ -20,9 +21,10 @@ _AT_ONCE = 10_000
 class JsonResults:
     """A JSON object on one line for each result.
 
-    An answer has `query`, when it is that of a named query, `as_of`, `count`, the number of all its rows, and
-    `rows`. A table has `count` and `rows`, and EXPLAIN has `text`. Integers and doubles have all their digits, NaN
-    and infinities are the texts "NaN", "Infinity" and "-Infinity", instants are in ISO 8601.
+    An answer has `query`, when it is that of a named query, `as_of`, `complete_from`, when its windows may lack
+    tuples from before that, `count`, the number of all its rows, and `rows`. A table has `count` and `rows`, and
+    EXPLAIN has `text`. Integers and doubles have all their digits, NaN and infinities are the texts "NaN",
+    "Infinity" and "-Infinity", instants are in ISO 8601.
     """
 
     def __init__(self, out: TextIO, notes: Console, limit: int | None) -> None:
@@ -31,9 +33,11 @@ class JsonResults:
         self._limit = limit
 
     def answer(self, answer: Answer, name: str | None = None) -> None:
-        as_of = None if answer.as_of is None else answer.as_of.isoformat().replace("+00:00", "Z")
-        named: dict[str, Any] = {} if name is None else {"query": name}
-        self._write({**named, "as_of": as_of}, answer.table)
+        head: dict[str, Any] = {} if name is None else {"query": name}
+        head["as_of"] = None if answer.as_of is None else _iso(answer.as_of)
+        if answer.complete_from is not None:
+            head["complete_from"] = _iso(answer.complete_from)
+        self._write(head, answer.table)
 
     def table(self, table: pa.Table) -> None:
         self._write({}, table)
@@ -57,6 +61,10 @@ class JsonResults:
                 comma = ", "
         self._out.write("]}\n")
         self._out.flush()
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _json(value: Any) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import typer
 from rich.console import Console
 
-from panes.answers.answer import NOT_BEGUN, Answer
+from panes.answers.answer import NOT_BEGUN, Answer, may_lack
 from panes.cli.csv_results import CsvResults
 from panes.cli.in_order import in_order
 from panes.cli.json_results import JsonResults
@@ -100,7 +100,8 @@ class TableResults:
 
 def _moment(answer: Answer, how_to_begin: str) -> str:
     if answer.as_of is not None:
-        return f", as of {instant(answer.as_of)}"
+        lacking = "" if answer.complete_from is None else f"; {may_lack(instant(answer.complete_from))}"
+        return f", as of {instant(answer.as_of)}{lacking}"
     return f": {NOT_BEGUN}" + (f"; {how_to_begin}" if how_to_begin else "")
 
 

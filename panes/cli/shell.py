@@ -19,7 +19,7 @@ from panes.cli.results import Format, FormatOption, LimitOption, Results, print_
 from panes.cli.row_notes import row_notes
 from panes.cli.split_statements import split
 from panes.cli.tables import console
-from panes.errors import PanesError
+from panes.errors import InternalError, PanesError
 
 if TYPE_CHECKING:
     from panes.database import Database
@@ -153,6 +153,8 @@ class Shell:
     def _try(self, action: Callable[[], object]) -> None:
         try:
             print_result(self._results, action())
+        except InternalError as error:
+            self._results.note(f"{error}\n{error.details}")
         except PanesError as error:
             self._results.note(str(error))
         except KeyboardInterrupt:

@@ -69,7 +69,10 @@ def print_status(out: Console, found: Status) -> None:
         for name, progress in found.queries.items()
     ]
     failed = [{"suspended query": name, "error": error} for name, error in found.failed.items()]
-    for rows in (streams, queries, failed):
+    incomplete = [
+        {"incomplete query": name, "has seen all from": since} for name, since in found.incomplete.items()
+    ]
+    for rows in (streams, queries, failed, incomplete):
         if rows:
             print_line(out, "")
             print_table(out, pa.Table.from_pylist(rows))

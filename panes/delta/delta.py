@@ -25,6 +25,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.plan.schema import Schema
+from panes.plan.windows import BEGINNING as BEGINNING
+from panes.plan.windows import FOREVER as FOREVER
+from panes.plan.windows import Instants as Instants
 
 TS = "_ts"
 EXP = "_exp"
@@ -33,16 +36,8 @@ UNTIL = "_until"
 """Until when the row stays in the answer, on the edges of plans with INTERNAL windows."""
 HIDDEN = (TS, EXP, WEIGHT, UNTIL)
 
-FOREVER = np.iinfo(np.int64).max
-"""The `exp` of a row that no window ends."""
-
-BEGINNING = np.iinfo(np.int64).min
-"""The clock of a database that has seen nothing."""
-
 ALWAYS = BEGINNING + 1
 """The `ts` of a row that was there before anything came, like the one of a group-by without keys."""
-
-Instants = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

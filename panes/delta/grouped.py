@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -37,11 +39,18 @@ def sort_groups_by_time(order: Positions, codes: Positions, times: Numbers) -> P
     return order
 
 
-def starts_of(ordered_codes: Positions) -> Positions:
-    """Where each group begins."""
-    first = np.ones(len(ordered_codes), dtype=np.bool_)
-    first[1:] = ordered_codes[1:] != ordered_codes[:-1]
-    return np.flatnonzero(first)
+def starts_of(*ordered: npt.NDArray[Any]) -> Positions:
+    """Where each group begins, in columns that are sorted by group: one of them differs from the row before."""
+    return np.flatnonzero(are_first(*ordered))
+
+
+def are_first(*ordered: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which rows are the first of their group."""
+    first = np.ones(len(ordered[0]), dtype=np.bool_)
+    first[1:] = False
+    for column in ordered:
+        first[1:] |= column[1:] != column[:-1]
+    return first
 
 
 def cumsum_within(values: Numbers, starts: Positions) -> Numbers:
@@ -80,6 +89,6 @@ def cummax_within(values: Numbers, starts: Positions) -> Numbers:
 
 def last_of_instants(codes: Positions, times: Numbers) -> Positions:
     """Where each instant of each group ends, in arrays sorted by group and time."""
-    last = np.ones(len(codes), dtype=np.bool_)
-    last[:-1] = (codes[1:] != codes[:-1]) | (times[1:] != times[:-1])
-    return np.flatnonzero(last)
+    if not len(codes):
+        return np.zeros(0, dtype=np.int64)
+    return np.append(starts_of(codes, times)[1:], len(codes)) - 1

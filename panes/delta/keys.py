@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
+from panes.delta.grouped import are_first
 from panes.delta.hashing import Hashes, hash_rows, list_lengths
 from panes.delta.rows import Positions, array_of, fixed_width
 
@@ -87,8 +88,7 @@ def group_rows(table: pa.Table, columns: Sequence[str], hashes: Hashes | None = 
         hashes = hash_rows(table, columns)
     order = np.argsort(hashes)
     ordered = hashes[order]
-    is_first = np.ones(len(order), dtype=np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
+    is_first = are_first(ordered)
     if not is_hash_exact(table, columns):
         again = np.flatnonzero(~is_first)
         same = equal_rows(table, order[again], columns, table, order[again - 1], columns, nulls_equal=True)
@@ -108,8 +108,7 @@ def _split_collisions(
     settled: list[Positions] = []
     heads: list[Mask] = []
     while len(order):
-        first = np.ones(len(order), dtype=np.bool_)
-        first[1:] = runs[1:] != runs[:-1]
+        first = are_first(runs)
         head = order[np.flatnonzero(first)[np.cumsum(first) - 1]]
         same = equal_rows(table, order, columns, table, head, columns, nulls_equal=True)
         settled.append(order[same])

@@ -7,10 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.clock import FIRST_US, LAST_US
+from panes.plan.durations import MICROSECONDS_IN
 from panes.plan.stream import Stream, TimestampBy
 
-TO_MICROSECONDS = {"SECONDS": 1_000_000, "MILLISECONDS": 1_000, "MICROSECONDS": 1}
-_OF_TIMESTAMPS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_ARROW_UNITS = {"SECOND": "s", "MILLISECOND": "ms", "MICROSECOND": "us"}
+TO_MICROSECONDS = {f"{unit}S": MICROSECONDS_IN[unit] for unit in _ARROW_UNITS}
+OF_TIMESTAMPS = {short: MICROSECONDS_IN[unit] for unit, short in _ARROW_UNITS.items()}
+"""By the units of Arrow, which numpy shares."""
 
 
 def timestamp_of(stream: Stream) -> TimestampBy:
@@ -41,7 +44,7 @@ def as_numbers(by: TimestampBy, column: pa.ChunkedArray) -> tuple[pa.ChunkedArra
         return column, TO_MICROSECONDS[by.unit]
     if not pa.types.is_timestamp(column.type) or column.type.unit == "ns":
         column = column.cast(pa.timestamp("us", tz="UTC"), safe=False)
-    return column.cast(pa.int64()), _OF_TIMESTAMPS[column.type.unit]
+    return column.cast(pa.int64()), OF_TIMESTAMPS[column.type.unit]
 
 
 def between(numbers: pa.ChunkedArray, least: int, greatest: int) -> pa.ChunkedArray:

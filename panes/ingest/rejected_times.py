@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.clock import to_microseconds
+from panes.clock import EPOCH, to_microseconds
 from panes.delta.delta import TS
 from panes.history.event_time import (
+    OF_TIMESTAMPS,
     TO_MICROSECONDS,
     as_numbers,
     between,
@@ -21,15 +22,16 @@ from panes.history.event_time import (
 from panes.history.history_file import HistoryFile
 from panes.history.parts import metadata_of, read_stored
 from panes.ingest.rejected_rows import BAD
-from panes.plan.durations import EPOCH, duration_text
+from panes.plan.durations import MICROSECONDS_IN, duration_text
 from panes.plan.stream import Stream
 
 NO_TIME = "there is no event time"
 _UNITS = TO_MICROSECONDS | {"NANOSECONDS": 0.001}
 _NEAR_US = to_microseconds(EPOCH.replace(year=1980))
 """A number that gives a time between this one and now in another unit is likely to be in that unit."""
-_NUMPY_UNITS = {1_000_000: "s", 1_000: "ms", 1: "us"}
-_LENGTHS = {"years": 365.2425 * 86_400e6, "days": 86_400e6, "hours": 3_600e6, "seconds": 1e6}
+_NUMPY_UNITS = {length: unit for unit, length in OF_TIMESTAMPS.items()}
+_LENGTHS = {"years": 365.2425 * MICROSECONDS_IN["DAY"]}
+_LENGTHS |= {f"{unit.lower()}s": MICROSECONDS_IN[unit] for unit in ("DAY", "HOUR", "SECOND")}
 _LIMITS = np.iinfo(np.int64)
 
 

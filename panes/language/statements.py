@@ -65,6 +65,8 @@ class CreateStream(Statement):
             parts.append(f"SLACK INTERVAL {duration_text(stream.slack_us)}")
         if stream.ahead_us != DEFAULT_AHEAD_US:
             parts.append(f"AHEAD INTERVAL {duration_text(stream.ahead_us)}")
+        if stream.idle_advance:
+            parts.append("IDLE ADVANCE")
         if stream.retain_us is not None:
             parts.append(f"RETAIN INTERVAL {duration_text(stream.retain_us)}")
         if stream.source != Source():

@@ -20,6 +20,7 @@ from panes.history.parts import opened
 from panes.onetime.can_ask_once import has_streams
 from panes.onetime.contents import contents_sql
 from panes.onetime.history_scans import HistoryScans
+from panes.onetime.missing_history import history_complete_from
 from panes.onetime.query_clocks import QueryClocks
 from panes.onetime.replay_history import replay
 from panes.plan.nodes import Node
@@ -51,7 +52,8 @@ def answer_once(
     else:
         scans = HistoryScans(streams, history, epoch, now, known)
         table = _run(contents_sql(plan, now, scans), plan.schema, scans)
-    return Answer(to_datetime(last_slide(plan, now)), table)
+    since = history_complete_from(plan, streams, history, epoch, now)
+    return Answer(to_datetime(last_slide(plan, now)), table, None if since is None else to_datetime(since))
 
 
 def as_declared(result: pa.Table, schema: Schema) -> pa.Table:

@@ -7,30 +7,19 @@ it cannot be seen before) and `_order` (a number that grows in the order of arri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from panes.delta.delta import BEGINNING, EXP, TS
+from panes.delta.delta import EXP, TS
 from panes.history.history_file import CAME
 from panes.plan import nodes
 from panes.plan.to_sql import quoted, to_sql
 from panes.plan.walk import walk
-from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from panes.plan.windows import Reach, RowsWindow, UnboundedWindow, WindowSpec
 
 ORDER = "_order"
 _SEEN = f"greatest({TS}, {CAME})"
 """When a tuple can first be seen."""
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Which tuples of a stream a window may hold: those with `since <= ts <= until`."""
-
-    since: int
-    until: int
-    youngest: int | None = None
-    """The most of them that it may hold: the last ones."""
-    needs_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,32 +52,14 @@ def leaves(plan: nodes.Node) -> list[nodes.Node]:
     return [leaf for child in plan.children for leaf in leaves(child)]
 
 
-def reach_of(spec: WindowSpec, now: int) -> Reach:
-    """How far a window reaches back at an instant."""
-    match spec:
-        case RangeWindow(length, slide):
-            at = now // slide * slide if slide else now
-            return Reach(at - length + 1, at)
-        case NowWindow():
-            return Reach(now, now)
-        case BeginEndWindow():
-            begin = now + spec.begin_us if spec.begin_is_relative else spec.begin_us
-            end = now + spec.end_us if spec.end_is_relative else spec.end_us
-            return Reach(begin, min(end, now))
-        case RowsWindow(rows, slide, partition_by):
-            youngest = None if partition_by else rows + (slide or 1) - 1
-            return Reach(BEGINNING, now, youngest, needs_order=True)
-        case UnboundedWindow():
-            return Reach(BEGINNING, now)
-
-
 def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
     """What a leaf of the plan holds at an instant."""
     if isinstance(leaf, nodes.TableScan):
         return f"{scans.relation(leaf)} WHERE {TS} <= {now} AND {now} < {EXP}"
     columns = ", ".join(map(quoted, leaf.schema.names))
-    spec, child = (leaf.spec, leaf.child) if isinstance(leaf, nodes.Window) else (UnboundedWindow(), leaf)
-    reach = reach_of(spec, now)
+    spec: WindowSpec = leaf.spec if isinstance(leaf, nodes.Window) else UnboundedWindow()
+    child = leaf.child if isinstance(leaf, nodes.Window) else leaf
+    reach = spec.reach(now)
     if isinstance(spec, RowsWindow):
         stream, left_out = _ordered_stream(child, reach, scans)
         seen = f"SELECT * FROM ({stream}) WHERE {_SEEN} <= {now}"
@@ -98,8 +69,7 @@ def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
     }
     stream = to_sql(child, read, (TS, CAME))
     # A window that slides is what it was at the last slide: what came after that is not in it.
-    at = reach.until if isinstance(spec, RangeWindow) else now
-    held = f"{_SEEN} <= {at} AND {TS} BETWEEN {reach.since} AND {reach.until}"
+    held = f"{_SEEN} <= {spec.last_slide(now)} AND {TS} BETWEEN {reach.since} AND {reach.until}"
     return f"SELECT {columns} FROM ({stream}) WHERE {held}"
 
 
@@ -107,7 +77,7 @@ def _ordered_stream(node: nodes.Node, reach: Reach, scans: Scans) -> tuple[str, 
     """The tuples of a stream with their order, and how many came before them."""
     if any(not isinstance(n, (nodes.StreamScan, nodes.Project, nodes.Union)) for n in walk(node)):
         # Of the tuples that pass a test the youngest may be of any age.
-        reach = Reach(reach.since, reach.until, None, needs_order=True)
+        reach = replace(reach, youngest=None)
     read: dict[nodes.Node, str] = {}
     left_out = 0
     for scan in walk(node):

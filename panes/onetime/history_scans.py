@@ -10,13 +10,14 @@ from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file_checksums import check
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.history_store import History
-from panes.onetime.contents import ORDER, Reach, Scanned
+from panes.onetime.contents import ORDER, Scanned
 from panes.onetime.query_clocks import QueryClocks
 from panes.plan import nodes
 from panes.plan.sql_functions import sql_type
 from panes.plan.stream import Stream
 from panes.plan.to_sql import quoted
 from panes.plan.types import DOUBLE, TIMESTAMP, Type
+from panes.plan.windows import Reach
 
 _FILE = "CAST(file_index AS BIGINT) + 1"
 _MOST_ROWS = 1 << 40
@@ -73,7 +74,7 @@ class _Reader:
         self._stream = stream
         self._reach = reach
         self._clocks = clocks
-        self._names = {name: name.removeprefix(f"{scan.alias}.") for name in scan.schema.names}
+        self._names = {name: scan.attribute(name) for name in scan.schema.names}
 
     def sql(self, files: Sequence[HistoryFile]) -> str:
         if not files:

@@ -35,7 +35,7 @@ from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.output_streams import counts_each_result, generated_stream, gives_generated, is_over_slides
 from panes.plan.patterns import STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
-from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
+from panes.plan.windows import BeginEndWindow
 from panes.plan.windows import RowsWindow as RowsSpec
 
 
@@ -283,10 +283,6 @@ class _Lowering:
     def _window(self, node: nodes.Window | nodes.Wstream) -> _Made:
         edge = self._edge(node, has_until=self.has_until)
         match node.spec:
-            case RangeWindow() | NowWindow() | UnboundedWindow():
-                window = TimeWindow(node.spec, has_until=self.has_until)
-                made = self._hold(self._add("window", window, edge, self._below(node, self.arrivals)))
-                return self._explicit(made) if self.strategy == "nt" else made
             case RowsSpec():
                 is_base = isinstance(node, nodes.Window) and is_stream(node.child)
                 rows = RowsWindow(node.spec, has_until=self.has_until, ties_by_value=not is_base)
@@ -295,6 +291,9 @@ class _Lowering:
                 raise TypeError(
                     "a BEGIN … END window is applied when the query is invoked, not by an operator"
                 )
+        window = TimeWindow(node.spec, has_until=self.has_until)
+        made = self._hold(self._add("window", window, edge, self._below(node, self.arrivals)))
+        return self._explicit(made) if self.strategy == "nt" else made
 
     def _below(self, node: nodes.Window | nodes.Wstream, stream: Callable[[nodes.Node], _Made]) -> _Made:
         return self._generated(node.child) if isinstance(node, nodes.Wstream) else stream(node.child)
@@ -330,22 +329,22 @@ def slides_of(node: nodes.Node) -> tuple[int, ...]:
     """The slides of the windows that a relation is made of; none when it also changes between them."""
     if not changes_at_slides(node):
         return ()
-    if isinstance(node, nodes.Window) and isinstance(node.spec, RangeWindow) and node.spec.slide_us:
+    if isinstance(node, nodes.Window) and node.spec.slide_us is not None:
         return (node.spec.slide_us,)
     return tuple(sorted({slide for child in node.children for slide in slides_of(child)}))
 
 
 def without_slides(node: nodes.Node) -> nodes.Node:
     """The same plan over windows that move on at every instant."""
-    if isinstance(node, nodes.Window) and isinstance(node.spec, RangeWindow):
-        return replace(node, spec=replace(node.spec, slide_us=None))
+    if isinstance(node, nodes.Window):
+        return replace(node, spec=node.spec.without_slide())
     return nodes.with_children(node, *map(without_slides, node.children))
 
 
 def changes_at_slides(node: nodes.Node) -> bool:
     """Whether the relation changes at slides only, so that its value can be given at every change."""
     if isinstance(node, nodes.Window):
-        return isinstance(node.spec, RangeWindow) and node.spec.slide_us is not None
+        return node.spec.slide_us is not None
     if isinstance(node, nodes.TableScan):
         return True
     return bool(node.children) and all(map(changes_at_slides, node.children))

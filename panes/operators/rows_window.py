@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable, starts_of
+from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable
 from panes.aggregates.base import Ints
 from panes.aggregates.choose_state import choose_for_sums
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
+from panes.delta.grouped import starts_of
 from panes.delta.hashing import hash_pair
 from panes.delta.rows import Positions, take
 from panes.operators.base import Operator
-from panes.operators.window import round_up
 from panes.plan.windows import RowsWindow as Spec
 from panes.state.buffers.base import State
 from panes.state.buffers.choose import choose_for_retractions
@@ -100,8 +100,7 @@ class RowsWindow(Operator):
         before = np.repeat(last, lengths)
         start = np.repeat(starts, lengths)
         number = np.arange(1, len(first) + 1) - start + before
-        step = self.spec.slide or 1
-        comes, leaves = round_up(number, step), round_up(number + self.spec.rows, step)
+        comes, leaves = self.spec.numbers(number)
         rows = delta.values.take(pa.array(order))
         columns = {
             FIRST: first,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from panes.delta.delta import TS, Delta
 from panes.delta.rows import with_column
 from panes.operators.base import Operator
-from panes.operators.window import round_up
+from panes.plan.windows import round_up
 
 
 @dataclass

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import EXP, FOREVER, TS, UNTIL, Delta, Instants
+from panes.delta.delta import EXP, FOREVER, TS, UNTIL, Delta
 from panes.operators.base import Operator
-from panes.plan.windows import NowWindow, RangeWindow, UnboundedWindow
+from panes.plan.windows import WindowSpec
 
 
 @dataclass
@@ -24,22 +24,13 @@ class TimeWindow(Operator):
     Cost: constant per tuple.
     """
 
-    spec: RangeWindow | NowWindow | UnboundedWindow
+    spec: WindowSpec
     has_until: bool = False
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        born = delta.ts
-        ts = np.maximum(born, since + 1)
-        if isinstance(self.spec, RangeWindow):
-            exp = born + self.spec.range_us
-            if self.spec.slide_us is not None:
-                ts, exp = round_up(ts, self.spec.slide_us), round_up(exp, self.spec.slide_us)
-        elif isinstance(self.spec, NowWindow):
-            exp = born + 1
-        else:
-            exp = np.full(len(born), FOREVER)
+        ts, exp = self.spec.lifetime(delta.ts, np.maximum(delta.ts, since + 1))
         table = delta.table.drop_columns([TS, EXP])
         table = table.append_column(TS, pa.array(ts)).append_column(EXP, pa.array(exp))
         if self.has_until:
@@ -50,8 +41,3 @@ class TimeWindow(Operator):
             self.dropped += int(len(seen) - seen.sum())
             table = table.filter(pa.array(seen))
         return Delta(table, clock)
-
-
-def round_up(instants: Instants, step: int) -> Instants:
-    """The smallest multiples of the step that are not before the instants."""
-    return -(-instants // step) * step

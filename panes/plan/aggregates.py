@@ -1,7 +1,7 @@
 """The one table of aggregate functions, as FUNCTIONS is for scalar ones.
 
 All of them ignore NULL arguments (count(*) counts rows), and all but the counts give NULL when nothing is
-left to aggregate. The approximate forms have the types of the exact ones.
+left to aggregate. The approximate forms are computed exactly: there are no sketches.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ _ALL = (
         "top_k", _top_k, "list of the k most frequent values, most frequent first, ties by the smaller value",
         ("k",), _check_rank,
     ),
-    AggregateFunction("approx_count_distinct", _count, "count(DISTINCT x) by a sketch", is_approximate=True),
+    AggregateFunction("approx_count_distinct", _count, "the same as count(DISTINCT x)", is_approximate=True),
     AggregateFunction(
-        "approx_quantile", _quantile, "quantile by a sketch", ("p",), _check_fraction, is_approximate=True
+        "approx_quantile", _quantile, "the same as quantile(x, p)", ("p",), _check_fraction, is_approximate=True
     ),
     AggregateFunction(
-        "approx_top_k", _top_k, "top_k by a sketch", ("k",), _check_rank, is_approximate=True
+        "approx_top_k", _top_k, "the same as top_k(x, k)", ("k",), _check_rank, is_approximate=True
     ),
 )  # fmt: skip
 

@@ -6,16 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from panes.plan import nodes
-from panes.plan.durations import duration_text, instant_text
 from panes.plan.expressions import Column, Expression
-from panes.plan.windows import (
-    BeginEndWindow,
-    NowWindow,
-    RangeWindow,
-    RowsWindow,
-    UnboundedWindow,
-    WindowSpec,
-)
 
 
 def describe(node: nodes.Node) -> str:
@@ -89,7 +80,7 @@ def _restorable(word: str) -> Callable[[Any], str]:
 _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.StreamScan: _scan,
     nodes.TableScan: _table,
-    nodes.Window: lambda node: f"Window {window_text(node.spec)}",
+    nodes.Window: lambda node: f"Window {node.spec.text()}",
     nodes.Select: lambda node: f"Select {node.predicate}",
     nodes.Project: _project,
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
@@ -104,34 +95,5 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Istream: _restorable("Istream"),
     nodes.Dstream: lambda _: "Dstream",
     nodes.Rstream: _restorable("Rstream"),
-    nodes.Wstream: lambda node: f"Wstream {window_text(node.spec)}",
+    nodes.Wstream: lambda node: f"Wstream {node.spec.text()}",
 }
-
-
-def window_text(spec: WindowSpec, quote: Callable[[str], str] = str) -> str:
-    """The window as it is written in the language; `quote` makes column names safe.
-
-    >>> window_text(RangeWindow(600_000_000, 60_000_000))
-    '[RANGE 10 MINUTES SLIDE 1 MINUTE]'
-    """
-    match spec:
-        case RangeWindow(range_us, slide_us):
-            inside = f"RANGE {duration_text(range_us)}"
-            inside += f" SLIDE {duration_text(slide_us)}" if slide_us else ""
-        case RowsWindow(rows, slide, partition_by):
-            inside = f"PARTITION BY {', '.join(map(quote, partition_by))} " if partition_by else ""
-            inside += f"ROWS {rows}" + (f" SLIDE {slide}" if slide else "")
-        case NowWindow():
-            inside = "NOW"
-        case UnboundedWindow():
-            inside = "RANGE UNBOUNDED"
-        case BeginEndWindow(begin_us, begin_is_relative, end_us, end_is_relative):
-            begin, end = _end_text(begin_us, begin_is_relative), _end_text(end_us, end_is_relative)
-            return f"BEGIN ({begin}) END ({end})"
-    return f"[{inside}{' INTERNAL' if spec.internal else ''}]"
-
-
-def _end_text(us: int, is_relative: bool) -> str:
-    if not is_relative:
-        return f"TIMESTAMP '{instant_text(us)}'"
-    return f"NOW - INTERVAL {duration_text(-us)}" if us else "NOW"

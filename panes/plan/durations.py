@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from panes.clock import EPOCH
 
 MICROSECONDS_IN = {
     "DAY": 86_400_000_000,
@@ -14,6 +14,7 @@ MICROSECONDS_IN = {
     "MILLISECOND": 1_000,
     "MICROSECOND": 1,
 }
+"""The length of every unit, from the longest to the shortest. All other tables of units are made from this one."""
 
 
 def duration_text(length_us: int) -> str:
@@ -25,6 +26,15 @@ def duration_text(length_us: int) -> str:
     name, unit = next((name, unit) for name, unit in MICROSECONDS_IN.items() if length_us % unit == 0)
     number = length_us // unit
     return f"{number} {name}{'' if number == 1 else 'S'}"
+
+
+def length_us(length: timedelta) -> int:
+    """A length in microseconds.
+
+    >>> length_us(timedelta(seconds=2))
+    2000000
+    """
+    return length // timedelta(microseconds=1)
 
 
 def instant_text(since_1970_us: int) -> str:

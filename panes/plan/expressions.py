@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from panes.plan.durations import duration_text
+from panes.plan.durations import duration_text, length_us
 from panes.plan.types import BOOLEAN, Type
 
 Value = bool | int | float | str | date | datetime | timedelta | None
@@ -51,7 +51,7 @@ class Literal(Expression):
         if isinstance(self.value, (date, datetime)):
             return f"{self.type} '{self.value}'"
         if isinstance(self.value, timedelta):
-            return f"INTERVAL {duration_text(self.value // timedelta(microseconds=1))}"
+            return f"INTERVAL {duration_text(length_us(self.value))}"
         return str(self.value)
 
 

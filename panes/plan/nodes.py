@@ -13,7 +13,7 @@ from typing import TypeVar
 from panes.plan.expressions import Aggregate, Column, Expression, walk
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT, BOOLEAN
-from panes.plan.windows import RowsWindow, WindowSpec
+from panes.plan.windows import WindowSpec
 
 
 class PlanError(ValueError):
@@ -43,6 +43,10 @@ class StreamScan(Node):
     def schema(self) -> Schema:
         return self.columns
 
+    def attribute(self, column: str) -> str:
+        """The name that the stream has for a column of the scan."""
+        return _attribute(self.alias, column)
+
 
 @dataclass(frozen=True)
 class TableScan(Node):
@@ -56,6 +60,14 @@ class TableScan(Node):
     @property
     def schema(self) -> Schema:
         return self.columns
+
+    def attribute(self, column: str) -> str:
+        """The name that the table has for a column of the scan."""
+        return _attribute(self.alias, column)
+
+
+def _attribute(alias: str, column: str) -> str:
+    return column.removeprefix(f"{alias}.")
 
 
 @dataclass(frozen=True)
@@ -78,9 +90,8 @@ class Window(_Unary):
     spec: WindowSpec
 
     def __post_init__(self) -> None:
-        if isinstance(self.spec, RowsWindow):
-            for name in self.spec.partition_by:
-                _need(name in self.schema, f"PARTITION BY {name}: there is no such column in ({self.schema})")
+        for name in self.spec.partition_by:
+            _need(name in self.schema, f"PARTITION BY {name}: there is no such column in ({self.schema})")
 
 
 @dataclass(frozen=True)

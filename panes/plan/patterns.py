@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from panes.plan.nodes import (
     AntiJoin,
@@ -40,25 +39,13 @@ from panes.plan.nodes import (
     Window,
     Wstream,
 )
-from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
-
-
-class Pattern(IntEnum):
-    MONOTONIC = 0
-    WEAKEST = 1
-    WEAK = 2
-    STRICT = 3
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Labeled(NamedTuple):
-    pattern: Pattern
-    reason: str
-
-
-MONOTONIC, WEAKEST, WEAK, STRICT = Pattern.MONOTONIC, Pattern.WEAKEST, Pattern.WEAK, Pattern.STRICT
+from panes.plan.update_pattern import MONOTONIC as MONOTONIC
+from panes.plan.update_pattern import STRICT as STRICT
+from panes.plan.update_pattern import WEAK as WEAK
+from panes.plan.update_pattern import WEAKEST as WEAKEST
+from panes.plan.update_pattern import Labeled as Labeled
+from panes.plan.update_pattern import Pattern as Pattern
+from panes.plan.windows import WindowSpec
 
 
 def pattern_of(node: Node) -> Labeled:
@@ -92,10 +79,9 @@ class _Labeling:
         return Labeled(STRICT, f"{node.table} may be updated at any time")
 
     def window(self, node: Window) -> Labeled:
-        spec = node.spec
-        if not self.seen_by_state and is_internal(spec):
+        if not self.seen_by_state and node.spec.internal:
             return Labeled(MONOTONIC, "results of an internal window stay")
-        return label_of_window(spec)
+        return node.spec.label()
 
     def unary(self, node: Select | Project | Matched) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
@@ -160,7 +146,7 @@ class _Labeling:
         return Labeled(MONOTONIC, "an output stream is only appended to")
 
     def wstream(self, node: Wstream) -> Labeled:
-        return label_of_window(node.spec)
+        return node.spec.label()
 
     def _of_both(self, node: Join | SemiJoin | Intersect, *, stay: str, leave: str) -> Labeled:
         """A result lives as long as the rows on both sides that it is made of."""
@@ -180,11 +166,12 @@ class _Labeling:
     def _lengths(self, node: Node) -> frozenset[WindowSpec | None]:
         """The windows that give the rows of an edge their lifetimes; None when they stay for ever."""
         match node:
-            case Window(spec=UnboundedWindow()) | StreamScan() | Istream() | Dstream() | Rstream():
+            case StreamScan() | Istream() | Dstream() | Rstream():
                 return frozenset({None})
-            case Window(spec=RangeWindow() | RowsWindow() | NowWindow() as spec) if spec.internal:
-                return frozenset({replace(spec, internal=False) if self.seen_by_state else None})
-            case Window(spec=spec) | Wstream(spec=spec):
+            case Window(spec=spec):
+                stays = self.window(node).pattern is MONOTONIC
+                return frozenset({None if stays else replace(spec, internal=False)})
+            case Wstream(spec=spec):
                 return frozenset({spec})
         return frozenset[WindowSpec | None]().union(*map(self._lengths, node.children))
 
@@ -211,31 +198,10 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
 }
 
 
-def label_of_window(spec: WindowSpec) -> Labeled:
-    """The pattern of a stream seen through a window."""
-    match spec:
-        case RangeWindow():
-            return Labeled(WEAKEST, "rows leave a time window in the order they came")
-        case NowWindow():
-            return Labeled(WEAKEST, "every row leaves one instant after it came")
-        case RowsWindow():
-            return Labeled(STRICT, "a row leaves a count window when a later one comes")
-        case UnboundedWindow():
-            return Labeled(MONOTONIC, "rows never leave an unbounded window")
-        case BeginEndWindow(begin_is_relative=True):
-            return Labeled(WEAKEST, "rows leave a sliding window in the order they came")
-        case BeginEndWindow():
-            return Labeled(MONOTONIC, "rows never leave a window that begins at a fixed instant")
-
-
-def is_internal(spec: WindowSpec) -> bool:
-    return not isinstance(spec, BeginEndWindow) and spec.internal
-
-
 def has_internal(node: Node) -> bool:
     """Whether results of an INTERNAL window reach this edge. They end where an output operator makes them a
     stream: from there on everything is a stream like any other."""
-    if isinstance(node, Window) and is_internal(node.spec):
+    if isinstance(node, Window) and node.spec.internal:
         return True
     if isinstance(node, (Istream, Dstream, Rstream, Wstream)):
         return False

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from panes.plan.durations import MICROSECONDS_IN
 from panes.plan.schema import Schema
 
 OptionValue = bool | int | float | str
 TimeUnit = Literal["SECONDS", "MILLISECONDS", "MICROSECONDS", "TIMESTAMP"]
 SourceKind = Literal["FILES", "RATE", "KAFKA", "PUSH"]
 
-DEFAULT_AHEAD_US = 86_400_000_000
-"""A day."""
+DEFAULT_AHEAD_US = MICROSECONDS_IN["DAY"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Stream:
     source: Source = field(default_factory=Source)
     ahead_us: int = DEFAULT_AHEAD_US
     """How far event times may lie ahead of the wall clock; rows beyond that are rejected."""
+    idle_advance: bool = False
+    """Whether its clock goes on with wall time while it is silent. Tuples that come after that may come late."""
     number: int = 0
     """Given by the catalog and never used again. Files and records of a stream go by it: a name can hold anything,
     and a stream that is dropped and created again is another one. 0: not in a catalog."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from panes.plan import nodes
+from panes.plan.durations import length_us
 from panes.plan.expressions import (
     Aggregate,
     Call,
@@ -118,7 +119,7 @@ def literal_sql(value: Value, type_: Type) -> str:
     if value is None:
         return f"CAST(NULL AS {sql_type(type_)})"
     if isinstance(value, timedelta):
-        return f"CAST({value // timedelta(microseconds=1)} AS {sql_type(INTERVAL)})"
+        return f"CAST({length_us(value)} AS {sql_type(INTERVAL)})"
     if isinstance(value, datetime):
         utc = value.astimezone(UTC) if value.tzinfo else value
         return f"TIMESTAMP '{utc.replace(tzinfo=None)}'"

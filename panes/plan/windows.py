@@ -9,42 +9,240 @@
 | `[PARTITION BY a, b ROWS n]` | the n youngest of each (a, b) |
 | `[NOW]` | the tuples with `ts = τ` |
 | `[RANGE UNBOUNDED]` | all tuples with `ts <= τ` |
+| `BEGIN (b) END (e)` | the tuples with `b <= ts <= e`, where b and e are instants or offsets from τ |
 
-`INTERNAL` bounds what an operator remembers, but results once given stay (append-only output).
+A tuple that comes late is in no window before it came. `INTERNAL` bounds what an operator remembers, but results
+once given stay (append-only output).
+
+All arithmetic of a window is here, as methods of its class: a new kind of window is one class and its parser.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from panes.plan.durations import duration_text, instant_text
+from panes.plan.update_pattern import MONOTONIC, STRICT, WEAKEST, Labeled
+
+FOREVER = np.iinfo(np.int64).max
+"""The `exp` of a row that no window ends."""
+
+BEGINNING = np.iinfo(np.int64).min
+"""The clock of a database that has seen nothing."""
+
+Instants = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class RangeWindow:
+class Reach:
+    """Which tuples of a stream a window may hold: those with `since <= ts <= until`."""
+
+    since: int
+    until: int
+    youngest: int | None = None
+    """Of those it may hold only so many, the last ones."""
+    needs_order: bool = False
+    """Whether the order of arrival decides which tuples it holds."""
+
+
+@dataclass(frozen=True)
+class WindowSpec(ABC):
+    """What every window knows about itself."""
+
+    internal: bool = field(default=False, kw_only=True)
+    """Whether results that were given stay when the window moves on."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the time of a tuple alone decides when it is in the window: then it has a `lifetime`."""
+        return True
+
+    @property
+    def slide_us(self) -> int | None:
+        """By which length of time the window slides; None when it moves on at every instant."""
+        return None
+
+    @property
+    def has_slide(self) -> bool:
+        """Whether SLIDE is written, in time or in rows."""
+        return self.slide_us is not None
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns that decide which tuples the window holds."""
+        return ()
+
+    @property
+    def begins_at(self) -> int | None:
+        """The fixed instant before which no tuple is ever in the window; None when there is none."""
+        return None
+
+    @property
+    def ends_at(self) -> int | None:
+        """The fixed instant after which no tuple is ever in the window; None when there is none."""
+        return None
+
+    @property
+    def youngest(self) -> int | None:
+        """How many of the youngest tuples of a stream the window may hold; None when it does not count them."""
+        return None
+
+    @abstractmethod
+    def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
+        """The instants at which tuples enter the window and leave it; those that never enter leave before that.
+
+        `seen` is the instant from which on a tuple can be seen: its time, or later when it came late. Both results
+        grow with `ts` where `seen` is `ts`.
+        """
+
+    @abstractmethod
+    def reach(self, now: int) -> Reach:
+        """How far back tuples can be that are in the window at an instant."""
+
+    @abstractmethod
+    def retained(self) -> int | None:
+        """For how long after its time a tuple may be needed: it is in the window at no instant from
+        `ts + retained()` on. None when there is no such length."""
+
+    @abstractmethod
+    def label(self) -> Labeled:
+        """The update pattern of a stream seen through the window, with the reason."""
+
+    @abstractmethod
+    def text(self, quote: Callable[[str], str] = str) -> str:
+        """The window as it is written in the language; `quote` makes column names safe."""
+
+    def last_slide(self, now: int) -> int:
+        """The last instant not after `now` at which the window moved on."""
+        return now if self.slide_us is None else now - now % self.slide_us
+
+    def next_slide(self, now: int) -> int:
+        """The first instant after `now` at which the window moves on."""
+        return now + 1 if self.slide_us is None else self.last_slide(now) + self.slide_us
+
+    def without_slide(self) -> WindowSpec:
+        """The same window, moving on at every instant."""
+        return self
+
+    def _bracketed(self, inside: str) -> str:
+        return f"[{inside}{' INTERNAL' if self.internal else ''}]"
+
+
+@dataclass(frozen=True)
+class RangeWindow(WindowSpec):
     range_us: int
     slide_us: int | None = None
-    internal: bool = False
+
+    def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
+        if self.slide_us is None:
+            return seen, ts + self.range_us
+        return round_up(seen, self.slide_us), round_up(ts + self.range_us, self.slide_us)
+
+    def reach(self, now: int) -> Reach:
+        at = self.last_slide(now)
+        return Reach(at - self.range_us + 1, at)
+
+    def retained(self) -> int:
+        return self.range_us + (self.slide_us or 0)
+
+    def label(self) -> Labeled:
+        return Labeled(WEAKEST, "rows leave a time window in the order they came")
+
+    def text(self, quote: Callable[[str], str] = str) -> str:  # noqa: ARG002
+        """
+        >>> RangeWindow(600_000_000, 60_000_000).text()
+        '[RANGE 10 MINUTES SLIDE 1 MINUTE]'
+        """
+        slide = "" if self.slide_us is None else f" SLIDE {duration_text(self.slide_us)}"
+        return self._bracketed(f"RANGE {duration_text(self.range_us)}{slide}")
+
+    def without_slide(self) -> RangeWindow:
+        return RangeWindow(self.range_us, internal=self.internal)
 
 
 @dataclass(frozen=True)
-class RowsWindow:
+class RowsWindow(WindowSpec):
     rows: int
     slide: int | None = None
     partition_by: tuple[str, ...] = ()
-    internal: bool = False
+
+    @property
+    def is_timed(self) -> bool:
+        return False
+
+    @property
+    def has_slide(self) -> bool:
+        return self.slide is not None
+
+    @property
+    def youngest(self) -> int | None:
+        return None if self.partition_by else self.rows + (self.slide or 1) - 1
+
+    def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:  # noqa: ARG002
+        raise TypeError("a tuple leaves a count window when later ones come, at no known time")
+
+    def numbers(self, number: Instants) -> tuple[Instants, Instants]:
+        """With which tuples the tuples of these numbers enter the window and leave it, counted from 1."""
+        step = self.slide or 1
+        return round_up(number, step), round_up(number + self.rows, step)
+
+    def reach(self, now: int) -> Reach:
+        return Reach(BEGINNING, now, self.youngest, needs_order=True)
+
+    def retained(self) -> None:
+        return None
+
+    def label(self) -> Labeled:
+        return Labeled(STRICT, "a row leaves a count window when a later one comes")
+
+    def text(self, quote: Callable[[str], str] = str) -> str:
+        by = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
+        return self._bracketed(f"{by}ROWS {self.rows}" + (f" SLIDE {self.slide}" if self.slide else ""))
 
 
 @dataclass(frozen=True)
-class NowWindow:
-    internal: bool = False
+class NowWindow(WindowSpec):
+    def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
+        return seen, ts + 1
+
+    def reach(self, now: int) -> Reach:
+        return Reach(now, now)
+
+    def retained(self) -> int:
+        return 1
+
+    def label(self) -> Labeled:
+        return Labeled(WEAKEST, "every row leaves one instant after it came")
+
+    def text(self, quote: Callable[[str], str] = str) -> str:  # noqa: ARG002
+        return self._bracketed("NOW")
 
 
 @dataclass(frozen=True)
-class UnboundedWindow:
-    internal: bool = False
+class UnboundedWindow(WindowSpec):
+    def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
+        return seen, np.full(len(ts), FOREVER)
+
+    def reach(self, now: int) -> Reach:
+        return Reach(BEGINNING, now)
+
+    def retained(self) -> None:
+        return None
+
+    def label(self) -> Labeled:
+        return Labeled(MONOTONIC, "rows never leave an unbounded window")
+
+    def text(self, quote: Callable[[str], str] = str) -> str:  # noqa: ARG002
+        return self._bracketed("RANGE UNBOUNDED")
 
 
 @dataclass(frozen=True)
-class BeginEndWindow:
+class BeginEndWindow(WindowSpec):
     """PSoup's `BEGIN (…) END (…)`, applied when the query is invoked.
 
     Each end is an instant, or an offset from NOW that is zero or negative; both constant is a snapshot,
@@ -56,5 +254,49 @@ class BeginEndWindow:
     end_us: int
     end_is_relative: bool
 
+    @property
+    def begins_at(self) -> int | None:
+        return None if self.begin_is_relative else self.begin_us
 
-WindowSpec = RangeWindow | RowsWindow | NowWindow | UnboundedWindow | BeginEndWindow
+    @property
+    def ends_at(self) -> int | None:
+        return None if self.end_is_relative else self.end_us
+
+    def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
+        if self.end_is_relative:
+            enters = np.maximum(seen, ts - self.end_us)
+        else:
+            enters = np.where(ts > self.end_us, FOREVER, seen)
+        if self.begin_is_relative:
+            leaves = ts - self.begin_us + 1
+        else:
+            leaves = np.where(ts < self.begin_us, BEGINNING, FOREVER)
+        return enters, leaves
+
+    def reach(self, now: int) -> Reach:
+        begin = now + self.begin_us if self.begin_is_relative else self.begin_us
+        end = now + self.end_us if self.end_is_relative else self.end_us
+        return Reach(begin, min(end, now))
+
+    def retained(self) -> int | None:
+        return 1 - self.begin_us if self.begin_is_relative else None
+
+    def label(self) -> Labeled:
+        if self.begin_is_relative:
+            return Labeled(WEAKEST, "rows leave a sliding window in the order they came")
+        return Labeled(MONOTONIC, "rows never leave a window that begins at a fixed instant")
+
+    def text(self, quote: Callable[[str], str] = str) -> str:  # noqa: ARG002
+        begin = _end_text(self.begin_us, self.begin_is_relative)
+        return f"BEGIN ({begin}) END ({_end_text(self.end_us, self.end_is_relative)})"
+
+
+def round_up(instants: Instants, step: int) -> Instants:
+    """The smallest multiples of the step that are not before the instants."""
+    return -(-instants // step) * step
+
+
+def _end_text(us: int, is_relative: bool) -> str:
+    if not is_relative:
+        return f"TIMESTAMP '{instant_text(us)}'"
+    return f"NOW - INTERVAL {duration_text(-us)}" if us else "NOW"

@@ -21,9 +21,9 @@ from panes.aggregates.linear import ROWS
 from panes.aggregates.partials import partial_schema, partials_of, values_of
 from panes.delta.delta import EXP, TS, Delta
 from panes.delta.evaluate import evaluate
+from panes.delta.grouped import starts_of
 from panes.delta.rows import int64, take, where, with_column
 from panes.operators.pre_aggregate import PreAggregate
-from panes.operators.window import round_up
 from panes.plan.expressions import Column, Expression, columns_of
 from panes.plan.nodes import QUERY, GroupBy, Project, Window
 from panes.plan.types import DOUBLE
@@ -84,21 +84,18 @@ class _Segments:
     @classmethod
     def of(cls, rows: pa.Table, group_by: GroupBy, window: RangeWindow, since: int) -> _Segments:
         born = int64(rows, TS)
-        ts, exp = np.maximum(born, since + 1), born + window.range_us
-        slide = window.slide_us
-        if slide is not None:
-            ts, exp = round_up(ts, slide), round_up(exp, slide)
-            if not (ts < exp).all():  # between two slides, and gone before the second
-                seen = where(ts < exp)
-                rows, ts, exp = take(rows, seen), ts[seen], exp[seen]
+        ts, exp = window.lifetime(born, np.maximum(born, since + 1))
+        if not (ts < exp).all():  # between two slides, and gone before the second
+            seen = where(ts < exp)
+            rows, ts, exp = take(rows, seen), ts[seen], exp[seen]
         amounts = _amounts(rows, group_by, ts, exp)
         alike = [*group_by.keys, *(name for name, _ in values_of(group_by)), TS, EXP]
         if len(alike) == 2:
-            starts = _runs(ts, exp)
+            starts = starts_of(ts, exp)
             if len(starts) * _LONG <= len(ts) or len(ts) < 2:
-                return cls(group_by, rows, amounts, starts, slide is not None)
+                return cls(group_by, rows, amounts, starts, window.has_slide)
         order, starts = _ordered(amounts.select(alike))
-        return cls(group_by, take(rows, order), take(amounts, order), starts, slide is not None)
+        return cls(group_by, take(rows, order), take(amounts, order), starts, window.has_slide)
 
     @property
     def are_long(self) -> bool:
@@ -227,13 +224,6 @@ def _amounts(rows: pa.Table, group_by: GroupBy, ts: Ints, exp: Ints) -> pa.Table
     lift = PreAggregate(group_by, combine=False)
     amounts: pa.Table = lift.process([Delta(pa.table(columns), 0)], 0, 0).table
     return amounts
-
-
-def _runs(ts: Ints, exp: Ints) -> Ints:
-    """Where a lifetime begins that differs from the one before."""
-    differs = np.ones(len(ts), np.bool_)
-    differs[1:] = (ts[1:] != ts[:-1]) | (exp[1:] != exp[:-1])
-    return where(differs)
 
 
 def _ordered(alike: pa.Table) -> tuple[Ints, Ints]:

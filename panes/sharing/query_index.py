@@ -131,7 +131,7 @@ class QueryIndex:
         assert isinstance(scan, StreamScan)
         columns = {}
         for name, type_ in zip(scan.schema.names, scan.schema.types, strict=True):
-            bare = name.removeprefix(f"{scan.alias}.")
+            bare = scan.attribute(name)
             column = rows.column(bare if bare in rows.column_names else name)
             columns[name] = column if column.type == type_.arrow else column.cast(type_.arrow)
         columns[TS] = rows.column(TS)

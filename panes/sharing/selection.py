@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from panes.plan.expressions import Column
 from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
 from panes.plan.schema import Field, Schema
-from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, RowsWindow, UnboundedWindow
+from panes.plan.windows import UnboundedWindow, WindowSpec
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.stateless import Columns, stateless_of, substitute
-
-TimeWindow = RangeWindow | NowWindow | UnboundedWindow | BeginEndWindow
 
 
 @dataclass(frozen=True)
@@ -28,34 +26,20 @@ class Selection:
 
     scan: StreamScan
     predicate: Predicate
-    window: TimeWindow
+    window: WindowSpec
     columns: Columns
 
     @property
     def schema(self) -> Schema:
         return Schema(tuple(Field(name, expression.type) for name, expression in self.columns))
 
-    @property
-    def retained_us(self) -> int | None:
-        """How long a tuple may be needed; None when there is no telling."""
-        match self.window:
-            case RangeWindow(range_us, slide_us):
-                return range_us + (slide_us or 0)
-            case NowWindow():
-                return 1
-            case BeginEndWindow(begin_us, begin_is_relative=True):
-                return 1 - begin_us
-        return None
-
 
 def selection_of(plan: Node) -> Selection | None:
     """The selection that a plan is, or None when it is more than that."""
-    window: TimeWindow = UnboundedWindow()
+    window: WindowSpec = UnboundedWindow()
     found = _window_of(plan)
     if found is not None:
-        if isinstance(found.spec, RowsWindow) or (
-            not isinstance(found.spec, BeginEndWindow) and found.spec.internal
-        ):
+        if not found.spec.is_timed or found.spec.internal:
             return None
         window = found.spec
         plan = _without(plan, found)
@@ -89,6 +73,5 @@ def _without(plan: Node, window: Window) -> Node:
 
 
 def _under_its_own_name(scan: StreamScan) -> StreamScan:
-    prefix = f"{scan.alias}."
-    fields = (Field(f"{scan.stream}.{f.name.removeprefix(prefix)}", f.type) for f in scan.columns)
+    fields = (Field(f"{scan.stream}.{scan.attribute(f.name)}", f.type) for f in scan.columns)
     return StreamScan(scan.stream, scan.stream, Schema(tuple(fields)))

@@ -17,12 +17,13 @@ from panes.delta.consolidate import AT
 from panes.delta.delta import FOREVER, TS, WEIGHT
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where, with_column
+from panes.history.retention import Retained
 from panes.plan.expressions import columns_of
+from panes.plan.windows import WindowSpec
 from panes.sharing.bits import Ints
-from panes.sharing.lifetimes import lifetimes
 from panes.sharing.match_encoding import MOST_TUPLES
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.selection import Selection, TimeWindow
+from panes.sharing.selection import Selection
 from panes.sharing.tuple_block import SEEN, TupleBlock
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import Log, MergePolicy
@@ -67,15 +68,17 @@ class SelectionStore:
             stretch = TupleBlock.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
             stretch.note(*index.match(stretch.tuples.table).by_query())
             self._log.append(stretch, partial(_as_one, queries=index.queries))
+        for block in self._log.parts:
+            block.forget_gone(index.queries)
 
     def admit(self, index: QueryIndex) -> None:
         """Puts new queries to the tuples that are there; the index holds only those."""
         for stretch in self._log.parts:
             stretch.note(*index.match(stretch.tuples.table).by_query())
 
-    def expire(self, since: int, retained_us: int) -> None:
-        """Forgets stretches of which no tuple is in a window of that length after `since`."""
-        self._log.drop_through(since - retained_us)
+    def expire(self, since: int, retained: Retained) -> None:
+        """Forgets tuple blocks of which no tuple is to be kept after `since`."""
+        self._log.parts = [b for b in self._log.parts if retained.keeps(b.low, b.high, since)]
 
     def answer(self, query: int, reading: Selection, now: int) -> pa.Table:
         """What a query holds at an instant."""
@@ -85,7 +88,7 @@ class SelectionStore:
             if mine is None:
                 continue
             if not is_inside:
-                enters, leaves = lifetimes(reading.window, stretch.ts[mine], stretch.seen[mine])
+                enters, leaves = reading.window.lifetime(stretch.ts[mine], stretch.seen[mine])
                 mine = mine[(enters <= now) & (now < leaves)]
             parts.append((stretch, mine))
         return _projected(parts, reading)
@@ -98,7 +101,7 @@ class SelectionStore:
             mine = stretch.of_query(query)
             if mine is None:
                 continue
-            enters, leaves = lifetimes(reading.window, stretch.ts[mine], stretch.seen[mine])
+            enters, leaves = reading.window.lifetime(stretch.ts[mine], stretch.seen[mine])
             enters = np.maximum(enters, born + 1)
             for at, weight in ((enters, 1), (leaves, -1)):
                 some = where((since < at) & (at <= clock) & (enters < leaves) & (at < FOREVER))
@@ -109,13 +112,13 @@ class SelectionStore:
         table = table.append_column(AT, pa.array(_joined(instants), pa.int64()))
         return table.append_column(WEIGHT, pa.array(_joined(weights), pa.int64()))
 
-    def _touched_by(self, window: TimeWindow, now: int) -> Iterator[tuple[TupleBlock, bool]]:
+    def _touched_by(self, window: WindowSpec, now: int) -> Iterator[tuple[TupleBlock, bool]]:
         """The stretches that may have tuples in the window, and whether all of theirs are."""
         if not self._log.parts:
             return
         first, last, seen = np.array([(s.low, s.high, s.max_seen) for s in self._log.parts]).T
-        soonest, first_leaves = lifetimes(window, first, first)
-        latest, last_leaves = lifetimes(window, last, seen)
+        soonest, first_leaves = window.lifetime(first, first)
+        latest, last_leaves = window.lifetime(last, seen)
         may_hold = (soonest <= now) & (now < last_leaves)
         holds = (latest <= now) & (now < first_leaves)
         for number in np.flatnonzero(may_hold).tolist():

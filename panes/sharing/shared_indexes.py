@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from panes.history.retention import Retained
 from panes.sharing.query_index import QueryIndex
 
 
@@ -33,5 +34,5 @@ class Members:
     all: ForTasks
     fresh: ForTasks | None = None
     """Of those that begin in this epoch, if there are any."""
-    retained_us: int | None = None
-    """Of selections: for how long tuples are kept; None for ever."""
+    retained: Retained = field(default_factory=lambda: Retained(None))
+    """Of selections: which tuples are kept."""

@@ -117,6 +117,20 @@ class TupleBlock:
         if noted is not None:
             self._generations.append(noted, self._merged)
 
+    def forget_gone(self, queries: Ints) -> None:
+        """Drops the entries of all but these queries, when there are more than twice as many entries as queries.
+
+        So the entries of dropped queries never take more room than one entry per query that is there, and every
+        entry that is written anew pays for one that goes.
+        """
+        queries = queries[queries >= 0]
+        if sum(chunk.rows for chunk in self.matches) <= 2 * len(queries):
+            return
+        have, bitmaps = self._together(self.matches)
+        stays = np.isin(have, queries)
+        left = self._generation(0, have[stays], bitmaps[stays])
+        self._generations.parts = [] if left is None else [left]
+
     def of_query(self, query: int) -> Positions | None:
         """The numbers of the tuples that a query has; None when it has none."""
         for chunk in self.matches:

@@ -45,7 +45,7 @@ from panes.stages.exchange import FAILED_QUERY, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
-from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, QueryProgress
+from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, MissingRows, QueryProgress
 from panes.state.storage.manifest import ShardState, shard_folder
 
 _STATE_EPOCHS = 8
@@ -62,6 +62,8 @@ class Workload:
     """After so long without rows a stream no longer holds back the clock."""
     retained: Mapping[int, Retained] = field(default_factory=dict)
     """What is kept of each stream, by number."""
+    missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
+    """What queries have not seen, by query and stream, where their windows may reach back to it."""
 
 
 class _Began(NamedTuple):
@@ -335,6 +337,7 @@ class EpochRunner:
             phases=self._phases,
             streams=moved.streams,
             queries=queries,
+            missing={query: dict(gaps) for query, gaps in workload.missing.items()},
             pins=pins,
         )
         reach("before commit")

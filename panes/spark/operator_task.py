@@ -213,8 +213,7 @@ def _advance_selections(
     came = arrivals.get(task.inputs[0])
     if came is not None:
         store.add(came, query.members.all.value[0], BEGINNING if is_first else span.since)
-    if query.members.retained_us is not None and span.since != BEGINNING:
-        store.expire(span.since, query.members.retained_us)
+    store.expire(span.since, query.members.retained)
     changes = 0 if came is None else came.num_rows
     steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=(thread_time_ns() - began) / 1000)}
     began = thread_time_ns()

@@ -1,7 +1,10 @@
 """How clocks move in an epoch: that of every stream, and with them that of every query.
 
 A stream is complete up to its newest tuple, minus its SLACK, minus one tick, because more tuples of that time may
-follow. A query goes as far as the slowest stream that it reads; no other stream holds it back or pushes it on.
+follow. A stream with IDLE ADVANCE that has been silent for long is taken to be complete up to that time plus the
+wall time since then. A query goes as far as the slowest stream that it reads; no other stream holds it back or
+pushes it on.
+
 Every task of an epoch hears what all tasks of the first level have measured and computes the same clocks, so an
 epoch needs no Spark job of its own to find them.
 """
@@ -86,7 +89,8 @@ class ClockRule:
     started_us: int
     """Wall time at which this run began: no stream counts as silent before it had a chance to bring rows."""
     idle_after_us: int
-    """After so long without rows a stream no longer holds back the queries that read it."""
+    """After so long without rows a stream no longer holds back the queries that read it, and with IDLE ADVANCE
+    goes on by itself."""
     occasion: Occasion = "rows"
     found: tuple[Measured, ...] = ()
     """What the driver has measured before the tasks."""
@@ -124,7 +128,11 @@ class ClockRule:
             max_ts = max(max_ts, self.now_us)  # whatever arrives from now on arrives later
         last_us = self.now_us if found.rows else before.last_us
         silent_us = self.now_us - max(last_us, self.started_us)
+        is_idle = silent_us >= self.idle_after_us
         complete = max_ts if self.occasion == "end" else _complete_to(stream, max_ts)
+        if stream.idle_advance and is_idle and self.occasion != "end" and max_ts > BEGINNING:
+            # Counted from when rows last came, as the record of that epoch has it: a restart changes nothing.
+            complete += self.now_us - last_us
         return replace(
             before,
             rows=before.rows + found.rows,
@@ -134,7 +142,7 @@ class ClockRule:
             bad_files=before.bad_files + found.bad_files,
             last_us=last_us,
             clock=max(before.clock, complete),
-            is_awaited=self.occasion != "end" and silent_us < self.idle_after_us,
+            is_awaited=self.occasion != "end" and not is_idle,
         )
 
 

@@ -30,7 +30,6 @@ from panes.plan.nodes import (
     Wstream,
 )
 from panes.plan.output_streams import OUTPUT_STREAMS, generated_stream
-from panes.plan.patterns import is_internal
 from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow
 from panes.stages.partitioning import Keys, partition_keys
@@ -135,7 +134,7 @@ def _is_below_output(plan: Node, node: Node) -> bool:
 
 def _can_be_cut(plan: Node) -> bool:
     """Deltas of INTERNAL windows, results of RESTORE and rows that are counted stay in one place."""
-    internal = any(isinstance(node, Window) and is_internal(node.spec) for node in walk(plan))
+    internal = any(isinstance(node, Window) and node.spec.internal for node in walk(plan))
     return not internal and not _restores(plan) and not _counts_rows(plan)
 
 
@@ -202,8 +201,7 @@ def _counts_rows(plan: Node) -> bool:
 def _has_panes(window: Window) -> bool:
     """Whether many tuples share a lifetime: without SLIDE hardly two do, and partial sums save nothing."""
     spec = window.spec
-    slides = isinstance(spec, RangeWindow) and spec.slide_us is not None and not spec.internal
-    return slides and is_stateless(window.child)
+    return spec.slide_us is not None and not spec.internal and is_stateless(window.child)
 
 
 def is_stateless(node: Node) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from functools import reduce
 
+from panes.history.retention import Retained, held_by
 from panes.plan.nodes import Node
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
@@ -19,8 +21,8 @@ class Group:
 
     template: Template
     indexes: list[QueryIndex]
-    queries: dict[int, int | None] = field(default_factory=dict)
-    """The queries, and for how long each needs the tuples of its stream, if they are selections."""
+    queries: dict[int, Retained] = field(default_factory=dict)
+    """The queries, and which tuples of its stream each needs, if they are selections."""
     all: Indexes | None = None
     """The indexes as epochs get them: one object for as long as the queries stay the same."""
 
@@ -45,13 +47,14 @@ class Group:
         ]
         for query in gone:
             del self.queries[query]
-        self.queries |= {query: _retained_us(plan) for query, plan in come.items()}
+        self.queries |= {query: _needed(plan) for query, plan in come.items()}
         self.all = None
 
-    def members(self, fresh: Set[int], least_us: int | None) -> Members:
+    def members(self, fresh: Set[int], kept: Retained) -> Members:
         """The indexes for an epoch; `fresh` are the queries that begin in it.
 
-        `least_us` is for how long the stream keeps its tuples in any case.
+        `kept` is what the stream keeps because of all queries, also those outside of the group: a query that joins
+        the group later finds here what the history would have given it.
         """
         if self.all is None:
             self.all = Indexes(tuple(self.indexes))
@@ -59,8 +62,7 @@ class Group:
         if fresh:
             is_all = fresh == self.queries.keys()
             some = self.all if is_all else Indexes(tuple(index.only(fresh) for index in self.indexes))
-        needs = [least_us, *self.queries.values()]
-        return Members(self.all, some, None if None in needs else max(us for us in needs if us is not None))
+        return Members(self.all, some, reduce(Retained.__or__, set(self.queries.values()), kept))
 
 
 def _predicates(plan: Node) -> tuple[Predicate, ...]:
@@ -69,6 +71,6 @@ def _predicates(plan: Node) -> tuple[Predicate, ...]:
     return found[1]
 
 
-def _retained_us(plan: Node) -> int | None:
+def _needed(plan: Node) -> Retained:
     reading = selection_of(plan)
-    return 0 if reading is None else reading.retained_us
+    return Retained() if reading is None else held_by(reading.window)

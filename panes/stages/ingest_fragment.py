@@ -66,7 +66,7 @@ def columns_read(source: StageInput) -> tuple[str, ...]:
     wanted = frozenset(source.node.schema.names) if source.group_by is None else _read_by(source.group_by)
     scan = source.scan
     needed = _needed(source.node, wanted)
-    return tuple(name for f in scan.schema if (name := f.name.removeprefix(f"{scan.alias}.")) in needed)
+    return tuple(name for f in scan.schema if (name := scan.attribute(f.name)) in needed)
 
 
 def matched_in(node: nodes.Node) -> nodes.Matched | None:
@@ -134,7 +134,7 @@ def _needed(node: nodes.Node, wanted: Set[str]) -> Set[str]:
     """The columns of the stream that the wanted columns of a chain depend on."""
     match node:
         case nodes.StreamScan():
-            return frozenset(name.removeprefix(f"{node.alias}.") for name in wanted)
+            return frozenset(node.attribute(name) for name in wanted)
         case nodes.Matched():
             # Which columns the queries ask about changes as they come and go.
             return _needed(node.child, frozenset(node.child.schema.names))

@@ -11,6 +11,7 @@ import pytest
 from panes.answers.answer_from_selections import AnswerFromSelections
 from panes.answers.answer_source import AnswerSource
 from panes.clock import to_datetime, to_microseconds
+from panes.history.retention import Retained
 from panes.plan.expressions import Call, Column, Literal
 from panes.plan.nodes import Matched, Select, StreamScan, Window
 from panes.plan.schema import Schema
@@ -58,7 +59,7 @@ class Group(Kept):
         if new:
             store.admit(QueryIndex.of(matched, {number: predicates[number] for number in new}))
         store.add(rows, QueryIndex.of(matched, predicates), since)
-        store.expire(since, RETAINED)
+        store.expire(since, Retained(RETAINED))
         state.save(epoch + 1, store.chunks, last)
         self.log.commit(self._record(epoch + 1, since, clock))
 

@@ -5,7 +5,16 @@ import doctest
 import pytest
 
 from benchmarks import report
-from benchmarks.report import PAGE, between, ratios, table, workloads, written
+from benchmarks.report import (
+    PAGE,
+    STANDING_PAGE,
+    between,
+    ratios,
+    standing_written,
+    table,
+    workloads,
+    written,
+)
 
 MACHINE = {"processor": "a processor", "cores": 2, "memory_gb": 24, "system": "Linux 6", "python": "3.11.9"}
 
@@ -30,6 +39,16 @@ def content(*results):
 def test_the_page_holds_the_figures_of_the_result_files():
     page = PAGE.read_text(encoding="utf-8")
     assert written(page) == page, "run: python -m benchmarks.report"
+
+
+def test_the_page_of_standing_queries_holds_the_figures_of_its_result_file():
+    page = STANDING_PAGE.read_text(encoding="utf-8")
+    assert standing_written(page) == page, "run: python -m benchmarks.report"
+
+
+def test_a_figure_that_was_changed_by_hand_is_found():
+    page = STANDING_PAGE.read_text(encoding="utf-8")
+    assert standing_written(page.replace("| each in turn | 52 k |", "| each in turn | 83 k |")) == page
 
 
 def test_a_wrong_checksum_stands_out():

@@ -147,3 +147,22 @@ def test_limits_count_for_programs_only_when_asked_for():
         JsonResults(out, NOTES, limit).table(pa.table({"n": range(5000)}))
         read = json.loads(out.getvalue())
         assert (read["count"], len(read["rows"])) == (5000, rows)
+
+
+def test_an_answer_that_is_not_complete_says_so_in_every_form():
+    answer = Answer(TEN, pa.table({"n": [1]}), complete_from=TEN.replace(hour=9))
+    table, rows, notes, line = (
+        Console(file=io.StringIO(), width=120),
+        io.StringIO(),
+        io.StringIO(),
+        io.StringIO(),
+    )
+    TableResults(table).answer(answer)
+    assert table.file.getvalue().splitlines()[-1] == (
+        "1 row, as of 2026-01-05 10:00:00 UTC; its windows may lack tuples from before 2026-01-05 09:00:00 UTC"
+    )
+    CsvResults(rows, Console(file=notes, width=120), None).answer(answer)
+    assert rows.getvalue() == "n\n1\n"
+    assert notes.getvalue() == "its windows may lack tuples from before 2026-01-05T09:00:00+00:00\n"
+    JsonResults(line, NOTES, None).answer(answer)
+    assert json.loads(line.getvalue())["complete_from"] == "2026-01-05T09:00:00Z"

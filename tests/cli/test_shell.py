@@ -11,6 +11,7 @@ from panes.answers.answer import Answer
 from panes.cli.main import app
 from panes.cli.results import TableResults
 from panes.cli.shell import CONTINUED, HOW_TO_BEGIN, PROMPT, Shell
+from panes.language.guarded import guarded
 from panes.state.storage.epoch_log import StreamProgress
 
 
@@ -64,6 +65,19 @@ def test_the_caret_stands_under_the_second_statement_of_a_line_too(db):
     lines = typed(db, "SHOW STREAMS; SELECT wrong;").splitlines()
     assert lines[0] == "line 1, column 22: this is wrong"
     assert lines[1].index("wrong") == lines[2].index("^")
+
+
+def test_an_internal_error_is_shown_with_its_traceback_and_the_shell_goes_on(db, monkeypatch):
+    def fails(text):
+        db.calls.append(text)
+        with guarded(text):
+            raise ValueError("3 is odd")
+
+    monkeypatch.setattr(db, "sql", fails)
+    printed = typed(db, "SELECT x;", "SHOW STREAMS;")
+    assert "internal error: ValueError: 3 is odd" in printed
+    assert "in fails" in printed
+    assert db.calls[-1].strip() == "SHOW STREAMS"
 
 
 def test_ctrl_c_throws_away_what_was_typed_so_far(db):

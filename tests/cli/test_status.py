@@ -14,7 +14,7 @@ from panes.cli.status import print_status
 from panes.clock import HandClock, to_microseconds
 from panes.database import Database
 from panes.language import parse
-from panes.state.storage.epoch_log import EpochLog, EpochRecord, QueryProgress, StreamProgress
+from panes.state.storage.epoch_log import EpochLog, EpochRecord, MissingRows, QueryProgress, StreamProgress
 from tests.cli.conftest import NOON
 
 NOON_US = to_microseconds(NOON)
@@ -48,6 +48,7 @@ def database(tmp_path: Path) -> Path:
                 queries={
                     query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6, clock=NOON_US)
                 },
+                missing={query.id: {1: MissingRows(NOON_US, rows=0, brought=0)}},
             )
         )
     return tmp_path
@@ -66,6 +67,7 @@ def test_status_tells_rows_rate_phases_streams_and_queries(database):
     assert ["s", "1000", "3", "1", "2", *noon, *noon] in lines
     assert ["busy", *noon, "2", "6", "12.3", "kB", "40"] in lines
     assert ["broken", "a", "sum", "is", "too", "large"] in lines
+    assert ["busy", "2026-01-01", "12:00:00.000001", "UTC"] in lines  # its window may lack tuples up to noon
 
 
 def test_a_database_that_another_process_runs_can_be_looked_at(database):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from panes.delta.delta import BEGINNING
+from panes.delta.delta import BEGINNING, FOREVER
 from panes.history.retention import Retained, needed, retained
 from panes.language import bind, parse
 from panes.language.statements import CreateDerivedStream, CreateStream, SelectQuery
@@ -76,8 +76,9 @@ def of(*queries: str, retain_us: int | None = None) -> Retained:
         ("SELECT k FROM counts [RANGE 5 SECONDS]", Retained(75 * SECOND)),
         ("SELECT k FROM counts [ROWS 5]", Retained(None)),
         ("SELECT k FROM s BEGIN (NOW - INTERVAL 5 SECONDS) END (NOW - 1 SECOND)", Retained(5 * SECOND + 1)),
-        ("SELECT k FROM s BEGIN ('1970-01-01 00:00:07') END (NOW)", Retained(since=7 * SECOND)),
-        ("SELECT k FROM s BEGIN ('1970-01-01 00:00:07') END ('1970-01-01 00:00:09')", Retained(since=7 * SECOND)),
+        ("SELECT k FROM s BEGIN ('1970-01-01 00:00:07') END (NOW)", Retained(spans=((7 * SECOND, FOREVER),))),
+        ("SELECT k FROM s BEGIN ('1970-01-01 00:00:07') END ('1970-01-01 00:00:09')",
+         Retained(spans=((7 * SECOND, 9 * SECOND),))),
     ],
 )  # fmt: skip
 def test_a_query_needs(query: str, expected: Retained) -> None:
@@ -107,11 +108,27 @@ def test_begin_and_end_keep_what_they_need_beyond_retain() -> None:
     sliding = "SELECT k FROM s BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)"
     landmark = "SELECT k FROM s BEGIN ('1970-01-01 00:00:07') END (NOW)"
     assert of(sliding, retain_us=30 * SECOND) == Retained(60 * SECOND + 1)
-    assert of(landmark, retain_us=30 * SECOND) == Retained(30 * SECOND, since=7 * SECOND)
+    assert of(landmark, retain_us=30 * SECOND) == Retained(30 * SECOND, ((7 * SECOND, FOREVER),))
 
 
 def test_oldest_time_that_is_kept() -> None:
     assert Retained(10).oldest_ts(100) == 91
     assert Retained(None).oldest_ts(100) == BEGINNING
-    assert Retained(10, since=70).oldest_ts(100) == 70
+    assert Retained(10, ((70, 80), (85, FOREVER))).oldest_ts(100) == 70
     assert Retained(10).oldest_ts(BEGINNING) == BEGINNING
+
+
+def test_spans_that_overlap_are_kept_as_one() -> None:
+    both = Retained(spans=((5, 9), (20, 30))) | Retained(3, spans=((7, 12), (30, FOREVER)))
+    assert both == Retained(3, ((5, 12), (20, FOREVER)))
+
+
+def test_a_snapshot_keeps_nothing_beyond_its_end() -> None:
+    #  40 ... 50      snapshot          91 ... 100   the last ten
+    kept = Retained(10, ((40, 50),))
+    assert [kept.keeps(ts, ts, 100) for ts in (39, 40, 50, 51, 90, 91, 100)] == [
+        False, True, True, False, False, True, True,
+    ]  # fmt: skip
+    assert kept.keeps(10, 40, 100)
+    assert kept.keeps(10, 20, BEGINNING)
+    assert Retained(None).keeps(10, 20, 100)

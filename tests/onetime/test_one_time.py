@@ -267,3 +267,25 @@ def test_begin_and_end_have_no_changes(db: panes.Database) -> None:
 def test_a_dropped_stream_leaves_nothing_to_one_of_the_same_name(db: panes.Database) -> None:
     db.sql("DROP STREAM other; CREATE STREAM other (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS")
     assert answer(db, "SELECT * FROM other [RANGE 1 MINUTE]") == []
+
+
+def test_an_answer_from_the_history_says_from_when_on_it_has_all_tuples(made: Made) -> None:
+    made.history.collect(made.streams["s"], 1, oldest_ts=4 * SECOND, retain_epochs=1)
+    after_3 = datetime(1970, 1, 1, 0, 0, 3, 1, tzinfo=UTC)
+    with panes.connect(made.path) as db:
+        for sql, since in (
+            ("SELECT ts FROM s [RANGE 3 SECONDS]", None),
+            ("SELECT ts FROM s [RANGE 4 SECONDS]", after_3),
+            ("SELECT ts FROM s [RANGE 1 SECOND SLIDE 5 SECONDS]", None),
+            ("SELECT ts FROM s [ROWS 2]", None),
+            ("SELECT ts FROM s [ROWS 3]", after_3),
+            ("SELECT count(*) FROM s", after_3),
+            ("SELECT ts FROM other [RANGE 1 MINUTE]", None),
+            ("SELECT max(ts) FROM s BEGIN ('1970-01-01 00:00:02') END (NOW)", after_3),
+            ("SELECT max(ts) FROM s BEGIN ('1970-01-01 00:00:04') END (NOW)", None),
+        ):
+            found = db.register(sql).invoke()
+            assert (found.complete_from, found.is_complete) == (since, since is None), sql
+        assert repr(db.query("query_2").invoke()).endswith(
+            "2 rows of ts; its windows may lack tuples from before 1970-01-01T00:00:03.000001+00:00>"
+        )

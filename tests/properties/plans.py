@@ -168,7 +168,11 @@ class Drawing:
     def of_internal_windows(self, depth: int) -> nodes.Node:
         if depth <= 0:
             length, slide = self.random.randint(1, 14), self.random.randint(1, 7)
-            specs = [RangeWindow(length, None, True), RangeWindow(length, slide, True), NowWindow(True)]
+            specs = [
+                RangeWindow(length, internal=True),
+                RangeWindow(length, slide, internal=True),
+                NowWindow(internal=True),
+            ]
             return nodes.Window(self.stream(), self.choose(specs))
         if self.one_in(4):
             return self.select(self.of_internal_windows(depth - 1))

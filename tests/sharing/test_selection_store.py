@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from random import Random
 
@@ -15,21 +16,22 @@ import pytest
 from panes.delta.consolidate import AT
 from panes.delta.delta import TS, WEIGHT, Instants
 from panes.delta.evaluate import evaluate, mask_of
+from panes.history.retention import Retained, held_by
 from panes.plan.expressions import Call, Cast, Column, Expression, Literal
 from panes.plan.types import BIGINT, BOOLEAN, INT, STRING
-from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow
+from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow, WindowSpec
 from panes.sharing import match_encoding, selection_store
 from panes.sharing.match_encoding import Entries, encoded
 from panes.sharing.predicates import predicate_of
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.selection import Selection, TimeWindow
+from panes.sharing.selection import Selection
 from panes.sharing.selection_store import SelectionStore
 from panes.state.storage.manifest import MATCHES, TUPLES, ShardState
 from panes.testing import counted, same_rows
 from tests.sharing.drawn import MATCHED, SCAN, drawn, expression, rows
 
 SPAN = 20
-WINDOWS: tuple[TimeWindow, ...] = (
+WINDOWS: tuple[WindowSpec, ...] = (
     RangeWindow(15),
     RangeWindow(40),
     RangeWindow(25, 10),
@@ -43,8 +45,9 @@ WINDOWS: tuple[TimeWindow, ...] = (
     BeginEndWindow(-30, True, 33, False),
 )
 SLIDING = (RangeWindow(15), RangeWindow(25, 10), BeginEndWindow(-30, True, -10, True), NowWindow())
-RETAINED = 35
-"""The longest time that one of these needs a tuple: a RANGE, and then until the slide."""
+SNAPSHOT = BeginEndWindow(12, False, 33, False)
+ALL = predicate_of(None)
+FIXED = (RangeWindow(15), SNAPSHOT)
 COLUMNS = (
     ("i", Column(INT, "s.i")),
     ("w", Column(STRING, "s.w")),
@@ -81,7 +84,7 @@ class Reference:
         return pa.table({name: evaluate(e, whole) for name, e in member.reading.columns})
 
 
-def is_held(window: TimeWindow, ts: Instants, seen: Instants, now: int) -> Instants:
+def is_held(window: WindowSpec, ts: Instants, seen: Instants, now: int) -> Instants:
     """The table of windows in `panes/plan/windows.py`, word for word."""
     match window:
         case RangeWindow(length, slide):
@@ -106,7 +109,7 @@ def short_stretches(tuples: int) -> Iterator[None]:
         match_encoding.MOST_TUPLES = selection_store.MOST_TUPLES = before
 
 
-def drawn_member(random: Random, born: int, windows: Sequence[TimeWindow] = WINDOWS) -> Member:
+def drawn_member(random: Random, born: int, windows: Sequence[WindowSpec] = WINDOWS) -> Member:
     asked = expression(random)
     columns = tuple(random.sample(COLUMNS, random.randint(1, 3)))
     if random.random() < 0.1:
@@ -127,7 +130,8 @@ def test_an_answer_is_what_filtering_gives(random: Random) -> None:
 def run(random: Random, store: SelectionStore, reference: Reference) -> None:
     """Epochs of tuples, some of which come late or early; members that come and go; chunks that move."""
     members: dict[int, Member] = {}
-    windows = random.choice((WINDOWS, SLIDING))
+    windows = random.choice((WINDOWS, SLIDING, FIXED))
+    retained = reduce(Retained.__or__, map(held_by, windows))
     since = 0
     for epoch in range(5):
         clock = since + SPAN
@@ -141,8 +145,7 @@ def run(random: Random, store: SelectionStore, reference: Reference) -> None:
         came = rows(random, random.choice((0, 1, 30)), since=max(0, since - 5), clock=clock + 5)
         store.add(came, index, since)
         reference.add(came, since)
-        if windows is SLIDING:
-            store.expire(since, RETAINED)
+        store.expire(since, retained)
         if random.random() < 0.3:
             store = SelectionStore(store.chunks)
         for query in random.sample(list(members), min(6, len(members))):
@@ -233,13 +236,6 @@ def test_a_store_is_kept_in_segments(tmp_path: Path) -> None:
     state.save(2, again.chunks, manifest)
 
 
-def test_how_long_a_tuple_may_be_needed() -> None:
-    readings = [Selection(SCAN, predicate_of(None), window, COLUMNS) for window in SLIDING]
-    assert [reading.retained_us for reading in readings] == [15, RETAINED, 31, 1]
-    landmark = Selection(SCAN, predicate_of(None), BeginEndWindow(12, False, 0, True), COLUMNS)
-    assert landmark.retained_us is None
-
-
 def test_a_member_may_change_its_window_at_any_time() -> None:
     random = Random(4)
     store = SelectionStore()
@@ -256,3 +252,40 @@ def test_nothing_is_answered_for_a_query_that_is_not_there() -> None:
     assert store.answer(3, reading, 10).schema.names == ["i", "w", "more"]
     store.add(rows(Random(5), 20), index_of({1: Member(None, reading, 0)}), 0)
     assert store.answer(3, reading, 200).num_rows == 0
+
+
+def test_a_snapshot_long_past_keeps_its_own_tuples_and_no_others() -> None:
+    random = Random(5)
+    sliding, snapshot = drawn_member(random, 0, [RangeWindow(10)]), drawn_member(random, 0, [SNAPSHOT])
+    members = {1: sliding, 2: replace(snapshot, asked=None, reading=replace(snapshot.reading, predicate=ALL))}
+    retained = held_by(RangeWindow(10)) | held_by(SNAPSHOT)
+    store, reference = SelectionStore(), Reference()
+    with short_stretches(20):
+        for since in range(0, 400, 20):
+            came = rows(random, 20, since=since, clock=since + 20)
+            store.add(came, index_of(members), since)
+            reference.add(came, since)
+            store.expire(since, retained)
+    assert (
+        store.rows == 80
+    )  # two stretches with tuples from 12 to 33, that of the last span, and that before it
+    assert same_rows(store.answer(2, members[2].reading, 400), reference.answer(members[2], 400)) is None
+
+
+def test_entries_of_dropped_queries_leave_a_stretch_that_is_never_merged_again() -> None:
+    random = Random(6)
+    members = {
+        query: Member(None, Selection(SCAN, ALL, UnboundedWindow(), COLUMNS), 0) for query in range(30)
+    }
+    store = SelectionStore()
+    with short_stretches(20):
+        store.add(rows(random, 20), index_of(members), 0)
+        kept = {query: members[query] for query in range(20)}
+        store.add(rows(random, 20, since=100, clock=120), index_of(kept), 100)
+        assert (
+            sum(chunk.rows for chunk in store.chunks[MATCHES]) == 30 + 20
+        )  # too few have gone to rewrite it
+        kept = {query: members[query] for query in range(5)}
+        store.add(rows(random, 20, since=120, clock=140), index_of(kept), 120)
+    assert sum(chunk.rows for chunk in store.chunks[MATCHES]) == 3 * 5
+    assert store.answer(4, members[4].reading, 200).num_rows == 60

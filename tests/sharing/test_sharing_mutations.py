@@ -9,9 +9,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from panes.sharing import match_encoding, member_block, partial_sums, selection_store, tuple_block
+from panes.plan import windows
+from panes.plan.windows import RangeWindow
+from panes.sharing import match_encoding, member_block, partial_sums, tuple_block
 from panes.sharing.bits import Bytes, Ints, Words, count_columns
-from panes.sharing.lifetimes import lifetimes
 from panes.sharing.member_block import MemberBlock
 from panes.sharing.residual_predicates import ResidualPredicates
 from panes.sharing.selection_store import SelectionStore
@@ -20,6 +21,7 @@ from panes.sharing.value_cells import AttributeValues, Places, ValueCells
 from tests.sharing import test_partial_sums, test_query_index, test_selection_store
 from tests.sharing.drawn import rows
 
+lifetime = RangeWindow.lifetime
 Plant = Callable[[pytest.MonkeyPatch], None]
 Check = Callable[[Random], None]
 
@@ -92,9 +94,13 @@ def the_tuple_before(bitmaps: Bytes) -> match_encoding.Numbers:
     return numbers - (numbers > 0)
 
 
-def an_instant_longer(*args: object) -> tuple[Ints, Ints]:
-    enters, leaves = lifetimes(*args)  # type: ignore[arg-type]
-    return enters, np.where((leaves < leaves.max()) | (leaves < 10**6), leaves + 1, leaves)
+def all_alike(*_: Ints) -> Ints:
+    return np.zeros(1, np.int64)
+
+
+def an_instant_longer(window: RangeWindow, ts: Ints, seen: Ints) -> tuple[Ints, Ints]:
+    enters, leaves = lifetime(window, ts, seen)
+    return enters, leaves + 1
 
 
 MUTATIONS = (
@@ -109,7 +115,10 @@ MUTATIONS = (
     Mutation(
         "a tuple is not counted", partials_check, replaced(partial_sums, "count_columns", without_the_last)
     ),
-    Mutation("panes are not rounded", partials_check, replaced(partial_sums, "round_up", lambda ts, _: ts)),
+    Mutation(
+        "all lifetimes are taken for one", partials_check, replaced(partial_sums, "starts_of", all_alike)
+    ),
+    Mutation("slides are not rounded", store_check, replaced(windows, "round_up", lambda ts, _: ts)),
     Mutation("NULL is counted", partials_check, replaced(partial_sums._Segments, "_sparse", lambda *_: {})),
     Mutation(
         "stretches are joined byte by byte", store_check, replaced(tuple_block, "side_by_side", byte_by_byte)
@@ -118,7 +127,7 @@ MUTATIONS = (
     Mutation(
         "a window is an instant longer",
         store_check,
-        replaced(selection_store, "lifetimes", an_instant_longer),
+        replaced(RangeWindow, "lifetime", an_instant_longer),
     ),
     Mutation(
         "new queries do not see old tuples", store_check, replaced(SelectionStore, "admit", lambda *_: None)

@@ -102,3 +102,26 @@ def test_a_stream_that_falls_silent_holds_back_only_its_own_queries_and_only_for
             assert other.invoke().as_of == at(JANUARY + 1)
         finally:
             db.stop()
+
+
+def test_windows_over_a_silent_stream_with_idle_advance_empty_also_after_a_restart(spark, tmp_path):
+    clock = HandClock(NOW * SECOND)
+    with Database(tmp_path / "db", spark=spark, clock=clock) as db:
+        db.sql(stream("idle", "IDLE ADVANCE"))
+        db.register("SELECT k FROM idle [RANGE 100 SECONDS]", name="q")
+        db.push("idle", rows(JANUARY, 1))
+        db.run()
+    with Database(tmp_path / "db", spark=spark, clock=clock) as db:
+        epochs = Epochs()
+        db.start(on_epoch=epochs)
+        try:
+            clock.advance(61 * SECOND)
+            epochs.wait_for_more()
+            assert len(db.query("q").invoke()) == 1
+            assert to_microseconds(db.query("q").invoke().as_of) == (JANUARY + 62) * SECOND - 1
+            clock.advance(60 * SECOND)
+            epochs.wait_for_more()
+            assert len(db.query("q").invoke()) == 0
+            assert to_microseconds(db.query("q").invoke().as_of) == (JANUARY + 122) * SECOND - 1
+        finally:
+            db.stop()

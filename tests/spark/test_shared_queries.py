@@ -125,3 +125,40 @@ def test_the_changes_of_a_member_add_up_to_its_answer(spark, tmp_path):
                 answer = Counter(tuple(row.values()) for row in one.query.invoke().to_pylist())
                 assert +total == answer, (one.kind, one.constants)
                 assert min(total.values(), default=0) >= 0
+
+
+def test_a_landmark_that_joins_a_group_has_what_a_landmark_outside_of_it_made_the_stream_keep(
+    spark, tmp_path
+):
+    landmark = "SELECT ts FROM s BEGIN ('1970-01-01 00:00:10') END (NOW)"
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts SECONDS; SET share_from = 100")
+        alone = db.register(landmark)
+        db.sql("SET share_from = 1")
+        db.register("SELECT ts FROM s [RANGE 1 SECOND]")  # the group would keep no more than this
+        for ts in range(5, 50, 10):
+            db.push("s", [{"ts": ts}])
+            db.run()
+        member = db.register(landmark)
+        before = member.invoke().to_pylist()
+        db.push("s", [{"ts": 60}])
+        db.run()
+        assert before == [{"ts": ts} for ts in (15, 25, 35, 45)]
+        assert member.invoke().to_pylist() == alone.invoke().to_pylist() == [*before, {"ts": 60}]
+
+
+def test_a_snapshot_long_past_does_not_stop_the_expiry_of_its_group(spark, tmp_path):
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(
+            "CREATE STREAM s (ts BIGINT, a BIGINT) TIMESTAMP BY ts SECONDS; SET share_from = 1; SET shards = 1"
+        )
+        snapshot = db.register("SELECT a FROM s BEGIN ('1970-01-01') END ('1970-01-01 00:00:09')")
+        db.register("SELECT a FROM s [RANGE 1 SECOND]")
+        sizes = []
+        for epoch in range(6):
+            # Of one epoch so many that its stretch is not merged with that of another.
+            db.push("s", {"ts": [10 * epoch] * 20_000, "a": list(range(20_000))})
+            db.run()
+            sizes.append(db.status().state_bytes)
+        assert len(snapshot.invoke()) == 20_000
+        assert sizes[-1] < 1.1 * sizes[2]

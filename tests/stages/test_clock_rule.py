@@ -135,3 +135,55 @@ def test_late_and_bad_rows_are_counted_on():
     found = Measured(STAMPED.number, rows=5, min_ts=1, max_ts=9, late=2, bad=1)
     after = rule().moved([found, found]).streams[STAMPED.number]
     assert (after.rows, after.late, after.bad) == (10, 4, 2)
+
+
+IDLE = base_stream(
+    "CREATE STREAM idle (ts BIGINT) TIMESTAMP BY ts MICROSECONDS SLACK INTERVAL 1 SECOND IDLE ADVANCE", 5
+)
+
+
+def idle_rule(*, now_us, started_us=0, last_us=0, clock=8_999_999, occasion="silence"):
+    """The stream brought a tuple of 10 s at `last_us`."""
+    before = {IDLE.number: StreamProgress(rows=1, max_ts=10_000_000, last_us=last_us, clock=clock)}
+    queries = {1: Position(frozenset({IDLE.number}), clock, 4)}
+    return ClockRule(5, (IDLE,), before, queries, now_us, started_us, IDLE_US, occasion)
+
+
+def test_a_silent_stream_with_idle_advance_goes_on_with_wall_time_since_its_last_tuple():
+    #  wall time   0          60 s           75 s
+    #  clock       9 s  ...   69 s           84 s      minus one tick, minus a second of slack
+    assert idle_rule(now_us=IDLE_US - 1).moved([]) is None
+    assert idle_rule(now_us=IDLE_US).moved([]).clocks == {1: 8_999_999 + IDLE_US}
+    moved = idle_rule(now_us=75_000_000, clock=8_999_999 + IDLE_US).moved([])
+    assert moved.clocks == {1: 83_999_999}
+    assert moved.streams[IDLE.number].last_us == 0
+
+
+def test_without_idle_advance_a_silent_stream_stands_still():
+    silent = rule(now_us=10 * IDLE_US, occasion="silence", q1=[STAMPED], before={1: 499})
+    assert silent.moved([]).clocks == {1: 499}
+
+
+def test_after_a_restart_the_wall_time_in_between_counts_once_the_stream_has_had_its_chance():
+    restarted_us = 10 * IDLE_US
+    assert idle_rule(now_us=11 * IDLE_US - 1, started_us=restarted_us).moved([]) is None
+    moved = idle_rule(now_us=11 * IDLE_US, started_us=restarted_us).moved([])
+    assert moved.clocks == {1: 8_999_999 + 11 * IDLE_US}
+
+
+def test_tuples_end_the_silence_and_the_clock_never_goes_back():
+    advanced = 8_999_999 + 2 * IDLE_US
+    back = idle_rule(now_us=2 * IDLE_US, clock=advanced, occasion="rows").moved([came(IDLE, 11_000_000)])
+    assert back.clocks == {1: advanced}
+    assert back.streams[IDLE.number].last_us == 2 * IDLE_US
+    later = idle_rule(now_us=2 * IDLE_US, clock=advanced, occasion="rows").moved([came(IDLE, 300_000_000)])
+    assert later.clocks == {1: 298_999_999}
+
+
+def test_a_stream_that_never_brought_a_tuple_has_no_time_to_go_on_from():
+    queries = {1: Position(frozenset({IDLE.number}), BEGINNING, 4)}
+    assert ClockRule(5, (IDLE,), {}, queries, 10 * IDLE_US, 0, IDLE_US, "silence").moved([]) is None
+
+
+def test_the_end_of_a_run_is_no_silence():
+    assert idle_rule(now_us=10 * IDLE_US, occasion="end").moved([]).clocks == {1: 10_000_000}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
-from panes.plan.durations import EPOCH
+from panes.clock import to_microseconds
 from panes.plan.expressions import Value
 from panes.plan.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
 
@@ -52,7 +52,7 @@ def instant(text: str) -> datetime | None:
 def instant_us(text: str) -> int | None:
     """The same in microseconds since 1970."""
     moment = instant(text)
-    return None if moment is None else (moment - EPOCH) // timedelta(microseconds=1)
+    return None if moment is None else to_microseconds(moment)
 
 
 def day(text: str) -> date | None:

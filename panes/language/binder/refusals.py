@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from panes.language.positions import refuse
+from panes.plan.aggregates import AGGREGATES
+from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
@@ -24,7 +26,7 @@ from panes.plan.nodes import (
 )
 from panes.plan.patterns import STRICT, has_internal, pattern_of
 from panes.plan.walk import walk
-from panes.plan.windows import BeginEndWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from panes.plan.windows import UnboundedWindow
 
 _ALL_VALUES = ("quantile", "median", "top_k")
 
@@ -111,14 +113,7 @@ def check_internal(node: Node, text: str, offset: int) -> None:
 
 
 def has_slide(node: Node) -> bool:
-    return any(isinstance(n, Window) and _slides(n.spec) for n in walk(node))
-
-
-def _slides(spec: WindowSpec) -> bool:
-    match spec:
-        case RangeWindow(slide_us=int()) | RowsWindow(slide=int()):
-            return True
-    return False
+    return any(isinstance(n, Window) and n.spec.has_slide for n in walk(node))
 
 
 def check_restore(node: Node, text: str, offset: int) -> None:
@@ -136,7 +131,7 @@ def check_restore(node: Node, text: str, offset: int) -> None:
 def slides_in_time(node: Node) -> frozenset[int | None]:
     """The slides of the windows that feed an edge; None for what does not slide in time."""
     if isinstance(node, Window):
-        return frozenset({node.spec.slide_us if isinstance(node.spec, RangeWindow) else None})
+        return frozenset({node.spec.slide_us})
     if isinstance(node, (StreamScan, Istream, Dstream, Rstream, Wstream)):
         return frozenset({None})
     return frozenset[int | None]().union(*map(slides_in_time, node.children))
@@ -144,7 +139,7 @@ def slides_in_time(node: Node) -> frozenset[int | None]:
 
 def check_always_on(what: str, node: Node, text: str, offset: int) -> None:
     """Nothing that runs all the time stands on BEGIN … END."""
-    if any(isinstance(n, Window) and isinstance(n.spec, BeginEndWindow) for n in walk(node)):
+    if is_begin_end(node):
         refuse(
             f"BEGIN … END is applied when the query is invoked, and {what} runs all the time",
             text, offset, "give the streams windows in brackets",
@@ -153,11 +148,14 @@ def check_always_on(what: str, node: Node, text: str, offset: int) -> None:
 
 def check_aggregates(node: GroupBy, text: str, places: Mapping[str, int]) -> None:
     """Aggregates that must see all values need a window; `places` says where each of them stands."""
-    for aggregate in node.aggregates:
-        if aggregate.distinct or aggregate.function in _ALL_VALUES:
-            alias = unbounded_stream(node.child)
-            if alias is not None:
-                refuse(
-                    f"state grows without bound because {aggregate} must remember every value of {alias}",
-                    text, places[aggregate.name], f"give {alias} a window, or use the approx_ form",
-                )  # fmt: skip
+    alias = unbounded_stream(node.child)
+    for aggregate in node.aggregates if alias is not None else ():
+        is_approximate = AGGREGATES[aggregate.function].is_approximate
+        if aggregate.distinct or is_approximate or aggregate.function in _ALL_VALUES:
+            exactly = (
+                "; approx_ aggregates are computed exactly, and keep every value" if is_approximate else ""
+            )
+            refuse(
+                f"state grows without bound because {aggregate} must remember every value of {alias}",
+                text, places[aggregate.name], f"give {alias} a window: {alias} [RANGE 10 MINUTES]{exactly}",
+            )  # fmt: skip

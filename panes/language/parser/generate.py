@@ -18,7 +18,6 @@ from panes.language.parser.syntax import (
     WindowClause,
     WindowedCall,
 )
-from panes.plan.describe import window_text
 
 
 def _select_block(self: Generator, node: SelectBlock) -> str:
@@ -108,7 +107,7 @@ class PanesGenerator(Generator):
         **Generator.TRANSFORMS,
         SelectBlock: _select_block,
         FromItem: _from_item,
-        WindowClause: lambda _, node: window_text(node.args["spec"], quoted),
+        WindowClause: lambda _, node: node.args["spec"].text(quoted),
         WindowedCall: lambda self, node: f"Wstream({self.sql(node, 'this')}) {self.sql(node, 'window')}",
         SetOperation: _set_operation,
         Nested: lambda self, node: f"({self.sql(node, 'this')})",

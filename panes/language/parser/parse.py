@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
 from panes.errors import SqlError
+from panes.language.guarded import guarded
 from panes.language.parser.dialect import Panes
 from panes.language.positions import refuse
 from panes.language.statements import Statement
@@ -23,9 +25,14 @@ def parse(text: str) -> list[Statement]:
     """The statements of a text, separated by semicolons. SqlError when one of them is not understood."""
     if len(text) > LONGEST:
         raise SqlError(f"a text of {len(text)} characters is too long", hint=f"at most {LONGEST} are read")
+    with guarded(text):
+        return [tree.this for tree in _trees(text) if isinstance(tree, exp.Expression)]
+
+
+def _trees(text: str) -> Sequence[object]:
     dialect = Panes()
     try:
-        trees = dialect.parser().parse(dialect.tokenize(text), text)
+        return dialect.parser().parse(dialect.tokenize(text), text)
     except TokenError:
         _refuse_unclosed(text)
     except ParseError as error:
@@ -34,9 +41,6 @@ def parse(text: str) -> list[Statement]:
         raise SqlError(
             str(where.get("description") or error), sql=text, line=where.get("line") or 1
         ) from error
-    except RecursionError as error:
-        raise SqlError("this is nested too deep", sql=text, hint="split the statement") from error
-    return [tree.this for tree in trees if isinstance(tree, exp.Expression)]
 
 
 def _refuse_unclosed(text: str) -> NoReturn:

@@ -90,6 +90,7 @@ class StatementParser(QueryParser):
         timestamp: TimestampBy | None = None
         slack: int | None = None
         ahead: int | None = None
+        idle: Token | None = None
         retain: int | None = None
         source: Source | None = None
         while self._curr:
@@ -103,6 +104,9 @@ class StatementParser(QueryParser):
             elif self._word("AHEAD"):
                 self._once(ahead, token)
                 ahead = self._interval_us()
+            elif self._word("IDLE", "ADVANCE"):
+                self._once(idle, token)
+                idle = token
             elif self._word("RETAIN"):
                 self._once(retain, token)
                 retain = self._interval_us()
@@ -110,10 +114,24 @@ class StatementParser(QueryParser):
                 self._once(source, token)
                 source = self._source()
             else:
-                self._unexpected("TIMESTAMP BY, SLACK, AHEAD, RETAIN, FROM or the end of the statement")
-        ahead = DEFAULT_AHEAD_US if ahead is None else ahead
+                self._unexpected(
+                    "TIMESTAMP BY, SLACK, AHEAD, IDLE ADVANCE, RETAIN, FROM or the end of the statement"
+                )
+        if idle is not None and timestamp is None:
+            self._fail(
+                "IDLE ADVANCE is for streams with TIMESTAMP BY", idle, "times of arrival go on by themselves"
+            )
         return st.CreateStream(
-            Stream(name, schema, timestamp, slack or 0, retain, source or Source(), ahead_us=ahead)
+            Stream(
+                name,
+                schema,
+                timestamp,
+                slack or 0,
+                retain,
+                source or Source(),
+                ahead_us=DEFAULT_AHEAD_US if ahead is None else ahead,
+                idle_advance=idle is not None,
+            )
         )
 
     def _once(self, already: object, token: Token) -> None:

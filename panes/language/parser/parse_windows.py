@@ -62,7 +62,7 @@ class WindowParser(ExpressionParser):
         length = self._length()
         internal = self._internal()
         slide = self._length() if self._word("SLIDE") else None
-        return RangeWindow(length, slide, internal or self._internal())
+        return RangeWindow(length, slide, internal=internal or self._internal())
 
     def _rows(self, partition_by: tuple[str, ...]) -> WindowSpec:
         rows = self._row_count()
@@ -73,7 +73,7 @@ class WindowParser(ExpressionParser):
             self._fail(
                 "a partitioned window does not slide by rows", token, "leave SLIDE or PARTITION BY out"
             )
-        return RowsWindow(rows, slide, partition_by, internal or self._internal())
+        return RowsWindow(rows, slide, partition_by, internal=internal or self._internal())
 
     def _internal(self) -> bool:
         return self._word("INTERNAL")

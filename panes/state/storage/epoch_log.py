@@ -70,6 +70,18 @@ class QueryProgress:
 
 
 @dataclass(frozen=True)
+class MissingRows:
+    """What a query has not seen of a stream, because it was not kept when the query began."""
+
+    to: int
+    """The last time of a row that may be missing."""
+    rows: int
+    """How many rows were there when the query began."""
+    brought: int
+    """How many rows the stream had brought by then."""
+
+
+@dataclass(frozen=True)
 class EpochRecord:
     epoch: int
     batch: int
@@ -83,6 +95,8 @@ class EpochRecord:
     streams: dict[int, StreamProgress] = field(default_factory=dict)
     """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
+    missing: dict[int, dict[int, MissingRows]] = field(default_factory=dict)
+    """Of the queries whose windows had not filled before the epoch, by number: what each lacks, by stream."""
     pins: dict[str, str] = field(default_factory=dict)
     """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the
     histories of streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
@@ -98,7 +112,16 @@ class EpochRecord:
         queries = {
             int(query): QueryProgress(**progress) for query, progress in content.pop("queries").items()
         }
-        return cls(**content, streams=streams, queries=queries)
+        missing = {
+            int(query): {int(stream): MissingRows(**gap) for stream, gap in gaps.items()}
+            for query, gaps in content.pop("missing", {}).items()
+        }
+        return cls(**content, streams=streams, queries=queries, missing=missing)
+
+    @property
+    def brought(self) -> dict[int, int]:
+        """How many rows each stream has brought that could be used."""
+        return {stream: progress.rows - progress.bad for stream, progress in self.streams.items()}
 
     @property
     def clock(self) -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from panes.errors import StateError
-from panes.state.storage.epoch_log import EpochLog, EpochRecord, QueryProgress, StreamProgress
+from panes.state.storage.epoch_log import EpochLog, EpochRecord, MissingRows, QueryProgress, StreamProgress
 
 
 def record(epoch: int) -> EpochRecord:
@@ -17,6 +17,7 @@ def record(epoch: int) -> EpochRecord:
         finished_us=1_000_000 * epoch,
         streams={4: StreamProgress(rows=3, max_ts=epoch * 10, late=1, bad=0, clock=epoch * 10 - 1)},
         queries={7: QueryProgress(2, 4, 100, 3, epoch=epoch, before=epoch - 1, since=epoch - 1, clock=epoch)},
+        missing={7: {4: MissingRows(to=5, rows=2, brought=1)}},
     )
 
 
