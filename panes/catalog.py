@@ -26,25 +26,26 @@ CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL);
 CREATE TABLE queries (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
   shards INTEGER NOT NULL, strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL,
   template TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
   calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, first_epoch INTEGER,
   UNIQUE (template, shards, strategy, calendar_days, changes));
-CREATE TABLE plans (kind TEXT NOT NULL, id INTEGER NOT NULL, plan TEXT NOT NULL, PRIMARY KEY (kind, id));
+CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
+_LAST_NUMBER = "last number of a query or group"
 """The names of marks."""
 
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """A registered query. Its id is never used again, so its state never meets that of another."""
+    """A registered query. No other query or group ever gets its id, so its state never meets that of another."""
 
     id: int
     name: str
@@ -62,6 +63,11 @@ class QueryRecord:
     """The clock before that epoch."""
     error: str | None
     """Why the query is suspended; None when it is not."""
+
+    @property
+    def running(self) -> int:
+        """The number under which an epoch runs it: its own, or that of its group."""
+        return self.id if self.group is None else self.group
 
 
 @dataclass(frozen=True)
@@ -205,11 +211,12 @@ class Catalog:
                     f"there is already a query named {name!r}; drop it first or choose another name"
                 )
             settings = (shards, strategy, calendar_days, changes)
+            number = self._new_number()
             group = None if template is None else self._group_for(template, *settings)
             self._execute(
-                "INSERT INTO queries (name, sql, shards, strategy, calendar_days, changes, template, group_id) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                *(name, sql, *settings, template, group),
+                "INSERT INTO queries (id, name, sql, shards, strategy, calendar_days, changes, template, "
+                "group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(number, name, sql, *settings, template, group),
             )
             return self.query(name)
 
@@ -222,13 +229,22 @@ class Catalog:
         if alike + 1 < int(self.setting("share_from")):
             return None
         columns = "template, shards, strategy, calendar_days, changes"
+        found = self._select(
+            f"SELECT id FROM groups WHERE ({columns}) = (?, ?, ?, ?, ?)", template, *settings
+        )
+        if found:
+            return int(found[0][0])
+        number = self._new_number()
         self._execute(
-            f"INSERT OR IGNORE INTO groups ({columns}) VALUES (?, ?, ?, ?, ?)", *(template, *settings)
+            f"INSERT INTO groups (id, {columns}) VALUES (?, ?, ?, ?, ?, ?)", *(number, template, *settings)
         )
-        ((group,),) = self._select(
-            f"SELECT id FROM groups WHERE ({columns}) = (?, ?, ?, ?, ?)", *(template, *settings)
-        )
-        return int(group)
+        return number
+
+    def _new_number(self) -> int:
+        """A number that no query and no group has had."""
+        number = self.next_query_number()
+        self._set_mark(_LAST_NUMBER, number)
+        return number
 
     def query(self, name: str) -> QueryRecord:
         found = self._queries("WHERE name = ?", name)
@@ -241,8 +257,7 @@ class Catalog:
 
     def next_query_number(self) -> int:
         """The id that the next query gets."""
-        rows = self._select("SELECT seq FROM sqlite_sequence WHERE name = 'queries'")
-        return 1 + int(rows[0][0]) if rows else 1
+        return max(0, self._mark(_LAST_NUMBER)) + 1
 
     def has_query(self, query: int) -> bool:
         """Whether a query is registered, by its id."""
@@ -256,7 +271,7 @@ class Catalog:
         record = self.query(name)
         with self._file.transaction():
             self._execute("DELETE FROM queries WHERE id = ?", record.id)
-            self._execute("DELETE FROM plans WHERE kind = 'QUERY' AND id = ?", record.id)
+            self._execute("DELETE FROM plans WHERE id = ?", record.id)
         return record
 
     def begin_queries(self, epoch: int, clock_of: Callable[[QueryRecord], int]) -> list[QueryRecord]:
@@ -273,7 +288,8 @@ class Catalog:
                 )
             used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
             self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
-            self._execute("DELETE FROM plans WHERE kind = 'GROUP' AND id NOT IN (SELECT id FROM groups)")
+            running = "SELECT id FROM groups UNION ALL SELECT id FROM queries WHERE group_id IS NULL"
+            self._execute(f"DELETE FROM plans WHERE id NOT IN ({running})")
             self._execute("UPDATE groups SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
             self.begin_epoch(epoch)
             return self.queries()
@@ -290,13 +306,17 @@ class Catalog:
                 raise CatalogError(f"query {name!r} is not suspended")
             again = "error = NULL, first_epoch = NULL, first_clock = NULL"
             self._execute(f"UPDATE queries SET {again} WHERE id = ?", record.id)
-            self._execute("DELETE FROM plans WHERE kind = 'QUERY' AND id = ?", record.id)
+            self._execute("DELETE FROM plans WHERE id = ?", record.id)
             return record
 
     def dissolve(self, group: int) -> None:
         """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch."""
         alone = "group_id = NULL, template = NULL, first_epoch = NULL, first_clock = NULL"
         self._execute(f"UPDATE queries SET {alone} WHERE group_id = ?", group)
+
+    def has_group(self, number: int) -> bool:
+        """Whether queries share a plan under that number."""
+        return bool(self._select("SELECT 1 FROM groups WHERE id = ?", number))
 
     def groups(self) -> list[GroupRecord]:
         """The groups that have begun."""
@@ -306,13 +326,13 @@ class Catalog:
 
     # Physical plans.
 
-    def plan(self, kind: Literal["QUERY", "GROUP"], number: int) -> str | None:
+    def plan(self, number: int) -> str | None:
         """The stored plan of a query, or of the queries of a group; None when there is none yet."""
-        rows = self._select("SELECT plan FROM plans WHERE kind = ? AND id = ?", kind, number)
+        rows = self._select("SELECT plan FROM plans WHERE id = ?", number)
         return str(rows[0][0]) if rows else None
 
-    def set_plan(self, kind: Literal["QUERY", "GROUP"], number: int, plan: str) -> None:
-        self._execute("INSERT INTO plans VALUES (?, ?, ?)", kind, number, plan)
+    def set_plan(self, number: int, plan: str) -> None:
+        self._execute("INSERT INTO plans VALUES (?, ?)", number, plan)
 
     # Settings.
 

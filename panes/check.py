@@ -228,7 +228,7 @@ def _names_by_folder(queries: list[QueryRecord]) -> dict[str, list[str]]:
     """The queries whose answers are in a folder of the states."""
     names: dict[str, list[str]] = {}
     for query in queries:
-        folder = f"{query.id:06d}" if query.group is None else f"group-{query.group:06d}"
+        folder = f"{query.running:06d}"
         names.setdefault(folder, []).append(query.name)
     return names
 

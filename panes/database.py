@@ -25,6 +25,7 @@ from panes.onetime.one_time import OneTime
 from panes.plan.stream import Stream
 from panes.query import Query
 from panes.registered import Registered
+from panes.running_queries import RunningQueries
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.spark.uninterrupted import let_ctrl_c_end_waits
@@ -58,10 +59,15 @@ class Database:
         self._log = self._connection.log
         self._clock = clock or WallClock()
         self._engine = Engine(self.path, self._log, self._clock, spark)
-        self._registered = Registered(self._catalog, self._connection.states, self._engine.history)
+        self._registered = Registered(self._catalog, self._connection.states)
+        self._running = RunningQueries(
+            self._catalog, self._connection.states, self._engine.history, self._registered
+        )
         one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
-        self._runs = Runs(self._connection, self._engine, self._registered, self._answers, self._clock)
+        self._runs = Runs(
+            self._connection, self._engine, self._registered, self._running, self._answers, self._clock
+        )
         self._context = Context(
             self._connection, self._engine, self._registered, one_time, self._answers, self._runs
         )
@@ -195,7 +201,7 @@ class Database:
             self._clock.now_us(),
             self._connection.measures.known(recent[-1].pins.get(PIN) if recent else None),
             is_running=is_running,
-            incomplete=self._registered.incomplete(recent[-1]) if recent else {},
+            incomplete=self._running.incomplete(recent[-1]) if recent else {},
         )
 
     def close(self) -> None:

@@ -65,7 +65,7 @@ class IncompleteQueries:
             return None
         plan = self._plan_of(record)
         read = [stream for stream in streams if stream.name in streams_of(plan)]
-        ran = epoch.queries.get(record.id if record.group is None else -record.group)
+        ran = epoch.queries.get(record.running)
         clock = epoch.clock_of(stream.number for stream in read) if ran is None else ran.clock
         missing = {stream.name: gaps[stream.number] for stream in read if stream.number in gaps}
         brought = {stream.name: epoch.brought.get(stream.number, 0) for stream in read}

@@ -15,6 +15,7 @@ from panes.connection import Connection
 from panes.errors import CatalogError, SourceError
 from panes.progress_bar import progress_bar
 from panes.registered import Registered
+from panes.running_queries import RunningQueries
 from panes.spark.engine import Engine
 from panes.spark.epoch import Workload
 from panes.spark.files_left import files_left
@@ -36,6 +37,7 @@ class Runs:
         connection: Connection,
         engine: Engine,
         registered: Registered,
+        running: RunningQueries,
         answers: StandingAnswers,
         clock: Clock,
     ) -> None:
@@ -43,6 +45,7 @@ class Runs:
         self._catalog = connection.catalog
         self._engine = engine
         self._registered = registered
+        self._running = running
         self._answers = answers
         self._clock = clock
         self._on_epoch: OnEpoch = None
@@ -132,7 +135,7 @@ class Runs:
     def _workload(self, before: EpochRecord) -> Workload:
         """What to do in the epoch that follows."""
         self._connection.check_open()
-        return self._registered.workload(before)
+        return self._running.workload(before)
 
     def _files_left(self) -> int | None:
         return files_left(self._connection.path, self._catalog.base_streams())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from panes.answer_sources import AnswerSources
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
@@ -39,6 +40,7 @@ class StandingAnswers:
         self._check_run = check_run
         self._current = CurrentAnswers(lambda: self._log.last)
         self.readers = connection.readers
+        self._sources = AnswerSources(connection.catalog, registered, connection.readers)
 
     def invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
         """The answer as of the last committed epoch, or at an instant that is still kept."""
@@ -53,11 +55,12 @@ class StandingAnswers:
     def source_of(self, name: str) -> AnswerSource:
         """Where the answer of a query is to be read."""
         self._check()
-        return self._registered.standing(self._running_query(name), self.readers)
+        return self._sources.of(self._running_query(name))
 
     def forget(self) -> None:
         """Has all answers computed anew: to be called when queries change between epochs."""
         self._current.forget()
+        self._sources.forget()
 
     def keep_pace(self, is_kept: bool) -> None:
         """Whether readers leave room for epochs: to be switched on while epochs run."""
@@ -72,8 +75,8 @@ class StandingAnswers:
         plan = self._registered.plan_of(record)
         if is_begin_end(plan) and record.group is None:
             return self._one_time.answer(plan, as_of)
-        source = self._registered.standing(record, self.readers)
-        if as_of is None and latest is not None and self._registered.is_ahead_of(source, latest):
+        source = self._sources.of(record)
+        if as_of is None and latest is not None and self._sources.is_behind(source, latest):
             return self._one_time.answer(plan)
         return self.readers.invoke(source, as_of)
 

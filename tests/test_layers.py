@@ -37,6 +37,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "progress_bar",
         "connection stored_plans incomplete_queries",
         "registered",
+        "answer_sources running_queries",
         "standing_answers",
         "runs query",
         "statements",

@@ -1,0 +1,83 @@
+"""Where the answer of each registered query is to be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_from_selections import AnswerFromSelections
+from panes.answers.answer_source import AnswerSource
+from panes.answers.instants import whole_from
+from panes.answers.readers import Readers
+from panes.catalog import Catalog, QueryRecord
+from panes.delta.delta import BEGINNING
+from panes.errors import CatalogError
+from panes.plan.begin_end import is_begin_end
+from panes.registered import Registered
+from panes.sharing.selection import selection_of
+from panes.state.storage.epoch_log import EpochRecord
+
+
+class AnswerSources:
+    """Found once per query, and again when it begins anew."""
+
+    def __init__(self, catalog: Catalog, registered: Registered, readers: Readers) -> None:
+        self._catalog = catalog
+        self._registered = registered
+        self._readers = readers
+        self._known: dict[int, AnswerSource] = {}
+
+    def of(self, record: QueryRecord) -> AnswerSource:
+        """Where the answer of a query is."""
+        known = self._known.get(record.id)
+        if known is None or known.first_epoch != record.first_epoch:
+            known = self._find(record)
+            streams = {stream.number: stream.name for stream in self._catalog.base_streams()}
+            complete = partial(self._readers.complete_from, record.id, known.plan, streams)
+            known = self._known[record.id] = replace(known, complete_from=complete)
+        return known
+
+    def is_behind(self, source: AnswerSource, latest: EpochRecord) -> bool:
+        """Whether a query has no answer of its own yet, but the history has."""
+        ran = source.ran_by(latest)
+        return ran is None or ran.clock < source.whole_from
+
+    def forget(self) -> None:
+        """Finds all of them anew: to be called when queries are dropped."""
+        self._known.clear()
+
+    def _find(self, record: QueryRecord) -> AnswerSource:
+        plan = self._registered.plan_of(record)
+        if is_begin_end(plan) and record.group is None:
+            raise CatalogError(
+                f"query {record.name!r} has a BEGIN … END window, which is applied when it is invoked: "
+                "there are no changes to follow in between"
+            )
+        source = partial(AnswerSource, record.id, record.name, plan)
+        folder, running, first = self._registered.folder(record.running), record.running, record.first_epoch
+        selection = None if record.group is None else selection_of(plan)
+        if selection is not None:
+            chosen = AnswerFromSelections(self._readers.stores, folder, record.shards, record.id, selection)
+            return source(chosen, running, first)
+        rows = AnswerFromSegments(
+            self._readers.segments,
+            folder,
+            self._registered.shards_of(record),
+            plan.schema.arrow,
+            member=None if record.group is None else record.id,
+        )
+        every_instant = record.changes == "instant"
+        if record.group is None:
+            return source(rows, running, first, every_instant=every_instant)
+        nothing = self._registered.group(record.group, plan).template.of_nothing
+        # What a new query of a group has of the past is seen from the next slide on.
+        clock = BEGINNING if record.first_clock is None else record.first_clock
+        return source(
+            rows,
+            running,
+            first,
+            of_nothing=nothing if nothing.num_rows else None,
+            whole_from=whole_from(plan, clock) if clock > BEGINNING else BEGINNING,
+            every_instant=every_instant,
+        )

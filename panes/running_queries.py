@@ -1,0 +1,115 @@
+"""What an epoch runs: the registered queries of that moment, alone or in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from panes.catalog import Catalog, GroupRecord, QueryRecord
+from panes.history.history_store import History
+from panes.history.retention import Retained, kept_for, together
+from panes.incomplete_queries import IncompleteQueries
+from panes.language import statements as st
+from panes.plan.begin_end import is_begin_end
+from panes.plan.stream import Stream
+from panes.plan.walk import streams_of
+from panes.registered import Registered
+from panes.spark.epoch import Workload
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_log import EpochRecord
+from panes.state.storage.home import folders_in
+from panes.state.storage.locations import Location, remove_tree
+
+
+class RunningQueries:
+    """Asked for anew at every epoch, so queries come and go while epochs run."""
+
+    def __init__(self, catalog: Catalog, states: Location, history: History, registered: Registered) -> None:
+        self._catalog = catalog
+        self._states = states
+        self._registered = registered
+        self._kept: dict[int, dict[int, Retained]] = {}
+        """What each query makes each stream keep."""
+        self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
+
+    def incomplete(self, latest: EpochRecord) -> dict[str, int]:
+        """The queries whose windows lack tuples, with the instant from which on each has seen all."""
+        return self._incomplete.after(latest)
+
+    def workload(self, before: EpochRecord) -> Workload:
+        """What to do in the epoch that follows: the queries of that moment."""
+        epoch = before.epoch + 1
+        streams = self._catalog.base_streams()
+        numbers = {stream.name: stream.number for stream in streams}
+
+        def clock_of(record: QueryRecord) -> int:
+            shared = None if record.group is None else before.queries.get(record.group)
+            if shared is not None:
+                return shared.clock
+            return before.clock_of(numbers[name] for name in streams_of(self._registered.plan_of(record)))
+
+        records = self._catalog.begin_queries(epoch, clock_of)
+        self._kept = {record.id: self._kept.get(record.id, {}) for record in records}
+        # What a suspended query needs stays, so that it can be resumed.
+        kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
+        records = [record for record in records if record.error is None]
+        standing = [
+            RunningQuery(
+                id=record.id,
+                plan=self._registered.physical_plan(record),
+                shards=record.shards,
+                first_epoch=epoch if record.first_epoch is None else record.first_epoch,
+                folder=self._registered.folder(record.id),
+            )
+            for record in records
+            if record.group is None and not is_begin_end(self._registered.plan_of(record))
+        ]
+        of_group: dict[int, list[QueryRecord]] = {}
+        for record in records:
+            if record.group is not None:
+                of_group.setdefault(record.group, []).append(record)
+        groups = {group.id: group for group in self._catalog.groups()}
+        standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
+        self._remove_dropped({query.folder for query in standing}, of_group.keys())
+        return Workload(
+            standing,
+            retain_epochs=int(self._catalog.setting("retain_epochs")),
+            idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+            retained=kept,
+            missing=self._incomplete.next(records, before),
+        )
+
+    def _kept_for(self, records: Sequence[QueryRecord], stream: Stream) -> set[Retained]:
+        found = set()
+        for record in records:
+            of_query = self._kept[record.id]
+            if stream.number not in of_query:
+                of_query[stream.number] = kept_for(self._registered.plan_of(record), stream)
+            found.add(of_query[stream.number])
+        return found
+
+    def _shared(
+        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[int, Retained]
+    ) -> RunningQuery:
+        group = self._registered.group(record.id, self._registered.plan_of(members[0]))
+        group.update({member.id: self._registered.plan_of(member) for member in members})
+        fresh = {member.id for member in members if member.first_epoch == epoch}
+        plan = self._registered.physical_plan(members[0])
+        name = plan.stages[0].inputs[0].stream
+        assert name is not None
+        stream = self._catalog.stream(name)
+        assert isinstance(stream, st.CreateStream)
+        return RunningQuery(
+            id=record.id,
+            plan=plan,
+            shards=record.shards,
+            first_epoch=record.first_epoch,
+            folder=self._registered.folder(record.id),
+            members=group.members(fresh, kept[stream.stream.number]),
+        )
+
+    def _remove_dropped(self, kept: set[Location], groups: Set[int]) -> None:
+        """Removes the states of dropped queries, between epochs, when nothing writes to them."""
+        for folder in folders_in(self._states):
+            if folder not in kept:
+                remove_tree(folder)
+        self._registered.keep_groups(groups)
