@@ -29,7 +29,7 @@ from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.home import state_home
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import FOR_READERS, ShardState, pinned
-from panes.state.storage.opening import CATALOG, check_place, check_together
+from panes.state.storage.opening import CATALOG, check_opening, check_place
 from panes.state.storage.segments import check_segment
 
 READERS = "readers.sqlite"
@@ -103,7 +103,7 @@ class _Check:
             ):
                 furthest = cursors.furthest()
         with self._noting(refuses=True):
-            check_together(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
+            check_opening(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
         records = []
         for epoch in log.epochs:
             with self._noting(refuses=epoch == log.epochs[-1]):

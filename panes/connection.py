@@ -21,7 +21,7 @@ from panes.state.storage.epoch_log import EpochLog
 from panes.state.storage.followed import FollowedLog
 from panes.state.storage.home import state_home
 from panes.state.storage.locations import remove_tree
-from panes.state.storage.opening import CATALOG, check_place, check_together
+from panes.state.storage.opening import CATALOG, check_opening, check_place
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class Connection:
         places = self.path / "readers.sqlite"
         cursors = Cursors(places, catalog.database, must_exist=catalog.has_readers)
         opened.enter_context(closing(cursors))
-        check_together(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
         catalog.note_readers()
         self._note_committed()
         return Readers(log, cursors, catalog.has_query)

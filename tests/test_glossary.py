@@ -19,34 +19,6 @@ SECTION = re.compile(r"^## Glossary\n(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
 MODULES = sorted((ROOT / "panes").rglob("*.py"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-STILL_TO_BE_REWORDED = {
-    "docs/architecture.md",
-    "panes/operators/distinct_star.py",
-    "panes/operators/group_by.py",
-    "panes/operators/set_operation_by_count.py",
-    "panes/sharing/match_encoding.py",
-    "panes/sharing/member_block.py",
-    "panes/sharing/partial_sums.py",
-    "panes/sharing/query_index.py",
-    "panes/sharing/selection_store.py",
-    "panes/sharing/tuple_block.py",
-    "panes/spark/epoch.py",
-    "panes/spark/epoch_job.py",
-    "panes/spark/ingest_task.py",
-    "panes/spark/operator_task.py",
-    "panes/spark/sent_indexes.py",
-    "panes/spark/sources.py",
-    "panes/stages/fragment.py",
-    "panes/stages/partitioning.py",
-    "panes/stages/routing.py",
-    "panes/state/buffers/calendar.py",
-    "panes/state/buffers/hash_search.py",
-    "panes/state/storage/checkpoint.py",
-    "panes/state/storage/epoch_log.py",
-    "panes/state/storage/opening.py",
-}
-"""Files that use words that the glossary bans. No file is added to this list."""
-
 
 def rows(table: int) -> list[tuple[str, str]]:
     """The rows of a table of the glossary: words, and what they mean or what to write instead."""
@@ -136,8 +108,4 @@ def test_code_and_other_words_are_not_taken_for_banned_ones(text: str):
 
 @pytest.mark.parametrize("path", [*MODULES, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
 def test_words_that_the_glossary_bans_are_not_used(path: Path):
-    found = banned_in(prose(path))
-    if str(path.relative_to(ROOT)) in STILL_TO_BE_REWORDED:
-        assert found, "it uses none of them: take it off the list"
-    else:
-        assert found == [], "the glossary in docs/architecture.md says what to write instead"
+    assert banned_in(prose(path)) == [], "the glossary in docs/architecture.md says what to write instead"

@@ -20,6 +20,7 @@ NAMED_BY_THEIR_PLACE = {"base.py"}
 """The contracts of a package, whatever they are called."""
 
 GROUPS = {
+    "aggregates/choose_state.py": "one function per state that aggregates need",
     "aggregates/holistic.py": "the family of aggregates that need all values",
     "config.py": "the settings, under the name that everybody looks for",
     "delta/arrow_functions.py": "the functions of SQL over Arrow columns, with their table",
@@ -27,6 +28,7 @@ GROUPS = {
     "delta/keys.py": "equality and grouping of rows by key",
     "delta/rows.py": "the operations on tables of rows",
     "delta/strings.py": "the functions of SQL on text",
+    "history/completeness.py": "from when on the windows of a query have all of their tuples",
     "history/file_checksums.py": "computes the checksums of files and verifies them",
     "history/retention.py": "what RETAIN and the queries make a stream keep",
     "history/stored_types.py": "the types that Parquet stores, and how each is read",
@@ -48,17 +50,6 @@ GROUPS = {
     "testing.py": "what users import to test their queries",
 }
 """Files in which a group of things is the thing."""
-
-TO_BE_RENAMED = {
-    "operators/tools/split_span.py": "has cuts_of and in_pieces",
-    "sharing/partial_sums.py": "has partial_rows",
-    "stages/fragment.py": "has Stage and cut",
-    "state/buffers/hash_search.py": "has find and Lookup",
-    "state/storage/leases.py": "has Holds",
-    "state/storage/opening.py": "has check_place and check_together",
-    "state/storage/verified.py": "has difference",
-}
-"""Files whose name, or whose thing's name, is to be changed to the other."""
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -143,7 +134,7 @@ def test_no_two_files_have_the_same_name():
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_a_file_has_the_name_of_the_thing_in_it(path: Path):
-    listed = GROUPS | TO_BE_RENAMED
+    listed = GROUPS
     if is_the_name_of_its_thing(path):
         assert str(path.relative_to(ROOT)) not in listed, "it need not be listed as an exception"
     else:
@@ -151,6 +142,6 @@ def test_a_file_has_the_name_of_the_thing_in_it(path: Path):
 
 
 def test_the_exceptions_are_files_that_there_are():
-    listed = [*GROUPS, *TO_BE_RENAMED]
+    listed = list(GROUPS)
     assert [name for name in listed if not (ROOT / name).exists()] == []
     assert len(listed) == len(set(listed))

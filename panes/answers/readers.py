@@ -22,7 +22,7 @@ from panes.history.completeness import complete_from
 from panes.plan.nodes import Node
 from panes.state.storage.bell import Bell
 from panes.state.storage.epoch_log import EpochLog, QueryProgress
-from panes.state.storage.leases import ReleaseOnTime
+from panes.state.storage.leases import Lease
 
 
 class Readers:
@@ -178,7 +178,7 @@ class Readers:
 
     def _held(
         self, standing: AnswerSource, choose: Callable[[list[int]], int]
-    ) -> AbstractContextManager[ReleaseOnTime | None]:
+    ) -> AbstractContextManager[Lease | None]:
         """Holds one of the epochs that are kept and in which the query has an answer; None if there are none."""
 
         def chosen() -> int | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from panes.errors import StateError
 from panes.history.history_file import HistoryFile
 from panes.state.storage.records import WHAT_TO_DO, missing
-from panes.state.storage.verified import difference, file_checksum
+from panes.state.storage.verified import file_checksum, verified_difference
 
 _AT_ONCE = 4
 """The number of files that are read at a time; checksums are computed without Python's lock."""
@@ -29,7 +29,7 @@ def check(file: HistoryFile) -> None:
     if file.crc32 is None:
         return
     try:
-        wrong = difference(file.path, file.bytes, file.crc32)
+        wrong = verified_difference(file.path, file.bytes, file.crc32)
     except FileNotFoundError as error:
         raise missing(file.path) from error
     except (OSError, pa.ArrowException) as error:

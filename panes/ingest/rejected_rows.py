@@ -19,7 +19,7 @@ from panes.history.parts import stream_folder
 from panes.plan.stream import Stream
 from panes.state.storage.files import write_bytes
 from panes.state.storage.records import damaged
-from panes.state.storage.verified import difference
+from panes.state.storage.verified import verified_difference
 
 BAD = "_bad"
 """The column that says why a row cannot be used."""
@@ -68,7 +68,9 @@ def read_rejected_rows(folder: Path, stream: Stream, kind: str, counted: int = 0
 def _read(path: Path) -> pa.Table:
     named = _NAME.fullmatch(path.name)
     try:
-        wrong = difference(path, int(named[1]), int(named[2], 16)) if named else "it has another name"
+        wrong = (
+            verified_difference(path, int(named[1]), int(named[2], 16)) if named else "it has another name"
+        )
         if wrong is None:
             return pq.read_table(path, partitioning=None)
     except (OSError, pa.ArrowException) as error:

@@ -89,7 +89,7 @@ class DistinctStar(Operator):
         return Delta(concat(parts), clock)
 
     def _follow(self, delta: Delta, known: _Known, clock: int) -> pa.Table:
-        """The stretches of time during which the values of the delta are held: a run goes on from the state,
+        """The time ranges during which the values of the delta are held: a run goes on from the state,
         or begins in the span."""
         order = sort_groups_by_time(known.order, known.codes, delta.ts)
         code, ts, exp = known.codes[order], delta.ts[order], delta.exp[order]

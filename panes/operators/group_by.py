@@ -268,7 +268,7 @@ class _Events:
         return _Events(self.rows, np.full(len(self.instants), clock), self.changes, self.counts)
 
     def by_instants(self, most: int) -> Iterator[_Events]:
-        """The same in the order of time, of so many instants at a time."""
+        """The same in the order of time, at most that many instants at a time."""
         order = np.argsort(self.instants, kind="stable")
         starts = np.flatnonzero(np.diff(self.instants[order], prepend=self.instants.min(initial=0) - 1))
         ends = np.append(starts[most::most], len(order))

@@ -14,7 +14,7 @@ from panes.delta.keys import has_null
 from panes.delta.rows import Positions, array_of, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
 from panes.operators.tools.edge import Edge, harder
-from panes.operators.tools.split_span import cuts_of, in_pieces
+from panes.operators.tools.split_span import cuts_of, split_span
 from panes.plan.expressions import Expression
 from panes.state.buffers.base import State
 from panes.state.buffers.chunked import ChunkedBuffer, Match, cluster, matching, sum_weights
@@ -73,7 +73,7 @@ class Join(Operator):
         if not cuts:
             return self._process(inputs, clock)
         ends = [*cuts, clock]
-        pieces = [in_pieces(delta, ends) for delta in inputs]
+        pieces = [split_span(delta, ends) for delta in inputs]
         tables = [self._process(deltas, deltas[0].clock).table for deltas in zip(*pieces, strict=True)]
         return Delta(concat(tables), clock)
 

@@ -45,7 +45,7 @@ class Reach:
     since: int
     until: int
     youngest: int | None = None
-    """Of those it may hold only so many, the last ones."""
+    """The most of those that it may hold: the last ones."""
     needs_order: bool = False
     """Whether the order of arrival decides which tuples it holds."""
 

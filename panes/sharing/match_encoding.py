@@ -1,4 +1,4 @@
-"""The tuples of each query in a stretch of a stream, in one of two layouts.
+"""The tuples of each query in a tuple block, in one of two layouts.
 
 A query that has many of the tuples keeps a bitmap over all of them, one that has few a list of their numbers: when
 it takes at most half of the room, because it takes longer to make. One that has none keeps nothing.
@@ -18,7 +18,7 @@ from panes.plan.nodes import QUERY
 from panes.sharing.bits import Bytes, Ints
 
 MOST_TUPLES = 1 << 14
-"""Tuples in a stretch: their numbers fit into two bytes."""
+"""Tuples in a block: their numbers fit into two bytes."""
 
 _TUPLES = "_tuples"
 _NUMBER = np.dtype(np.uint16)
@@ -31,7 +31,7 @@ class Entries:
 
     queries: Ints
     tuples: int
-    """The length of the stretch."""
+    """The length of the tuple block."""
     lists: tuple[Ints, Numbers] | None
     """Where the list of each query begins, and the numbers of all lists; None when they are bitmaps."""
     bitmaps: Bytes | None
@@ -94,7 +94,7 @@ def encoded(queries: Ints, bitmaps: Bytes) -> Iterator[pa.Table]:
 
 
 def together(parts: Sequence[Entries], tuples: int) -> tuple[Ints, Bytes]:
-    """Entries over one stretch of so many tuples, as the bitmaps of all their queries."""
+    """Entries over one block of that many tuples, as the bitmaps of all their queries."""
     queries = np.unique(np.concatenate([np.zeros(0, np.int64), *(part.queries for part in parts)]))
     bitmaps = np.zeros((len(queries), -(-tuples // 8)), np.uint8)
     for part in parts:

@@ -15,7 +15,7 @@ from panes.sharing.residual_predicates import ResidualPredicates
 from panes.sharing.value_cells import ValueCells
 
 MOST = 1024
-"""Queries in a block. So the cells of an attribute and a stretch of tuples fit into the caches of a processor, and
+"""Queries in a block. So the cells of an attribute and a run of tuples fit into the caches of a processor, and
 the size of an index grows with the number of queries, not with its square."""
 
 

@@ -43,7 +43,7 @@ _Sums = tuple[Ints, Ints, dict[str, npt.NDArray[Any]]]
 """Segments and columns, and for each pair of them the sums by name."""
 
 
-def partial_rows(
+def partial_sums(
     rows: pa.Table,
     blocks: Sequence[MemberBlock],
     queries: Ints,
@@ -187,7 +187,7 @@ class _Segments:
         return sums[_SEGMENT].to_numpy(), sums[_COLUMN].to_numpy(), added
 
     def _largest_sum(self, pairs: int) -> int:
-        """What no sum of integers of so many pairs exceeds."""
+        """What no sum of integers of that many pairs exceeds."""
         largest = pairs
         for partial in partials_of(self.group_by):
             if partial.function == "sum" and partial.type.is_integer:

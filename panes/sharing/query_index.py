@@ -1,4 +1,4 @@
-"""The index of standing queries: a batch of tuples is put to all of them at once."""
+"""The index of standing queries: a batch of tuples is matched with all of them at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from panes.plan.windows import RangeWindow
 from panes.sharing.bits import Ints
 from panes.sharing.matches import Matches, columns_of
 from panes.sharing.member_block import MOST, MemberBlock
-from panes.sharing.partial_sums import partial_rows
+from panes.sharing.partial_sums import partial_sums
 from panes.sharing.predicates import Predicate
 from panes.sharing.tuple_batch import TupleBatch
 
@@ -114,7 +114,7 @@ class QueryIndex:
         it is for where counts will do.
         """
         parts = [
-            partial_rows(some, self.blocks, self.queries, group_by, window, since)
+            partial_sums(some, self.blocks, self.queries, group_by, window, since)
             for some in self._in_parts(rows)
         ]
         return pa.concat_tables(parts)

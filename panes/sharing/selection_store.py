@@ -1,7 +1,7 @@
 """The answers of selections: the tuples of a stream once, and for each query which of them are its own.
 
 This is PSoup's results structure. Predicates are applied when tuples come, for all queries at once; windows and
-projections when a query is invoked, so each query may have its own. A query that comes later is put to the
+projections when a query is invoked, so each query may have its own. A query that comes later is matched with the
 tuples that are there.
 """
 
@@ -31,7 +31,7 @@ from panes.state.storage.manifest import MATCHES, TUPLES
 
 
 class SelectionStore:
-    """Tuples and the queries that have them, in stretches of the stream.
+    """Tuples and the queries that have them, in tuple blocks.
 
     State: the tuples of the longest window, and per query and tuple at most one bit.
     Cost: of a new tuple, its bits; of a new query, a pass over the tuples that are there, for its own predicate;
@@ -47,14 +47,14 @@ class SelectionStore:
     def chunks(self) -> dict[str, list[Chunk]]:
         """What to keep, by buffer."""
         return {
-            TUPLES: [stretch.tuples for stretch in self._log.parts],
-            MATCHES: [chunk for stretch in self._log.parts for chunk in stretch.matches],
+            TUPLES: [block.tuples for block in self._log.parts],
+            MATCHES: [chunk for block in self._log.parts for chunk in block.matches],
         }
 
     @property
     def rows(self) -> int:
         """The tuples that are kept."""
-        return sum(stretch.rows for stretch in self._log.parts)
+        return sum(block.rows for block in self._log.parts)
 
     def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
         """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
@@ -65,16 +65,16 @@ class SelectionStore:
         rows = _in_order_of_time(index.named(rows))
         rows = with_column(rows, SEEN, np.maximum(int64(rows, TS), since + 1))
         for start in range(0, rows.num_rows, MOST_TUPLES):
-            stretch = TupleBlock.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
-            stretch.note(*index.match(stretch.tuples.table).by_query())
-            self._log.append(stretch, partial(_as_one, queries=index.queries))
+            block = TupleBlock.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
+            block.note(*index.match(block.tuples.table).by_query())
+            self._log.append(block, partial(_as_one, queries=index.queries))
         for block in self._log.parts:
             block.forget_gone(index.queries)
 
     def admit(self, index: QueryIndex) -> None:
-        """Puts new queries to the tuples that are there; the index holds only those."""
-        for stretch in self._log.parts:
-            stretch.note(*index.match(stretch.tuples.table).by_query())
+        """Matches new queries with the tuples that are there; the index holds only those."""
+        for block in self._log.parts:
+            block.note(*index.match(block.tuples.table).by_query())
 
     def expire(self, since: int, retained: Retained) -> None:
         """Forgets tuple blocks of which no tuple is to be kept after `since`."""
@@ -83,29 +83,29 @@ class SelectionStore:
     def answer(self, query: int, reading: Selection, now: int) -> pa.Table:
         """What a query holds at an instant."""
         parts = []
-        for stretch, is_inside in self._touched_by(reading.window, now):
-            mine = stretch.of_query(query)
+        for block, is_inside in self._touched_by(reading.window, now):
+            mine = block.of_query(query)
             if mine is None:
                 continue
             if not is_inside:
-                enters, leaves = reading.window.lifetime(stretch.ts[mine], stretch.seen[mine])
+                enters, leaves = reading.window.lifetime(block.ts[mine], block.seen[mine])
                 mine = mine[(enters <= now) & (now < leaves)]
-            parts.append((stretch, mine))
+            parts.append((block, mine))
         return _projected(parts, reading)
 
     def changes(self, query: int, reading: Selection, since: int, clock: int, *, born: int) -> pa.Table:
         """What comes into the answer and goes from it after `since` and up to `clock`: the columns, when (`_at`,
         in microseconds) and how (`_weight`, 1 or -1). Nothing was in the answer up to the instant `born`."""
         parts, instants, weights = [], [], []
-        for stretch in self._log.parts:
-            mine = stretch.of_query(query)
+        for block in self._log.parts:
+            mine = block.of_query(query)
             if mine is None:
                 continue
-            enters, leaves = reading.window.lifetime(stretch.ts[mine], stretch.seen[mine])
+            enters, leaves = reading.window.lifetime(block.ts[mine], block.seen[mine])
             enters = np.maximum(enters, born + 1)
             for at, weight in ((enters, 1), (leaves, -1)):
                 some = where((since < at) & (at <= clock) & (enters < leaves) & (at < FOREVER))
-                parts.append((stretch, mine[some]))
+                parts.append((block, mine[some]))
                 instants.append(at[some])
                 weights.append(np.full(len(some), weight))
         table = _projected(parts, reading)
@@ -113,7 +113,7 @@ class SelectionStore:
         return table.append_column(WEIGHT, pa.array(_joined(weights), pa.int64()))
 
     def _touched_by(self, window: WindowSpec, now: int) -> Iterator[tuple[TupleBlock, bool]]:
-        """The stretches that may have tuples in the window, and whether all of theirs are."""
+        """The tuple blocks that may have tuples in the window, and whether all of theirs are."""
         if not self._log.parts:
             return
         first, last, seen = np.array([(s.low, s.high, s.max_seen) for s in self._log.parts]).T
@@ -125,12 +125,12 @@ class SelectionStore:
             yield self._log.parts[number], bool(holds[number])
 
     def _next_number(self) -> int:
-        return 1 + max((stretch.number for stretch in self._log.parts), default=-1)
+        return 1 + max((block.number for block in self._log.parts), default=-1)
 
 
-def _as_one(stretches: Sequence[TupleBlock], queries: Ints) -> TupleBlock:
-    """Stretches that follow each other as one, with the entries of those of the queries that are still there."""
-    *older, youngest = stretches
+def _as_one(blocks: Sequence[TupleBlock], queries: Ints) -> TupleBlock:
+    """Tuple blocks that follow each other as one, with the entries of those queries that are still there."""
+    *older, youngest = blocks
     return reduce(lambda younger, block: block.followed_by(younger, queries), reversed(older), youngest)
 
 
@@ -153,9 +153,9 @@ def _projected(parts: Sequence[tuple[TupleBlock, Positions]], reading: Selection
 
 def _gathered(parts: Sequence[tuple[TupleBlock, Positions]], name: str, kind: pa.DataType) -> pa.Array:
     """A column of some tuples."""
-    numbers = [stretch.numbers(name) for stretch, _ in parts]
+    numbers = [block.numbers(name) for block, _ in parts]
     if not parts or any(values is None for values in numbers):
-        taken = [take_column(stretch.column(name), positions) for stretch, positions in parts]
+        taken = [take_column(block.column(name), positions) for block, positions in parts]
         return pa.chunked_array(taken, kind)
     pairs = zip(numbers, parts, strict=True)
     return from_fixed_width(

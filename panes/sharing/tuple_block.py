@@ -1,4 +1,4 @@
-"""A stretch of a stream: some tuples, and which of them each query has."""
+"""A tuple block: some tuples of a stream, and which of them each query has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from panes.state.log import Log, MergePolicy
 SEEN = "_seen"
 """The instant from which on a tuple can be seen: its time, or later when it came late."""
 
-_STRETCH, _GENERATION = "stretch", "generation"
+_BLOCK, _GENERATION = "block", "generation"
 
 
 class Generation:
@@ -51,13 +51,13 @@ class TupleBlock:
     @classmethod
     def of(cls, number: int, rows: pa.Table) -> TupleBlock:
         ts, seen = int64(rows, TS), int64(rows, SEEN)
-        labels = {_STRETCH: number, SEEN: int(seen.max())}
+        labels = {_BLOCK: number, SEEN: int(seen.max())}
         low, high = int(ts.min()), int(ts.max())
         return cls(Chunk(lambda: rows, rows=rows.num_rows, sort_key=TS, low=low, high=high, labels=labels))
 
     @classmethod
     def restored(cls, tuples: Sequence[Chunk], matches: Sequence[Chunk]) -> list[TupleBlock]:
-        """The stretches whose chunks these are."""
+        """The tuple blocks whose chunks these are."""
         found: dict[int, dict[int, list[Chunk]]] = {number_of(chunk): {} for chunk in tuples}
         for chunk in matches:
             found[number_of(chunk)].setdefault(chunk.labels[_GENERATION], []).append(chunk)
@@ -141,7 +141,7 @@ class TupleBlock:
         return None
 
     def followed_by(self, other: TupleBlock, queries: Ints) -> TupleBlock:
-        """Two stretches as one, with the entries of those of the queries that are still there."""
+        """Two tuple blocks as one, with the entries of those of the queries that are still there."""
         both = TupleBlock.of(self.number, concat([self.tuples.table, other.tuples.table]))
         kept = np.unique(queries[queries >= 0])
         left, right = self._bitmaps(kept), other._bitmaps(kept)
@@ -159,7 +159,7 @@ class TupleBlock:
 
     def _generation(self, number: int, queries: Ints, bitmaps: Bytes) -> Generation | None:
         """The entries of those of the queries that have tuples; None when none of them has."""
-        labels = {_STRETCH: self.number, _GENERATION: number}
+        labels = {_BLOCK: self.number, _GENERATION: number}
         chunks = [Chunk.of_sorted(table, QUERY, **labels) for table in encoded(queries, bitmaps)]
         return Generation(chunks) if chunks else None
 
@@ -178,5 +178,5 @@ class TupleBlock:
 
 
 def number_of(chunk: Chunk) -> int:
-    """The stretch that a chunk is of."""
-    return chunk.labels[_STRETCH]
+    """The tuple block that a chunk is of."""
+    return chunk.labels[_BLOCK]

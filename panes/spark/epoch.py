@@ -49,7 +49,7 @@ from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, Missin
 from panes.state.storage.manifest import ShardState, shard_folder
 
 _STATE_EPOCHS = 8
-"""So many epochs keep the states of operators: more than can be done again after a failure."""
+"""The number of epochs that keep the states of operators: more than can be done again after a failure."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ class EpochRunner:
         return pins
 
     def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
-        """What the epoch stands on: the manifests that its tasks wrote, and of all else what was there before."""
+        """What the epoch pins: the manifests that its tasks wrote, and of all else what was there before."""
         streams = {pin_of(stream.number) for stream in self._streams}
         folders = {query.folder.name for query in workload.queries}
         pins = {

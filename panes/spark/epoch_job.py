@@ -132,7 +132,7 @@ def _files_task(
     writes_history: frozenset[int],
     tasks: int,
 ) -> FilesTask:
-    """The files to read, dealt out in their order, about as many rows to each task."""
+    """The files to read, in their order, about as many rows to each task."""
     feeds: list[Feed] = []
     files: list[tuple[int, HistoryFile | ArrivedFile]] = []
     for stream in arrivals.streams:
@@ -147,12 +147,12 @@ def _files_task(
             feeds.append(Feed(stream, plan.inputs_of(stream.name), writes_history=writes, since=since))
     rows = sum(file.rows for _, file in files)
     per_task = max(_ROWS_PER_TASK, -(-rows // tasks), 1)
-    dealt: list[list[tuple[int, HistoryFile | ArrivedFile]]] = []
+    by_task_files: list[list[tuple[int, HistoryFile | ArrivedFile]]] = []
     full = per_task
     for place, file in files:
         if full >= per_task:
-            dealt.append([])
+            by_task_files.append([])
             full = 0
-        dealt[-1].append((place, file))
+        by_task_files[-1].append((place, file))
         full += file.rows
-    return FilesTask(context, tuple(feeds), tuple(tuple(some) for some in dealt))
+    return FilesTask(context, tuple(feeds), tuple(tuple(some) for some in by_task_files))

@@ -1,6 +1,6 @@
 """Ingest tasks: the rows of streams become the inputs of the stages, each routed to its shards.
 
-A task reads rows once, whatever the number of queries: it counts them, puts aside those that cannot be used or
+A task reads rows once, whatever the number of queries: it counts them, keeps apart those that cannot be used or
 came late, keeps the history of streams whose source does not, and computes every input of every query from them.
 """
 
@@ -67,7 +67,7 @@ class IngestContext:
 class FilesTask:
     """Reads Parquet files into Arrow, without a detour through Java's rows.
 
-    A file that cannot be read is set aside whole, before any row of it is taken.
+    A file that cannot be read is rejected whole, before any row of it is taken.
     """
 
     context: IngestContext

@@ -11,7 +11,7 @@ from pyspark import Broadcast
 from panes.sharing.query_index import QueryIndex
 
 _GROUPS_IN_MEMORY = 64
-"""So many groups a worker remembers."""
+"""The most groups that a worker remembers."""
 
 _read: OrderedDict[tuple[str, int], tuple[int, Sequence[QueryIndex]]] = OrderedDict()
 """The number and the value of the last indexes of each group that this process has read."""

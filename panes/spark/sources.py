@@ -136,7 +136,7 @@ class _Files:
 
 
 class _Rate:
-    """Spark's rate source: rows numbered from 0, so many per second, the same again after a restart."""
+    """Spark's rate source: rows numbered from 0, a fixed number per second, the same again after a restart."""
 
     @staticmethod
     def check(stream: Stream) -> None:

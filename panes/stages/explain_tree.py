@@ -57,7 +57,7 @@ class ExplainedStep:
 
 
 def explain_tree(plan: PhysicalPlan, shards: int) -> ExplainedStep:
-    """The tree of a plan that runs on so many shards."""
+    """The tree of a plan that runs on that many shards."""
     return _Tree(plan, shards).stage(plan.last)
 
 
@@ -132,7 +132,7 @@ class _Tree:
         shards = "1 shard" if self.shards == 1 else f"{self.shards} shards"
         if source.keys:
             return f"Shuffle to {shards} by {', '.join(source.keys)}"
-        return f"Shuffle to {shards} by row" if source.stage is not None else f"Deal out to {shards}"
+        return f"Shuffle to {shards} by row" if source.stage is not None else f"Spread over {shards}"
 
     def _step(
         self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]

@@ -24,7 +24,7 @@ from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import columns_of
 from panes.plan.patterns import MONOTONIC, pattern_of
-from panes.stages.fragment import StageInput
+from panes.stages.cut_stages import StageInput
 
 ROWS = "rows"
 """The name under which a fragment before a shuffle takes in its rows."""

@@ -10,7 +10,7 @@ from panes.operators.lower import fragment_of
 from panes.operators.physical_step import Fragment
 from panes.plan.nodes import Matched, Node
 from panes.plan.patterns import answer_pattern
-from panes.stages.fragment import Stage, StageInput, cut, selection_stage
+from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.ingest_fragment import columns_read, hand_on_fragment, ingest_fragment, matched_in
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 
@@ -42,7 +42,7 @@ def make_plan(
 
 
 def _cut(plan: Node) -> tuple[Stage, ...]:
-    return selection_stage(plan) if isinstance(plan, Matched) else cut(plan)
+    return selection_stage(plan) if isinstance(plan, Matched) else cut_stages(plan)
 
 
 def _inputs(stage: Stage, before: Sequence[Fragment | None]) -> dict[Node, Input]:

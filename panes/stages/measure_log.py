@@ -20,14 +20,14 @@ from panes.operators.measures import Measures
 from panes.stages.explain_tree import StepKey
 from panes.state.storage.files import make_folder, write_bytes
 from panes.state.storage.records import damaged
-from panes.state.storage.verified import difference
+from panes.state.storage.verified import verified_difference
 
 PIN = "measures"
 """The name under which the record of an epoch pins its file."""
 _WEIGHT = 0.2
 """Of the last epoch in the average: after ten epochs a change has come through to nine tenths."""
 _KEPT = 100
-"""So many epochs keep their measures."""
+"""The number of epochs that keep their measures."""
 _NAMES = [field.name for field in fields(Measures)]
 _SCHEMA = pa.schema(
     [("query", pa.int64()), ("stage", pa.int32()), ("part", pa.string()), ("step", pa.string())]
@@ -110,7 +110,7 @@ class MeasureLog:
         epoch, size, checksum = map(int, pin.split(":"))
         path = self._path(epoch)
         try:
-            wrong = difference(path, size, checksum)
+            wrong = verified_difference(path, size, checksum)
             table = None if wrong else pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         except (OSError, pa.ArrowException) as error:
             raise damaged(path, error) from error

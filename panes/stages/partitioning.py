@@ -1,4 +1,4 @@
-"""By which columns the inputs of a plan can be dealt out to shards, so that every shard works alone."""
+"""By which columns the inputs of a plan can be routed to shards, so that every shard works alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def partition_keys(plan: Node, inputs: Mapping[Node, bool]) -> Mapping[Node, Key
     `inputs` says of each whether it is the partial sums of a group-by, still to be added up.
 
     Rows that any operator brings together agree on these columns, so shards never need each other's rows.
-    An input with no columns may be dealt out in any way.
+    An input with no columns may be routed in any way.
     """
     keys: dict[Node, Keys] = {}
     try:
@@ -52,16 +52,16 @@ def partition_keys(plan: Node, inputs: Mapping[Node, bool]) -> Mapping[Node, Key
 
 
 def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: dict[Node, Keys]) -> None:
-    """Deals out the inputs below `node` so that its rows lie by the `wanted` columns; None: as it likes.
+    """Routes the inputs below `node` so that its rows lie by the `wanted` columns; None: as it likes.
 
-    An operator that brings rows together is dealt out by all columns that the operators below it allow: the more
+    An operator that brings rows together is routed by all columns that the operators below it allow: the more
     there are, the more evenly rows spread.
     """
     if node in inputs:
         if inputs[node]:
             assert isinstance(node, GroupBy)
             wanted = _within(node.keys, wanted)
-        # The same input twice must be dealt out in one way.
+        # The same input twice must be routed in one way.
         if keys.setdefault(node, wanted or ()) != (wanted or ()):
             raise _OneShard
         return

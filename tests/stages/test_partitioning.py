@@ -4,7 +4,7 @@ import pytest
 
 from panes.language import bind, parse
 from panes.optimizer.optimizer import optimize
-from panes.stages.fragment import cut
+from panes.stages.cut_stages import cut_stages
 
 
 class Streams:
@@ -27,7 +27,7 @@ class Streams:
 def keys(sql):
     """The key columns of each input of each stage, or None for a stage that runs on one shard."""
     (query,) = parse(sql)
-    stages = cut(optimize(bind(query, Streams())))
+    stages = cut_stages(optimize(bind(query, Streams())))
     return [[source.keys for source in stage.inputs] if stage.is_sharded else None for stage in stages]
 
 

@@ -1,4 +1,4 @@
-"""How often a set operation gives a value that is held so often on the left and so often on the right."""
+"""How often a set operation gives a value, from how often the left and the right side hold it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def cuts_of(deltas: Sequence[Delta]) -> list[int]:
     return [first + step * number for number in range(1, pieces)]
 
 
-def in_pieces(delta: Delta, ends: Sequence[int]) -> list[Delta]:
+def split_span(delta: Delta, ends: Sequence[int]) -> list[Delta]:
     """The rows up to each end, after the one before."""
     ts, table = delta.ts, delta.table
     if (ts[1:] < ts[:-1]).any():

@@ -17,7 +17,7 @@ from panes.state.buffers.chunked import ChunkedBuffer, Combine
 class Calendar(ChunkedBuffer):
     """State of WEAK input: the order of leaving is known, and differs from that of coming.
 
-    The days are equal stretches of expiry time. Their width doubles when what is stored spans more than
+    The days are equal ranges of expiry time. Their width doubles when what is stored spans more than
     `calendar_days` of them, so there are never more than that, and old days lie inside the new ones. The log is
     partitioned by day: chunks of different days never merge.
 
@@ -108,6 +108,6 @@ class Calendar(ChunkedBuffer):
         ends += [(chunk.low, chunk.high) for chunk in self._log.parts if chunk.high < FOREVER]
         self._width = max(self._width, 1)
         if ends:
-            stretch = max(high for _, high in ends) - min(low for low, _ in ends)
-            while stretch // self._width >= self._calendar_days:
+            reach = max(high for _, high in ends) - min(low for low, _ in ends)
+            while reach // self._width >= self._calendar_days:
                 self._width *= 2

@@ -24,7 +24,7 @@ from panes.delta.keys import equal_rows, group_rows, is_hash_exact
 from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, where, with_column, without
 from panes.state.buffers.base import Buffer
 from panes.state.buffers.chunk import Chunk
-from panes.state.buffers.hash_search import Lookup, find, hashes_of
+from panes.state.buffers.hash_search import HashSearch, find, hashes_of
 from panes.state.log import MergePolicy
 
 Combine = Callable[[pa.Table], pa.Table]
@@ -121,7 +121,7 @@ class ChunkedBuffer(Buffer):
     def matches(self, needles: pa.Table, names: Sequence[str]) -> Iterator[Match]:
         """`probe` for rows that are clustered already, without gathering what is found."""
         assert self.keys is not None, "this buffer has no keys to probe by"
-        lookup = Lookup(hashes_of(needles))
+        lookup = HashSearch(hashes_of(needles))
         for chunk in self._log.parts:
             at, stored_at = lookup.find_in(chunk)
             match = verified(

@@ -17,7 +17,7 @@ Pairs = tuple[Positions, Positions]
 """Positions in what is looked up, and the positions in what is stored that they equal."""
 
 _WORTH_A_DIRECTORY = 16
-"""A directory is made when at least one hash is looked up for so many that are stored."""
+"""A directory is made when at least one hash is looked up for that many that are stored."""
 
 
 _SINGLE_STEPS = 4
@@ -75,7 +75,7 @@ def hashes_of(table: pa.Table) -> Hashes:
     return values
 
 
-class Lookup:
+class HashSearch:
     """Many hashes, sorted, to be looked up in chunk after chunk.
 
     A chunk that is much smaller is looked up in the wanted hashes instead, and one that is much larger is

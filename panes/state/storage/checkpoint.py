@@ -169,7 +169,7 @@ def _read(path: Path) -> str:
 
 
 def _verify(path: Path, content: bytes, sums: bytes) -> None:
-    """Hadoop's file has its mark, how many bytes each checksum covers, and a CRC-32 for each so many."""
+    """Hadoop's file has its mark, how many bytes each checksum covers, and a CRC-32 for each of these parts."""
     step = int.from_bytes(sums[4:8], "big")
     if not sums.startswith(_MAGIC) or step == 0:
         raise damaged(path.with_name(f".{path.name}.crc"), "not a file of checksums")

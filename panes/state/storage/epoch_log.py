@@ -4,7 +4,7 @@ Readers take the latest file and see the manifests of that epoch alone. The file
 commit: a micro-batch that Spark brings again after a crash, though it is in the log, is passed over.
 
 The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories
-that its epoch stands on. So the last record pins all that is kept.
+that its epoch is made of. So the last record pins all that is kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.state.storage.bell import Bell
 from panes.state.storage.files import make_folder
-from panes.state.storage.leases import Holds, ReleaseOnTime
+from panes.state.storage.leases import Lease, Leases
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.state.storage.records import FIRST, damaged, missing, read_links, read_record, write_record
 
@@ -44,7 +44,7 @@ class StreamProgress:
     last_us: int = 0
     """Wall time at which it last brought rows."""
     bad_files: int = 0
-    """Files that were set aside because they could not be read."""
+    """Files that were rejected because they could not be read."""
     clock: int = BEGINNING
     """Event time up to which it is complete: it only moves forward."""
     is_awaited: bool = True
@@ -98,7 +98,7 @@ class EpochRecord:
     missing: dict[int, dict[int, MissingRows]] = field(default_factory=dict)
     """Of the queries whose windows had not filled before the epoch, by number: what each lacks, by stream."""
     pins: dict[str, str] = field(default_factory=dict)
-    """The checksums of what the epoch stands on, by place: manifests of shards (`000002/shard-0000`), the
+    """The checksums of what the epoch is made of, by place: manifests of shards (`000002/shard-0000`), the
     histories of streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
 
     def as_json(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class EpochLog:
         """For the records that were followed back from the last one: the checksum of the one before each."""
         self._committed = -1, FIRST
         """The epoch that was committed last here, and the checksum of its record."""
-        self.holds = Holds()
+        self.holds = Leases()
         self.bell = Bell()
         """Rings when an epoch is committed."""
 
@@ -272,7 +272,7 @@ class EpochLog:
         return f"epoch {epoch} of {self._database}"
 
     @contextmanager
-    def held(self, choose: Callable[[], int | None]) -> Iterator[ReleaseOnTime | None]:
+    def held(self, choose: Callable[[], int | None]) -> Iterator[Lease | None]:
         """Holds the epoch that is chosen, which is chosen anew should it go just then; None when there is none."""
         while (epoch := choose()) is not None:
             try:

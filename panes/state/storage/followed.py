@@ -17,7 +17,7 @@ from types import TracebackType
 from panes.errors import EpochGone, StateError
 from panes.state.storage.bell import Bell
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.leases import Holds, ReleaseOnTime
+from panes.state.storage.leases import Lease, Leases
 
 _POLL_S = 0.1
 """How often those who wait for an epoch look for one."""
@@ -86,19 +86,19 @@ class FollowedLog(EpochLog):
             return self._now
 
 
-class _Watches(Holds):
+class _Watches(Leases):
     """In place of holds: they keep nothing, and say at the end whether it stayed."""
 
     def __init__(self, log: FollowedLog) -> None:
         super().__init__()
         self._log = log
 
-    def hold(self, epoch: int) -> ReleaseOnTime:
+    def hold(self, epoch: int) -> Lease:
         return _Watch(self, self._log, epoch)
 
 
-class _Watch(ReleaseOnTime):
-    def __init__(self, watches: Holds, log: FollowedLog, epoch: int) -> None:
+class _Watch(Lease):
+    def __init__(self, watches: Leases, log: FollowedLog, epoch: int) -> None:
         super().__init__(watches, epoch)
         self._log = log
 

@@ -10,7 +10,7 @@ from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 
 
-class Holds:
+class Leases:
     """Which epochs are being read in this process, and before which epoch everything may be removed.
 
     A reader holds the oldest epoch that it needs, and may then take its time with that one and all later ones.
@@ -21,10 +21,10 @@ class Holds:
         self._held: Counter[int] = Counter()
         self._released = BEGINNING
 
-    def hold(self, epoch: int) -> ReleaseOnTime:
+    def hold(self, epoch: int) -> Lease:
         """Keeps an epoch and all later ones until the hold is closed; refused when the epoch may be gone."""
         self._begin(epoch)
-        return ReleaseOnTime(self, epoch)
+        return Lease(self, epoch)
 
     def release_before(self, epoch: int) -> int:
         """Lets go of the epochs before this one, but for those that readers hold; gives the oldest to keep."""
@@ -47,10 +47,10 @@ class Holds:
                 del self._held[epoch]
 
 
-class ReleaseOnTime:
+class Lease:
     """What one reader holds; made by `Holds.hold`."""
 
-    def __init__(self, holds: Holds, epoch: int) -> None:
+    def __init__(self, holds: Leases, epoch: int) -> None:
         self._holds = holds
         self.epoch = epoch
 
@@ -60,7 +60,7 @@ class ReleaseOnTime:
         self._holds._end(self.epoch)
         self.epoch = epoch
 
-    def __enter__(self) -> ReleaseOnTime:
+    def __enter__(self) -> Lease:
         return self
 
     def __exit__(

@@ -48,13 +48,13 @@ def check_place(path: str | Path) -> None:
         )
 
 
-def check_together(
+def check_opening(
     path: Path, log: EpochLog, last_begun: int, last_committed: int, furthest_read: int
 ) -> None:
     """Raises StateError unless the catalog, the epochs, the readers and Spark's checkpoint are of one time.
 
     `last_begun` and `last_committed` are what the catalog knows of the epochs, `furthest_read` is the last epoch
-    that a reader of changes has dealt with.
+    that a reader of changes has read.
     """
     latest = log.latest()
     epoch = -1 if latest is None else latest.epoch
@@ -70,7 +70,7 @@ def check_together(
         )
     if epoch < furthest_read:
         raise StateError(
-            f"the epochs end at {epoch}, and a reader has dealt with epoch {furthest_read}: "
+            f"the epochs end at {epoch}, and a reader has read epoch {furthest_read}: "
             f"{log.path(furthest_read)} is missing, or readers.sqlite is newer than the epochs; "
             f"{_AS_A_WHOLE.format(path)}"
         )

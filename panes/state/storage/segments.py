@@ -20,7 +20,7 @@ from panes.state.buffers.chunk import Chunk
 from panes.state.storage.files import write_atomically
 from panes.state.storage.locations import Location
 from panes.state.storage.records import WHAT_TO_DO
-from panes.state.storage.verified import difference
+from panes.state.storage.verified import verified_difference
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _content(path: Location, entry: SegmentEntry) -> pa.Buffer:
     try:
         if isinstance(path, Path):
             content = pa.memory_map(str(path)).read_buffer()
-            wrong = difference(path, entry.bytes, entry.crc32, content)
+            wrong = verified_difference(path, entry.bytes, entry.crc32, content)
         else:
             content = path.read_buffer()
             wrong = _difference(content, entry)

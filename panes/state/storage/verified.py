@@ -27,7 +27,7 @@ def file_checksum(path: Path) -> tuple[int, int]:
         return int(content.size), zlib.crc32(content)
 
 
-def difference(path: Path, size: int, crc32: int, content: pa.Buffer | None = None) -> str | None:
+def verified_difference(path: Path, size: int, crc32: int, content: pa.Buffer | None = None) -> str | None:
     """In what a file differs from the one of that size and checksum; None when it does not.
 
     `content` are its bytes, if somebody has them. FileNotFoundError or OSError when it cannot be read.

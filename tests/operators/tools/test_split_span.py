@@ -7,7 +7,7 @@ from panes.delta.delta import FOREVER, Delta
 from panes.operators.join import Join
 from panes.operators.tools import split_span as cuts
 from panes.operators.tools.edge import Edge
-from panes.operators.tools.split_span import cuts_of, in_pieces
+from panes.operators.tools.split_span import cuts_of, split_span
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
@@ -38,7 +38,7 @@ def test_there_are_not_too_many_pieces():
 
 
 def test_each_row_is_in_the_piece_of_its_time_whatever_the_order():
-    pieces = in_pieces(delta([5, 1, 3, 2, 4], 1), [2, 4, 9])
+    pieces = split_span(delta([5, 1, 3, 2, 4], 1), [2, 4, 9])
     assert [piece.ts.tolist() for piece in pieces] == [[1, 2], [3, 4], [5]]
     assert [piece.table.column("a").to_pylist() for piece in pieces] == [[1, 3], [2, 4], [0]]
     assert [piece.clock for piece in pieces] == [2, 4, 9]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from panes.delta.delta import EXP
 from panes.delta.hashing import HASH, Hashes
 from panes.state.buffers.chunk import Chunk
-from panes.state.buffers.hash_search import Directory, Lookup, Pairs, find, find_each
+from panes.state.buffers.hash_search import Directory, HashSearch, Pairs, find, find_each
 
 hashes = st.lists(
     st.one_of(st.sampled_from([0, 1, 2, 2**63, 2**64 - 1]), st.integers(0, 2**64 - 1)), max_size=40
@@ -21,7 +21,7 @@ hashes = st.lists(
 def in_chunk(stored: Hashes, wanted: Hashes) -> Pairs:
     table = pa.table({HASH: pa.array(stored), EXP: np.ones(len(stored), dtype=np.int64)})
     chunk = Chunk(lambda: table, rows=len(stored), sort_key=EXP, low=1, high=1, labels={})
-    return Lookup(wanted).find_in(chunk)
+    return HashSearch(wanted).find_in(chunk)
 
 
 @pytest.mark.parametrize(

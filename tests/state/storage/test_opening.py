@@ -11,7 +11,7 @@ import panes
 from panes.errors import StateError
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import NOTHING, EpochLog
-from panes.state.storage.opening import check_place, check_together
+from panes.state.storage.opening import check_opening, check_place
 
 
 def test_an_empty_path_is_refused():
@@ -73,7 +73,7 @@ def log_of(folder: Path, batch: int) -> EpochLog:
 
 
 def check(folder: Path, batch: int) -> None:
-    check_together(folder, log_of(folder, batch), batch, batch, -1)
+    check_opening(folder, log_of(folder, batch), batch, batch, -1)
 
 
 @pytest.mark.parametrize(
@@ -124,31 +124,31 @@ def test_another_checkpoint_of_the_same_length_is_refused(tmp_path):
     log = log_of(tmp_path, 7)
     pin = Checkpoint(tmp_path / "checkpoint").pin(8)
     log.commit(replace(NOTHING, epoch=8, batch=8, pins={"checkpoint": pin}))
-    check_together(tmp_path, log, 8, 8, -1)
+    check_opening(tmp_path, log, 8, 8, -1)
     (tmp_path / "checkpoint" / "offsets" / "8").write_text('v2\n{}\nstream1:{"logOffset":7}')
     with pytest.raises(StateError, match="the checkpoint is another's"):
-        check_together(tmp_path, log, 8, 8, -1)
+        check_opening(tmp_path, log, 8, 8, -1)
 
 
 def test_a_micro_batch_that_brought_nothing_is_in_the_epochs(tmp_path):
     checkpoint_of(tmp_path, 9, 9)
     log = log_of(tmp_path, 8)
     log.skip(9)
-    check_together(tmp_path, log, 8, 8, -1)
+    check_opening(tmp_path, log, 8, 8, -1)
 
 
 def test_epochs_that_the_catalog_knows_of_must_be_there(tmp_path):
     with pytest.raises(
         StateError, match=r"the epochs end at 4, and the catalog knows that epoch 5 was committed"
     ):
-        check_together(tmp_path, log_of(tmp_path, 4), 6, 5, -1)
+        check_opening(tmp_path, log_of(tmp_path, 4), 6, 5, -1)
 
 
 def test_a_catalog_that_is_older_than_the_epochs_is_refused(tmp_path):
     with pytest.raises(StateError, match=r"catalog\.sqlite is older than the epochs"):
-        check_together(tmp_path, log_of(tmp_path, 4), 3, 3, -1)
+        check_opening(tmp_path, log_of(tmp_path, 4), 3, 3, -1)
 
 
 def test_readers_that_are_ahead_of_the_epochs_are_refused(tmp_path):
-    with pytest.raises(StateError, match=r"a reader has dealt with epoch 5"):
-        check_together(tmp_path, log_of(tmp_path, 4), 5, 4, 5)
+    with pytest.raises(StateError, match=r"a reader has read epoch 5"):
+        check_opening(tmp_path, log_of(tmp_path, 4), 5, 4, 5)

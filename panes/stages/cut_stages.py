@@ -1,8 +1,8 @@
 """Cutting a plan into stages: longest parts whose shards can work alone, with a shuffle between them.
 
-Below the first shuffle the rows of a stream pass selections and projections, and where a group-by over a sliding
+Before the first shuffle the rows of a stream pass selections and projections, and where a group-by over a sliding
 window follows, they become partial sums per pane. Where the key changes half-way, the part below is a stage of its
-own, whose deltas are dealt out anew by the other key.
+own, whose deltas are routed anew by the other key.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Stage:
     every_instant: bool = False
 
 
-def cut(plan: Node) -> tuple[Stage, ...]:
+def cut_stages(plan: Node) -> tuple[Stage, ...]:
     """The stages of a plan, each after those it reads; the last gives the answer."""
     stages: list[Stage] = []
     _add_stage(generated_stream(plan), stages, every_instant=False)

@@ -4,13 +4,13 @@ from panes.language import bind, parse
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import GroupBy, Project, Select, StreamScan
 from panes.plan.windows import RangeWindow
-from panes.stages.fragment import cut
+from panes.stages.cut_stages import cut_stages
 from tests.stages.test_partitioning import Streams
 
 
 def stage_of(sql):
     (query,) = parse(sql)
-    (stage,) = cut(optimize(bind(query, Streams())))
+    (stage,) = cut_stages(optimize(bind(query, Streams())))
     return stage
 
 
@@ -54,7 +54,7 @@ def test_a_stage_whose_results_are_grouped_gives_partial_sums():
     (query,) = parse(
         "SELECT a.g, count(*) AS n FROM a [NOW], b [RANGE 1 MINUTE] WHERE a.k = b.k GROUP BY a.g"
     )
-    join, group = cut(optimize(bind(query, Streams())))
+    join, group = cut_stages(optimize(bind(query, Streams())))
     assert [source.stage for source in join.inputs] == [None, None]
     (source,) = group.inputs
     assert (source.stage, source.input.kind, source.keys) == (0, "partials", ("a.g",))
