@@ -22,7 +22,7 @@ from panes.state.log import Log, MergePolicy
 _FAN_IN = 8
 _LARGE = _FAN_IN**5
 """Files of that many rows are left as they are: to rewrite them costs more than it saves readers."""
-_POLICY = MergePolicy(fan_in=_FAN_IN, most=_FAN_IN * _LARGE - 1)
+_POLICY = MergePolicy(fan_in=_FAN_IN, growth=4, most=_FAN_IN * _LARGE - 1)
 """Eight large groups do not fit into one."""
 
 

@@ -5,31 +5,30 @@ now and then the youngest parts are combined into one. A part is usually a chunk
 how many rows it has, and the range of its sort key, by which readers pass over it and expiry drops it whole. The
 store says what `combine` makes of several parts: it sorts them, adds them up, cancels rows out, drops dead ones.
 
-**The policy.** Let f be the fan-in and s the smallest size. Parts of fewer than f·s rows are of level 0, those of
-at least f^k·s and fewer than f^(k+1)·s rows of level k. After an append, the *run* is the longest sequence of
-youngest parts of which none is of a higher level than the youngest. A run of f or more parts becomes one part, and
-the rule is applied again, with that part as the youngest.
+**The policy.** Let f be the fan-in, g the growth factor and s the smallest size. After an append, the *run* is the
+longest sequence of youngest parts of which each has fewer than g·max(y, s) rows, where y is the number of rows of
+the youngest. A run of f or more parts becomes one part, and the rule is applied again with that as the youngest.
 
-**How many parts there are.** Going from young to old, call a part a record when its level is higher than that of
-all younger parts. No two records are of one level. The parts from a record up to the next older one were the run
-when the record was appended, so they are fewer than f. A log of n rows therefore has at most
-(f - 1)·(1 + log_f(n/s)) parts; expiry adds none.
+**How many parts there are.** Go from young to old: take the youngest part, the first one that is not in its run,
+the first older one that is not in the run of that, and so on. Each has at least g times as many rows as the one
+taken before, and g·s at least, so in a log of n rows there are at most 1 + log_g(n/s) of them. The parts from one
+of them up to the next were its run when it was the youngest, so they are fewer than f. In all there are at most
+(f - 1)·(1 + log_g(n/s)) parts; expiry adds none.
 
-**How often a row is rewritten.** A merge whose youngest part is of level k > 0 joins at least f^k·s rows to each
-older part of the run. Rows from lower levels rise to level k or higher. Rows of older parts of level k stay there
-through at most f - 2 such merges, and rise with the next. Rows of the youngest part can stay once more, when all
-that it meets is small; after that no part of level k or below is left for it to merge with. So a row is rewritten
-at most f times per level, f·log_f(n/s) times in all; once per level when all appends are of about one size, since
-then f parts of a level make one of the next. An append that is small against the log leaves its large parts alone.
+**How often a row is rewritten.** An older part of the run, of p < g·y rows, becomes one of p + y rows or more: it
+grows by a factor of 1 + 1/g at least. The youngest part may grow by less, but once: what is older now has at least
+g·y rows, so the next merge lets it grow by more. As no part outgrows the log, a row is rewritten a logarithmic
+number of times. When all appends are of about one size, that is once for every factor of f, as f parts of one size
+make one of the next. An append that is small against the log leaves its large parts alone.
 
-Level 0 is the exception: parts may become one that is still of level 0. But that happens with every (f - 1)th
-append at most, and each of the parts has fewer than f·s rows, so a small append pays for at most f²·s / (f - 1)
-rows, whatever the size of the log. Below s rows, rewriting a part is cheaper than having one more to look into.
+Parts of fewer than s rows are the exception: they are merged however little they grow. But that happens with every
+(f - 1)th append at most, and each of the parts has fewer than g·s rows, so a small append pays for at most
+f·g·s / (f - 1) rows, whatever the size of the log. Below s rows, rewriting a part is cheaper than having one more
+to look into.
 
-**When `combine` drops rows**, a merge may leave the others on their level, or below. It is then paid for by its
-youngest part: the older parts of the run are at most f - 1 per level up to k, together fewer than f^(k+2)·s rows,
-which is f² for each row of the youngest. A row pays that once per level, unless it falls below a level because
-most of the rows that it was merged with are gone.
+**When `combine` drops rows**, parts need not grow. A merge is then paid for by its youngest part: the others are
+at most f - 1 below g·y rows, f - 1 below y, f - 1 below y/g, and so on, together (f - 1)·g²/(g - 1) rows for each
+row of the youngest. A row is in the youngest part when it is appended, and then only after its part has grown.
 
 **What dead rows may remain.** A part leaves when all of its rows are dead (`drop_through`); a store may rewrite
 one earlier. Rows that cancel out remain until a merge has them both. No two rows of the same part cancel out, so
@@ -69,30 +68,29 @@ Combine: TypeAlias = Callable[[Sequence[PartT]], PartT | None]
 
 @dataclass(frozen=True)
 class MergePolicy:
-    """Which of the youngest parts become one.
+    """Which of the youngest parts become one: `fan_in` or more, about as large as the youngest or smaller.
 
-    `fan_in` is a power of two. No merge makes a part of more than `most` rows, or of more than `share` of the rows
-    of the log, whichever is larger.
+    With a fan-in above two, `growth` is less, so that a part made of equal ones is not taken for one more of them.
+    No merge makes a part of more than `most` rows, or of more than `share` of the rows of the log, whichever is
+    larger.
     """
 
     fan_in: int = 2
+    growth: int = 2
     smallest: int = 1
     most: int | None = None
     share: float | None = None
 
-    def level(self, rows: int) -> int:
-        """The size of a part, in factors of the fan-in above the smallest size."""
-        bits_per_level = self.fan_in.bit_length() - 1
-        return max(0, (rows // self.smallest).bit_length() - 1) // bits_per_level
-
     def count_to_merge(self, parts: Sequence[Part]) -> int:
         """How many of the youngest parts become one; 0 when none do."""
+        if not parts:
+            return 0
+        too_large = self.growth * max(parts[-1].rows, self.smallest)
         most = self._most(parts)
-        level = self.level(parts[-1].rows) if parts else 0
         count = rows = 0
         for part in reversed(parts):
             rows += part.rows
-            if self.level(part.rows) > level or (most is not None and rows > most):
+            if part.rows >= too_large or (most is not None and rows > most):
                 break
             count += 1
         return count if count >= self.fan_in else 0

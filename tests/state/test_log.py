@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log as log_of
 
 import pytest
 from hypothesis import given, settings
@@ -14,14 +15,14 @@ from panes.state.log import Log, MergePolicy
 POLICIES = {
     "two": MergePolicy(),
     "four, none below eight": MergePolicy(fan_in=4, smallest=8),
-    "eight": MergePolicy(fan_in=8),
+    "eight": MergePolicy(fan_in=8, growth=4),
 }
 sizes = st.lists(st.one_of(st.integers(1, 3), st.integers(1, 200)), max_size=120)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A part that knows of each row how often it was rewritten, and on which levels."""
+    """A part that knows of each row how large its part was whenever it was rewritten."""
 
     rewritten: tuple[tuple[int, ...], ...]
     low: int = 0
@@ -36,10 +37,9 @@ def rows(count: int, key: int = 0) -> Rows:
     return Rows(((),) * count, key, key)
 
 
-def rewriting(policy: MergePolicy, parts: Sequence[Rows]) -> Rows:
-    """The parts as one, in which every row remembers the level that it was rewritten on."""
+def as_one(parts: Sequence[Rows]) -> Rows:
     return Rows(
-        tuple((*row, policy.level(part.rows)) for part in parts for row in part.rewritten),
+        tuple((*row, part.rows) for part in parts for row in part.rewritten),
         min(part.low for part in parts),
         max(part.high for part in parts),
     )
@@ -48,7 +48,7 @@ def rewriting(policy: MergePolicy, parts: Sequence[Rows]) -> Rows:
 def filled(policy: MergePolicy, counts: Sequence[int]) -> Log[Rows]:
     log: Log[Rows] = Log(policy)
     for count in counts:
-        log.append(rows(count), lambda parts: rewriting(policy, parts))
+        log.append(rows(count), as_one)
     return log
 
 
@@ -59,33 +59,33 @@ def lengths(log: Log[Rows]) -> list[int]:
 @pytest.mark.parametrize("name", POLICIES)
 @settings(deadline=None, derandomize=True, database=None)
 @given(counts=sizes)
-def test_parts_are_fewer_than_the_fan_in_on_each_level(name: str, counts: list[int]) -> None:
+def test_the_number_of_parts_is_logarithmic(name: str, counts: list[int]) -> None:
     policy = POLICIES[name]
     log = filled(policy, counts)
     assert sum(lengths(log)) == sum(counts)
-    assert len(log.parts) <= (policy.fan_in - 1) * (1 + policy.level(sum(counts)))
+    sizes_of_parts = 1 + int(log_of(max(1, sum(counts) / policy.smallest), policy.growth) + 1e-9)
+    assert len(log.parts) <= (policy.fan_in - 1) * sizes_of_parts
 
 
 @pytest.mark.parametrize("name", POLICIES)
 @settings(deadline=None, derandomize=True, database=None)
 @given(counts=sizes)
-def test_a_row_is_rewritten_at_most_as_often_as_the_fan_in_on_each_level(
-    name: str, counts: list[int]
-) -> None:
+def test_a_part_grows_by_a_factor_before_a_row_is_rewritten_twice(name: str, counts: list[int]) -> None:
     policy = POLICIES[name]
     for part in filled(policy, counts).parts:
-        for row in part.rewritten:
-            above = [level for level in row if level]
-            assert above == sorted(above)
-            assert all(above.count(level) <= policy.fan_in for level in above)
+        for row in set(part.rewritten):
+            large = [size for size in (*row, part.rows) if size >= policy.growth * policy.smallest]
+            assert all(
+                after >= before * (1 + 1 / policy.growth)
+                for before, after in zip(large, large[2:], strict=False)
+            )
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_rows_of_equal_appends_are_rewritten_once_on_each_level(name: str) -> None:
-    policy = POLICIES[name]
-    log = filled(policy, [policy.smallest] * policy.fan_in**3)
-    (part,) = log.parts
-    assert set(part.rewritten) == {(0, 1, 2)}
+def test_rows_of_equal_appends_are_rewritten_once_for_every_factor_of_the_fan_in(name: str) -> None:
+    policy, size = POLICIES[name], POLICIES[name].smallest
+    (part,) = filled(policy, [size] * policy.fan_in**3).parts
+    assert set(part.rewritten) == {(size, size * policy.fan_in, size * policy.fan_in**2)}
 
 
 @settings(deadline=None, derandomize=True, database=None)
@@ -114,25 +114,22 @@ def test_small_appends_leave_large_parts_alone() -> None:
     log = filled(MergePolicy(), [1000])
     (large,) = log.parts
     for _ in range(400):
-        log.append(rows(1), lambda parts: rewriting(MergePolicy(), parts))
+        log.append(rows(1), as_one)
     assert log.parts[0] is large
 
 
-def test_parts_below_the_smallest_size_are_of_one_level() -> None:
-    policy = MergePolicy(fan_in=4, smallest=1024)
-    assert [policy.level(size) for size in (1, 4095, 4096, 16_383, 16_384)] == [0, 0, 1, 1, 2]
+def test_parts_below_the_smallest_size_are_merged_however_little_they_grow() -> None:
+    policy = MergePolicy(fan_in=4, smallest=100)
+    assert lengths(filled(policy, [150, 1, 1, 1])) == [153]
+    assert lengths(filled(policy, [200, 1, 1, 1])) == [200, 1, 1, 1]
 
 
 def test_only_parts_of_one_partition_merge() -> None:
     log: Log[Rows] = Log(MergePolicy())
     for key in (1, 2, 1, 2, 2):
-        log.append(
-            rows(1, key),
-            lambda parts: rewriting(MergePolicy(), parts),
-            lambda part, key=key: part.high == key,
-        )
+        log.append(rows(1, key), as_one, lambda part, key=key: part.high == key)
     assert [(part.low, part.high, part.rows) for part in log.parts] == [(1, 1, 2), (2, 2, 2), (2, 2, 1)]
-    log.merge_all(lambda parts: rewriting(MergePolicy(), parts), lambda part: part.high == 2)
+    log.merge_all(as_one, lambda part: part.high == 2)
     assert [(part.low, part.high, part.rows) for part in log.parts] == [(1, 1, 2), (2, 2, 3)]
 
 
