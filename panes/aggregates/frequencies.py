@@ -48,6 +48,16 @@ class Frequencies(State):
         if added is not None:
             self._log.append(added, self._merged)
 
+    def sizes(self, first: Hashes) -> Ints:
+        """How many values are stored for each of the groups, at most."""
+        sizes = np.zeros(len(first), np.int64)
+        for chunk in self._chunks:
+            stored = chunk.table.column(FIRST).to_numpy()
+            sizes += np.searchsorted(stored, first, side="right") - np.searchsorted(
+                stored, first, side="left"
+            )
+        return sizes
+
     def of(self, first: Hashes, second: Hashes) -> pl.DataFrame:
         """The values of some groups with their counts, by the place of the group among those given and by
         value; the groups are sorted by their hashes."""

@@ -31,7 +31,10 @@ from panes.state.buffers.timer_queue import TimerQueue
 Flags = npt.NDArray[np.bool_]
 
 _VALUES_AT_ONCE = 2_000_000
-"""Of values times instants: what is held in memory at once, where all values of groups are read."""
+"""What is held in memory at once where all values of groups are read: those of a group for each of its steps."""
+
+_VALUES_PER_SEARCH = 20_000
+"""How many values can be read in the time that a search for the least or greatest values of one instant takes."""
 
 _BORN = -1
 """The accumulator that says, where there are no keys, that the row of the one group was given out."""
@@ -42,8 +45,8 @@ class GroupBy(Operator):
     """One row per group with its aggregates, kept current.
 
     Output: when a group's value changes at e, `(old row, e, FOREVER, -1)` and `(new row, e, FOREVER, +1)`;
-        STRICT. With `every_instant` e is each instant at which the input changes (that is, each slide),
-        without it the clock of the span.
+        STRICT. With `every_instant` e is each instant at which the input changes, without it the clock of the
+        span.
     State: the accumulators of each group, and the partial rows that are still to expire; for count(DISTINCT),
         min, max, quantile and top_k how often each group holds each value.
     Cost: the rows that come and those that expire; of the groups, only those that change are touched. For
@@ -96,8 +99,12 @@ class GroupBy(Operator):
         if not self.every_instant:
             events = events.at(clock)
         parts = [delta_schema(self.node.schema, weighted=True).empty_table()]
-        for part in self._in_blocks(events) if self.holistic else [events]:
-            parts += self._apply(part)
+        if self.holistic:
+            parts += [
+                table for part, ends in self._in_blocks(events) for table in self._apply(part, ends=ends)
+            ]
+        else:
+            parts += self._apply(events)
         return Delta(self._finished(pa.concat_tables(parts)), clock)
 
     def _events(self, delta: Delta, since: int, clock: int) -> _Events:
@@ -130,8 +137,11 @@ class GroupBy(Operator):
         changes[_BORN] = np.append(np.zeros(len(events.instants), np.int64), 1)
         return _Events(rows, np.append(events.instants, since + 1), changes, np.append(events.counts, 0))
 
-    def _apply(self, events: _Events) -> list[pa.Table]:
-        """Moves the state on by the events, and says what changed."""
+    def _apply(self, events: _Events, *, ends: bool = False) -> list[pa.Table]:
+        """Moves the state on by the events, and says what changed.
+
+        With `ends` they are of one instant, and only the least and greatest values of groups are looked for.
+        """
         first, second = events.hashes
         changes = events.changes | self._appearances(events)
         # Where values matter, a group may change although its counts and sums do not.
@@ -139,7 +149,7 @@ class GroupBy(Operator):
         if not len(steps.instants):
             return []
         before, after = self._advance(self.groups, steps)
-        old_values, new_values = self._values(events, steps)
+        old_values, new_values = self._values(events, steps, ends=ends)
         keys = events.rows.select(self.node.keys).take(pa.array(steps.event))
         old, new = self._rows(keys, before, old_values), self._rows(keys, after, new_values)
         had, has = self._is_there(before, old.num_rows), self._is_there(after, new.num_rows)
@@ -168,26 +178,50 @@ class GroupBy(Operator):
         starts = steps.starts
         return steps.running(table.add(steps.first[starts], steps.second[starts], steps.totals()))
 
-    @property
-    def _reads_ends(self) -> bool:
-        """Whether only the least and greatest values are asked for, which are found without the others."""
-        return all(aggregate.function in ("min", "max") for aggregate in self.holistic.values())
+    def _in_blocks(self, events: _Events) -> Iterator[tuple[_Events, bool]]:
+        """The events of some instants at a time, and whether to look only for the ends of groups.
 
-    def _in_blocks(self, events: _Events) -> Iterator[_Events]:
-        """The events of some instants at a time: the values of all groups at all of them must fit into memory."""
-        if self._reads_ends:
-            return events.by_instants(1)
-        values = 1
+        The values of the groups that change at these instants must fit into memory. The least and greatest are
+        found without the others; but where instants are many and groups small, to read all values of many
+        instants at once is far cheaper than a search for each.
+        """
+        if not len(events.instants):
+            return
+        first, _ = events.hashes
+        order = np.lexsort((first, events.instants))
+        instants, groups = events.instants[order], first[order]
+        begins = np.append(True, instants[1:] != instants[:-1])
+        is_step = begins | np.append(True, groups[1:] != groups[:-1])
+        starts = np.flatnonzero(begins)
+        read = np.add.reduceat(np.where(is_step, self._values_held(events)[order], 0), starts)
+        only_ends = all(aggregate.function in ("min", "max") for aggregate in self.holistic.values())
+        if only_ends and read.sum() > _VALUES_PER_SEARCH * len(starts):
+            cuts = starts[1:]
+        else:
+            only_ends = False
+            block = np.cumsum(read) // _VALUES_AT_ONCE
+            cuts = starts[1:][block[1:] != block[:-1]]
+        for at in np.split(order, cuts):
+            yield events.take(at), only_ends
+
+    def _values_held(self, events: _Events) -> Ints:
+        """For each event, how many values its group may hold before and after the span."""
+        first, _ = events.hashes
+        most = np.zeros(len(first), np.int64)
         for name, frequencies in self.frequencies.items():
-            new = pl.DataFrame(events.rows.select([FIRST, name])).n_unique()
-            values = max(values, new + sum(chunk.rows for chunk in frequencies.chunks))
-        return events.by_instants(max(1, _VALUES_AT_ONCE // values))
+            new = pl.DataFrame(events.rows.select([FIRST, name])).unique()[FIRST].to_numpy()
+            groups, counts = np.unique(new, return_counts=True)
+            held_values = counts[np.searchsorted(groups, first)] + frequencies.sizes(first)
+            most = np.maximum(most, held_values)
+        return most
 
-    def _values(self, events: _Events, steps: Steps) -> tuple[Mapping[str, pa.Array], Mapping[str, pa.Array]]:
+    def _values(
+        self, events: _Events, steps: Steps, *, ends: bool
+    ) -> tuple[Mapping[str, pa.Array], Mapping[str, pa.Array]]:
         """The holistic aggregates before and after each step; the state moves on."""
         if not self.holistic:
             return {}, {}
-        if self._reads_ends:
+        if ends:
             before = self._ends(steps)
             self._count(events)
             return before, self._ends(steps)
@@ -267,18 +301,10 @@ class _Events:
         """The same, as if all happened at the clock."""
         return _Events(self.rows, np.full(len(self.instants), clock), self.changes, self.counts)
 
-    def by_instants(self, most: int) -> Iterator[_Events]:
-        """The same in the order of time, at most that many instants at a time."""
-        order = np.argsort(self.instants, kind="stable")
-        starts = np.flatnonzero(np.diff(self.instants[order], prepend=self.instants.min(initial=0) - 1))
-        ends = np.append(starts[most::most], len(order))
-        begin = 0
-        for end in ends:
-            at = order[begin:end]
-            if len(at):
-                changes = {number: change[at] for number, change in self.changes.items()}
-                yield _Events(self.rows.take(pa.array(at)), self.instants[at], changes, self.counts[at])
-            begin = end
+    def take(self, places: Ints) -> _Events:
+        """The events at these places."""
+        changes = {number: change[places] for number, change in self.changes.items()}
+        return _Events(self.rows.take(pa.array(places)), self.instants[places], changes, self.counts[places])
 
 
 def _signed(amounts: Ints, came: int) -> Ints:

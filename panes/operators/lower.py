@@ -74,16 +74,17 @@ def fragment_of(
     `inputs` names the sub-plans that are computed elsewhere; every other StreamScan is an input named by its
     stream, whose columns come without the alias. A GroupBy whose input is partial rows stands in `inputs`
     itself, with kind `partials`. Group-by gives its value at every instant below output streams, in plans with
-    INTERNAL windows and over windows with SLIDE, else at clocks; with `every_instant` at every instant in any
-    case: for the setting `changes`, and for a part of a plan whose output stream lies in another part.
+    INTERNAL windows and in relations over a window with SLIDE, else at clocks; with `every_instant` at every
+    instant in any case: for the setting `changes`, and for a part of a plan of which another part can tell.
     `calendar_days` is the greatest number of days of a calendar queue.
     `early_share` is the measured share of rows that leave negations before their time.
     """
     check_strategy(plan, strategy)
     plan = generated_stream(plan)
     has_until = has_internal(plan)
+    every_instant = every_instant or has_until or is_over_slides(plan)
     lowering = _Lowering(
-        strategy, inputs or {}, every_instant or has_until, calendar_days, leave_early(early_share), has_until
+        strategy, inputs or {}, every_instant, calendar_days, leave_early(early_share), has_until
     )
     top = lowering.relation(plan)
     pattern = answer_pattern(plan).pattern

@@ -29,7 +29,7 @@ from panes.plan.nodes import (
     Window,
     Wstream,
 )
-from panes.plan.output_streams import OUTPUT_STREAMS, generated_stream
+from panes.plan.output_streams import OUTPUT_STREAMS, generated_stream, is_over_slides
 from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow
 from panes.stages.partitioning import Keys, partition_keys
@@ -70,7 +70,7 @@ class StageInput:
 class Stage:
     """A part of a plan, the inputs it is computed from, and whether its shards can work alone.
 
-    `every_instant` says that an output stream in a later stage can tell the value at every instant.
+    `every_instant` says that a later stage can tell the value at every instant: it has an output stream, or SLIDE.
     """
 
     plan: Node
@@ -82,7 +82,7 @@ class Stage:
 def cut_stages(plan: Node) -> tuple[Stage, ...]:
     """The stages of a plan, each after those it reads; the last gives the answer."""
     stages: list[Stage] = []
-    _add_stage(generated_stream(plan), stages, every_instant=False)
+    _add_stage(generated_stream(plan), stages, every_instant=is_over_slides(plan))
     return tuple(stages)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -11,13 +12,16 @@ from panes.aggregates.partials import partial_schema
 from panes.delta.consolidate import contents_at
 from panes.delta.delta import BEGINNING
 from panes.errors import EvaluationError
+from panes.operators import group_by
 from panes.operators.input import Input
 from panes.operators.lower import lower
 from panes.plan.expressions import Aggregate, Call, Cast, Column, Literal
-from panes.plan.nodes import GroupBy, Project, Select, StreamScan, Window
+from panes.plan.nodes import GroupBy, Istream, Project, Select, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, list_of
 from panes.plan.windows import RangeWindow, UnboundedWindow, WindowSpec
+from tests.properties.running import history
+from tests.reference.relations import Reference
 
 SCAN = StreamScan("s", "s", Schema.of([("s.k", BIGINT), ("s.n", BIGINT), ("s.x", DOUBLE)]))
 COUNT = Aggregate("n", "count", None, BIGINT)
@@ -257,3 +261,29 @@ def test_median_of_infinite_values_is_infinite() -> None:
         rows((1, 7, 0, math.inf), (1, 7, 0, math.inf)), BEGINNING, 1
     )
     assert told(delta.table) == [(1, 1, 7, math.inf)]
+
+
+@pytest.mark.parametrize(
+    ("values_at_once", "values_per_search"),
+    [(2_000_000, 10**9), (1, 10**9), (50, 10**9), (2_000_000, -1)],
+    ids=["all at once", "instant by instant", "in blocks", "ends alone"],
+)
+def test_values_of_every_instant_are_the_same_however_they_are_read(
+    monkeypatch, values_at_once, values_per_search
+):
+    monkeypatch.setattr(group_by, "_VALUES_AT_ONCE", values_at_once)
+    monkeypatch.setattr(group_by, "_VALUES_PER_SEARCH", values_per_search)
+    random = Random(3)
+    values = [(1.5, 2.0, None, 7.0), (0, 1, 2)]
+    came = [
+        (ts, random.choice(values[1]), 0, random.choice(values[0])) for ts in range(1, 46) for _ in range(2)
+    ]
+    value = Column(DOUBLE, "s.x")
+    ends = [Aggregate("least", "min", value, DOUBLE), Aggregate("greatest", "max", value, DOUBLE)]
+    plan = Istream(by_key(RangeWindow(5), *ends))
+    dataflow = lower(plan)
+    deltas = [
+        dataflow.process(rows(*(row for row in came if since < row[0] <= clock)), since, clock)
+        for since, clock in ((BEGINNING, 17), (17, 50))
+    ]
+    assert history([delta.table for delta in deltas], 50) == Reference(rows(*came), 50).history(plan)

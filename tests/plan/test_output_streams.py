@@ -51,6 +51,7 @@ def counted(child: Node) -> Node:
         (counted(SLIDING), True),
         (counted(LAST_BY_TWO), True),
         (counted(Union(SLIDING, PLAIN)), True),
+        (Union(counted(PLAIN), counted(SLIDING)), True),
         # Whatever can tell is told of every instant.
         (Istream(counted(PLAIN)), True),
         (Dstream(counted(PLAIN)), True),

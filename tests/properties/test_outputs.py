@@ -51,8 +51,17 @@ def test_neither_shards_nor_the_cut_of_time_change_what_happens(case: Case) -> N
         assert history(tables, clocks[-1]) == history_of, f"{shards} shards, cut at {cut}"
 
 
+@drawn(Cases(deepest=2, most_rows=16, ways=(UPA, NT)), share=0.02)
+def test_changes_of_plain_relations_are_those_of_the_reference_where_they_are_of_every_instant(
+    case: Case,
+) -> None:
+    run = Shards.of(case.plan, 3, strategy=case.way.strategy, every_instant=changes_of(case) == "instant")
+    tables = [run.process(came, since, clock) for came, since, clock in case.arrivals.spans()]
+    assert history(tables, case.arrivals.clocks[-1]) == expected(case)
+
+
 @drawn(Cases(deepest=2, most_rows=20, ways=(UPA, NT)), share=0.01)
-def test_shards_answer_plain_relations_as_the_reference_does_at_every_clock(case: Case) -> None:
+def test_answers_of_plain_relations_are_those_of_the_reference_at_every_clock(case: Case) -> None:
     reference = Reference(case.arrivals.tables, case.arrivals.clocks[-1])
     run = Shards.of(case.plan, 3, strategy=case.way.strategy)
     tables: list[pa.Table] = []
