@@ -29,7 +29,6 @@ from panes.plan.nodes import (
     Wstream,
 )
 from panes.plan.patterns import MONOTONIC, STRICT, WEAK, Pattern, answer_pattern, pattern_of
-from panes.plan.windows import RowsWindow
 
 WIDTH = 100
 LEAST = 20
@@ -77,7 +76,7 @@ def state_of(node: Node, inputs: tuple[Pattern, ...], choose: Choose = BUFFER_FO
             return _distinct(inputs[0], choose)
         case GroupBy():
             return "by group: a new value replaces the old"
-        case Window(spec=RowsWindow()):
+        case Window(spec=spec) if not spec.is_timed:
             return "list: first in, first out"
         case Window(spec=spec) if spec.slide_us is not None:
             return "list: held until the slide"
