@@ -84,7 +84,7 @@ CASES = (
     Case("distinct (δ*)", lambda: [DistinctStar(weak(Schema(A.fields[:1])))], 1, 2e6, columns=1),
     Case(
         "distinct (δ)",
-        lambda: [Distinct.over(Edge(Schema(A.fields[:1]), Pattern.STRICT))],
+        lambda: [Distinct((Edge(Schema(A.fields[:1]), Pattern.STRICT),), "distinct")],
         1,
         2e6,
         is_weighted=True,

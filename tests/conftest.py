@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 import panes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# How long a case takes says nothing on a machine that others use too.
+settings.register_profile("panes", deadline=None)
+settings.load_profile("panes")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -51,7 +51,7 @@ class Frequencies(State):
     def sizes(self, first: Hashes) -> Ints:
         """How many values are stored for each of the groups, at most."""
         sizes = np.zeros(len(first), np.int64)
-        for chunk in self._chunks:
+        for chunk in self._log.parts:
             stored = chunk.table.column(FIRST).to_numpy()
             sizes += np.searchsorted(stored, first, side="right") - np.searchsorted(
                 stored, first, side="left"

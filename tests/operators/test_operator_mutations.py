@@ -112,7 +112,7 @@ MUTATIONS = [
     Mutation("rows of one span do not meet", check_join, Join, "_match", no_delta_meets_delta),
     Mutation("a join forgets what it saw", check_join, Join, "_remember", forgotten),
     Mutation("a residual is not looked at", check_join, join, "mask_of", everything_passes),
-    Mutation("NULL equals NULL in a join", check_join, Join, "over", nulls_are_equal),
+    Mutation("NULL equals NULL in a join", check_join, Join, "__init__", nulls_are_equal),
     Mutation("a duplicate never takes over", check_distinct_star, DistinctStar, "_continue", one_row_less),
     Mutation("δ* forgets what it shows", check_distinct_star, DistinctStar, "_remember", forgotten),
     Mutation(

@@ -34,7 +34,7 @@ def test_a_value_is_retracted_when_the_last_of_its_rows_leaves():
     #      a-------)                 retracted at 4
     rows = [(1, "p", 1, 6, 1), (1, "p", 2, FOREVER, 1), (1, "p", 4, FOREVER, -1)]
     for ends in ([7], [1, 2, 3, 4, 5, 6, 7], [3, 7]):
-        output = run(lambda: Distinct.over(Edge(LEFT, STRICT)), [(rows, LEFT, STRICT)], ends)
+        output = run(lambda: Distinct((Edge(LEFT, STRICT),), "distinct"), [(rows, LEFT, STRICT)], ends)
         assert output == [(1, "p", 1, FOREVER, 1), (1, "p", 6, FOREVER, -1)]
 
 
@@ -91,7 +91,9 @@ def test_distinct_is_exact_at_every_instant(data: st.DataObject):
 def check_distinct(data: st.DataObject) -> None:
     pattern = data.draw(st.sampled_from(list(Pattern)))
     rows = data.draw(histories(pattern, values, most=16))
-    output = run(lambda: Distinct.over(Edge(LEFT, pattern)), [(rows, LEFT, pattern)], data.draw(cuts))
+    output = run(
+        lambda: Distinct((Edge(LEFT, pattern),), "distinct"), [(rows, LEFT, pattern)], data.draw(cuts)
+    )
     assert_pointwise(output, LAST, lambda now: Counter(relation(rows, now).keys()))
 
 

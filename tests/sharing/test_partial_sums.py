@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from panes.aggregates.partials import partial_schema, partials_of
-from panes.delta.delta import EXP, TS, Delta
+from panes.delta.delta import BEGINNING, EXP, TS, Delta
 from panes.delta.evaluate import evaluate, mask_of
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.window import TimeWindow
@@ -76,7 +76,7 @@ def check(
     table: pa.Table,
 ) -> None:
     shared = GroupBy(Window(MATCHED, window), (QUERY, *node.keys), node.aggregates)
-    found = index.partials(table, shared, window)
+    found = index.partials(table, shared, window, BEGINNING)
     assert found.schema.names == [*partial_schema(shared).names, TS, EXP]
     named = index.named(table)
     for query, asked in members.items():
@@ -111,7 +111,7 @@ def test_what_may_fail_is_computed_only_for_tuples_that_are_for_a_query() -> Non
     named = index.named(table)
     asked = named.filter(mask_of(small, named))
     expected = sum(evaluate(Call(BIGINT, "add", (K, K)), asked).to_pylist())
-    assert sum(index.partials(table, node, window).column("_sum_0").to_pylist()) == expected > 0
+    assert sum(index.partials(table, node, window, BEGINNING).column("_sum_0").to_pylist()) == expected > 0
 
 
 def test_counts_of_a_thousand_queries_over_many_panes() -> None:
@@ -126,7 +126,7 @@ def test_counts_of_a_thousand_queries_over_many_panes() -> None:
     window = RangeWindow(40, 10)
     node: Node = GroupBy(Window(MATCHED, window), (QUERY,), (Aggregate("n", "count", None, BIGINT),))
     assert isinstance(node, GroupBy)
-    found = pl.DataFrame(index.partials(table, node, window))
+    found = pl.DataFrame(index.partials(table, node, window, BEGINNING))
     totals = dict(found.group_by(QUERY).agg(pl.col("_rows").sum()).iter_rows())
     i = table.column("i").to_numpy()
     assert totals == {query: int((i <= bound).sum()) for query, bound in bounds.items()}
@@ -137,7 +137,9 @@ def test_the_query_need_not_be_named_query() -> None:
     second = Matched(SCAN, 1)
     window = RangeWindow(40, 10)
     node = GroupBy(Window(second, window), ("_query_1", "s.w"), (Aggregate("n", "count", None, BIGINT),))
-    found = QueryIndex.of(second, {5: predicate_of(None)}).partials(rows(Random(1), 9), node, window)
+    found = QueryIndex.of(second, {5: predicate_of(None)}).partials(
+        rows(Random(1), 9), node, window, BEGINNING
+    )
     assert found.column_names == ["_query_1", "s.w", "_rows", TS, EXP]
     assert sum(found.column("_rows").to_pylist()) == 9
     assert found.schema.field("s.w").type == STRING.arrow

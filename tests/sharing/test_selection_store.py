@@ -259,8 +259,8 @@ def test_a_snapshot_long_past_keeps_its_own_tuples_and_no_others() -> None:
     sliding, snapshot = drawn_member(random, 0, [RangeWindow(10)]), drawn_member(random, 0, [SNAPSHOT])
     members = {1: sliding, 2: replace(snapshot, asked=None, reading=replace(snapshot.reading, predicate=ALL))}
     retained = held_by(RangeWindow(10)) | held_by(SNAPSHOT)
-    store, reference = SelectionStore(), Reference()
     with short_stretches(20):
+        store, reference = SelectionStore(), Reference()
         for since in range(0, 400, 20):
             came = rows(random, 20, since=since, clock=since + 20)
             store.add(came, index_of(members), since)
@@ -277,8 +277,8 @@ def test_entries_of_dropped_queries_leave_a_stretch_that_is_never_merged_again()
     members = {
         query: Member(None, Selection(SCAN, ALL, UnboundedWindow(), COLUMNS), 0) for query in range(30)
     }
-    store = SelectionStore()
     with short_stretches(20):
+        store = SelectionStore()
         store.add(rows(random, 20), index_of(members), 0)
         kept = {query: members[query] for query in range(20)}
         store.add(rows(random, 20, since=100, clock=120), index_of(kept), 100)

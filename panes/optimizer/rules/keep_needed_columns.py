@@ -18,7 +18,6 @@ from panes.plan.nodes import (
     Window,
     with_children,
 )
-from panes.plan.windows import RowsWindow
 
 
 def keep_needed_columns(plan: Node) -> Node:
@@ -31,9 +30,7 @@ def _kept(node: Node, wanted: Set[str]) -> Node:
     """A node that gives at least the wanted columns, in their order."""
     match node:
         case Window():
-            if isinstance(node.spec, RowsWindow):
-                wanted = wanted | set(node.spec.partition_by)
-            return replace(node, child=_stream(node.child, wanted))
+            return replace(node, child=_stream(node.child, wanted | set(node.spec.partition_by)))
         case Select():
             return replace(node, child=_kept(node.child, wanted | columns_of(node.predicate)))
         case Project():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from panes.plan.nodes import Node, Project, Select, Window, with_children
-from panes.plan.windows import NowWindow, RangeWindow, UnboundedWindow
+from panes.plan.windows import BeginEndWindow
 
 
 def push_below_window(plan: Node) -> Node:
@@ -15,6 +15,6 @@ def push_below_window(plan: Node) -> Node:
     plan = with_children(plan, *map(push_below_window, plan.children))
     if isinstance(plan, (Select, Project)) and isinstance(plan.child, Window):
         window = plan.child
-        if isinstance(window.spec, (RangeWindow, NowWindow, UnboundedWindow)):
+        if window.spec.is_timed and not isinstance(window.spec, BeginEndWindow):
             return with_children(window, push_below_window(with_children(plan, window.child)))
     return plan
