@@ -1,0 +1,94 @@
+"""What docs/demo-plans.md shows: EXPLAIN ANALYZE of the demo's queries, run as tasks run them, without Spark."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.measuring import packets, plans
+from panes.cli.demo_queries import QUERIES
+from panes.delta.delta import BEGINNING
+from panes.operators.measures import Measures
+from panes.spark import operator_task
+from panes.spark.operator_task import StageTask
+from panes.stages.clock_rule import Span
+from panes.stages.explain import Explained, explain
+from panes.stages.explain_tree import StepKey
+from panes.stages.fragment_run import FragmentRun
+from panes.stages.measure_log import Measured, StepPlace, measured_after
+from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.running_query import RunningQuery
+
+PAGE = Path(__file__).parent.parent / "docs" / "demo-plans.md"
+EPOCHS = 12
+"""Of a second each."""
+_SECOND = 1_000_000
+
+
+def analyzed(plan: PhysicalPlan, folder: Path) -> Explained:
+    """The plan after some epochs on one shard, with what its steps did."""
+    query = RunningQuery(1, plan, 1, 0, folder)
+    known: Measured = {}
+    pins: dict[str, str] = {}
+    for epoch in range(EPOCHS):
+        since = BEGINNING if epoch == 0 else epoch * _SECOND
+        span = Span(epoch, since, (epoch + 1) * _SECOND, epoch - 1)
+        done = _epoch(query, packets(epoch), span, pins)
+        known = measured_after(known, epoch, {1: 0.0 if epoch == 0 else 1.0}, done)
+    measured = {StepKey(*place[1:]): measures for place, measures in known.items()}
+    return Explained(plan, 1, measured=measured)
+
+
+def _epoch(
+    query: RunningQuery, rows: pa.Table, span: Span, pins: dict[str, str]
+) -> dict[StepPlace, Measures]:
+    done: dict[StepPlace, Measures] = {}
+    given: list[pa.Table] = []
+    for number, stage in enumerate(query.plan.stages):
+        arrivals = {}
+        for place, source in enumerate(stage.inputs):
+            came = rows if source.stage is None else given[source.stage]
+            arrivals[place], steps = FragmentRun(came).input(source, span.since)
+            done |= {StepPlace(1, number, source.name, name): m for name, m in steps.items()}
+        task = StageTask(query, number, tuple(range(len(stage.inputs))), (), None)
+        some = {place: table for place, table in arrivals.items() if table.num_rows}
+        report, delta = operator_task._advance(task, 0, some, span, pins)
+        pins[report.place] = report.pin
+        done |= {StepPlace(1, number, "", name): Measures(*m) for name, m in report.steps.items()}
+        given.append(delta.table)
+    return done
+
+
+def renewed() -> str:
+    """The page as it must be, but for times and bytes."""
+    parts = [_HEAD]
+    demo = plans()
+    with tempfile.TemporaryDirectory() as folder:
+        for query in QUERIES:
+            sql = "\n".join(
+                line.removeprefix(" " * 12) for line in query.sql.strip("\n").splitlines()
+            ).strip()
+            text = explain(analyzed(demo[query.name], Path(folder) / query.name))
+            parts.append(f"## {query.title}\n\n```sql\n{sql}\n```\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def masked(text: str) -> str:
+    """The text without CPU times and bytes, which differ from machine to machine."""
+    return re.sub(r"\d+\.\d+", "#", re.sub(r" +(?=\d+\.\d)", " ", text))
+
+
+_HEAD = f"""# The demo's queries, explained and measured
+
+`EXPLAIN ANALYZE` of the queries that `make demo` runs, after {EPOCHS} epochs of a second and 1,000 rows each, on one
+shard. The figures are averages per epoch: rows that went in and came out, expirations and retractions among the
+messages, state rows that were read or moved, CPU time, the state that is kept, and the bytes that were written.
+[Reading EXPLAIN](explain.md) says what the lines mean. `python -m tests.demo_plans` renews the page, and a test
+compares everything but times and bytes.
+"""
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(), encoding="utf-8")
