@@ -21,11 +21,14 @@ def explain(
     database: Annotated[
         Path | None, typer.Option(help="The directory of the database; without it, a temporary one.")
     ] = None,
+    analyze: Annotated[
+        bool, typer.Option(help="Also show what the steps of a registered query did.")
+    ] = False,
 ) -> None:
-    """Print the plan of a query: its operators, and the update pattern of each with the reason."""
+    """Print the plan of a query: every step that runs, its update pattern, and the state it keeps."""
     # To explain what is there, nobody has to close the database.
     opened = panes.connect(database) if file or database is None else panes.connect(database, read_only=True)
     with closing(opened) as db:
         if file:
             db.sql(file.read_text())
-        print_result(TableResults(console()), db.sql(f"EXPLAIN {query}"))
+        print_result(TableResults(console()), db.sql(f"EXPLAIN {'ANALYZE ' if analyze else ''}{query}"))
