@@ -33,8 +33,9 @@ Flags = npt.NDArray[np.bool_]
 _VALUES_AT_ONCE = 2_000_000
 """What is held in memory at once where all values of groups are read: those of a group for each of its steps."""
 
-_VALUES_PER_SEARCH = 20_000
-"""How many values can be read in the time that a search for the least or greatest values of one instant takes."""
+_VALUES_PER_SEARCH, _VALUES_PER_GROUP = 20_000, 50
+"""How many values can be read in the time that a search for the least or greatest values of groups takes, for each
+instant, and for each group that changes at it."""
 
 _BORN = -1
 """The accumulator that says, where there are no keys, that the row of the one group was given out."""
@@ -50,8 +51,8 @@ class GroupBy(Operator):
     State: the accumulators of each group, and the partial rows that are still to expire; for count(DISTINCT),
         min, max, quantile and top_k how often each group holds each value.
     Cost: the rows that come and those that expire; of the groups, only those that change are touched. For
-        quantile and top_k the distinct values of those groups are read, once per instant; for min and max only
-        a few at the end.
+        quantile and top_k the distinct values of those groups are read, once per instant; for min and max
+        either these or only a few at the end, whichever is cheaper.
     """
 
     node: nodes.GroupBy
@@ -195,7 +196,8 @@ class GroupBy(Operator):
         starts = np.flatnonzero(begins)
         read = np.add.reduceat(np.where(is_step, self._values_held(events)[order], 0), starts)
         only_ends = all(aggregate.function in ("min", "max") for aggregate in self.holistic.values())
-        if only_ends and read.sum() > _VALUES_PER_SEARCH * len(starts):
+        search = _VALUES_PER_SEARCH * len(starts) + _VALUES_PER_GROUP * np.count_nonzero(is_step)
+        if only_ends and read.sum() > search:
             cuts = starts[1:]
         else:
             only_ends = False
