@@ -332,7 +332,8 @@ class Catalog:
         return str(rows[0][0]) if rows else None
 
     def set_plan(self, number: int, plan: str) -> None:
-        self._execute("INSERT INTO plans VALUES (?, ?)", number, plan)
+        """Stores a plan, unless another thread has: it made the same one."""
+        self._execute("INSERT INTO plans VALUES (?, ?) ON CONFLICT DO NOTHING", number, plan)
 
     # Settings.
 

@@ -18,6 +18,8 @@ from panes.directory import is_in_use
 from panes.errors import CatalogError, PanesError, StateError
 from panes.history.file_checksums import check as check_file
 from panes.history.history_store import History
+from panes.ingest.bad_files import read_bad_files
+from panes.ingest.rejected_rows import read_rejected_rows
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.plan.begin_end import is_begin_end
@@ -114,6 +116,7 @@ class _Check:
         self._check_states(catalog, records)
         self._check_history(catalog, log, records)
         if records:
+            self._check_rejected(catalog, records[-1])
             with self._noting():
                 MeasureLog(self._path / "measures").read(records[-1].pins.get(PIN))
                 found.files += 1
@@ -187,6 +190,19 @@ class _Check:
             with self._noting():
                 if query.group is None and self._reads_damage(catalog, query):
                     self._found.queries[query.name] = "nothing that needs the damaged rows of its streams"
+
+    def _check_rejected(self, catalog: Catalog, last: EpochRecord) -> None:
+        """Whether the rows and files that could not be used, or came late, are all there."""
+        folder = self._path / "aside"
+        for stream in catalog.base_streams():
+            progress = last.streams.get(stream.number)
+            if progress is None:
+                continue
+            for kind, counted in (("bad", progress.bad), ("late", progress.late)):
+                with self._noting():
+                    read_rejected_rows(folder, stream, kind, counted)
+            with self._noting():
+                read_bad_files(folder, stream, last.epoch)
 
     def _reads_damage(self, catalog: Catalog, query: QueryRecord) -> bool:
         (statement,) = parse(query.sql)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from panes.errors import PanesError, SourceError
 from panes.history.parts import stream_folder
-from panes.ingest.rejected_rows import keep_rejected_rows
+from panes.ingest.rejected_rows import keep_rejected_rows, read_rejected_file
 from panes.plan.stream import Stream
 
 BAD_FILE = "bad file"
@@ -76,7 +75,7 @@ def note_bad_files(aside: Path, epoch: int, found: Iterable[BadFile]) -> None:
 def read_bad_files(aside: Path, stream: Stream, last_epoch: int) -> pa.Table:
     """The bad files of a stream up to an epoch: `path`, `reason` and `epoch`, in that order."""
     found: Sequence[Path] = sorted((stream_folder(aside, stream.number) / _KIND).rglob("*.parquet"))
-    tables = [pq.ParquetFile(path).read() for path in found]
+    tables = [read_rejected_file(path) for path in found]
     table = pa.concat_tables([_SCHEMA.empty_table(), *tables]).sort_by("epoch")
     return table.filter(pa.compute.less_equal(table.column("epoch"), last_epoch))
 

@@ -54,7 +54,7 @@ def read_rejected_rows(folder: Path, stream: Stream, kind: str, counted: int = 0
     table = pa.concat_tables(
         [
             schema.empty_table(),
-            *(_read(path).cast(schema) for path in sorted(found.glob("epoch=*/*.parquet"))),
+            *(read_rejected_file(path).cast(schema) for path in sorted(found.glob("epoch=*/*.parquet"))),
         ]
     )
     if table.num_rows < counted:
@@ -65,7 +65,8 @@ def read_rejected_rows(folder: Path, stream: Stream, kind: str, counted: int = 0
     return table
 
 
-def _read(path: Path) -> pa.Table:
+def read_rejected_file(path: Path) -> pa.Table:
+    """The rows of a file; StateError when it is damaged."""
     named = _NAME.fullmatch(path.name)
     try:
         wrong = (

@@ -124,13 +124,15 @@ QUESTIONS: dict[str, Question] = {
 """All that can be asked of the database without Spark."""
 
 
+FOLDERS = {"000001": "grouped", "000002": "twice", "000003": "above_1", "000005": "above_4"}
+"""The folders of states, and a query that is read from each; the fifth is that of the group."""
+
+
 def concerned(place: str) -> list[str]:
     """The questions that need a file of the database; of what all need, one of each kind."""
     match place.split("/"):
         case ["queries", folder, *_]:
-            of_folder = {"group-000001": ["above_4"]}
-            of_folder |= {f"{number:06d}": [name] for number, name in enumerate(QUERIES, 1)}
-            return [f"{verb} {name}" for name in of_folder[folder] for verb in ("invoke", "changes of")]
+            return [f"invoke {FOLDERS[folder]}", f"changes of {FOLDERS[folder]}"]
         case ["history", "000001", *_]:
             return [ONE_TIME[0], ONE_TIME[2]]
         case ["history", "000002", *_]:

@@ -19,7 +19,7 @@ from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import EXP, FOREVER, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes
 from panes.delta.rows import with_column
-from panes.operators import distinct, except_, group_by, rows_window, select
+from panes.operators import group_by, rows_window, select
 from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
@@ -31,6 +31,7 @@ from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
 from panes.operators.semi_join import SemiJoin
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
+from panes.operators.tools.counting_rules import RULES
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
@@ -68,6 +69,10 @@ def output_of(operator: type, spoil: Callable[[Delta], Delta]) -> Patch:
 
 def replaced(owner: object, name: str, value: object) -> Patch:
     return lambda patch: patch.setattr(owner, name, value)
+
+
+def ruled(name: str, rule: object) -> Patch:
+    return lambda patch: patch.setitem(RULES, name, rule)
 
 
 def without_last(delta: Delta) -> Delta:
@@ -218,7 +223,7 @@ MUTATIONS = [
     Mutation(
         "copies are not duplicates",
         over_rows(lambda d, w: nodes.Distinct(d.narrow(w))),
-        replaced(distinct, "_once", lambda left, _: left),
+        ruled("distinct", lambda left, _: left),
     ),
     Mutation(
         "an intersection outlives its rows",
@@ -228,7 +233,7 @@ MUTATIONS = [
     Mutation(
         "a difference is one of sets",
         lambda d: nodes.Except(*d.alike(1)),
-        replaced(except_, "_surplus", of_sets),
+        ruled("except", of_sets),
     ),
     Mutation("nothing leaves", lambda d: d.window(), output_of(ExplicitExpiry, never_taking_back), NT),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def _surplus(left: Numbers, right: Numbers) -> Numbers:
     return surplus
 
 
-RULES: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
+RULES: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "distinct": _once,
     "intersect": np.minimum,
     "except": _surplus,
