@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypedDict, Unpack
 
 from panes.aggregates.partials import partial_schema
 from panes.operators.anti_join import AntiJoin
@@ -39,25 +40,19 @@ from panes.plan.windows import BeginEndWindow
 from panes.plan.windows import RowsWindow as RowsSpec
 
 
-def lower(
-    plan: nodes.Node,
-    *,
-    strategy: str = "upa",
-    inputs: Mapping[nodes.Node, Input] | None = None,
-    every_instant: bool = False,
-    calendar_days: int = 10,
-    early_share: float = 1.0,
-) -> Dataflow:
-    """The operators of a plan, with empty state; the arguments are those of `fragment_of`."""
-    fragment = fragment_of(
-        plan,
-        strategy=strategy,
-        inputs=inputs,
-        every_instant=every_instant,
-        calendar_days=calendar_days,
-        early_share=early_share,
-    )
-    return Dataflow(fragment)
+class Options(TypedDict, total=False):
+    """What `fragment_of` takes besides the plan."""
+
+    strategy: str
+    inputs: Mapping[nodes.Node, Input] | None
+    every_instant: bool
+    calendar_days: int
+    early_share: float
+
+
+def lower(plan: nodes.Node, **options: Unpack[Options]) -> Dataflow:
+    """The operators of a plan, with empty state."""
+    return Dataflow(fragment_of(plan, **options))
 
 
 def fragment_of(

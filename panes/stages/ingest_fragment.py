@@ -30,25 +30,26 @@ ROWS = "rows"
 """The name under which a fragment before a shuffle takes in its rows."""
 
 
-def ingest_fragment(source: StageInput) -> Fragment:
-    """The steps over the rows of a stream that give an input of a stage."""
+def ingest_fragment(source: StageInput) -> tuple[Fragment, tuple[str, ...]]:
+    """The steps over the rows of a stream that give an input of a stage, and the columns of the stream that they
+    read."""
     steps = _Steps()
     matched = matched_in(source.node)
     if source.group_by is None:
         steps.chain(source.node, frozenset(source.node.schema.names))
-        return steps.fragment()
+        return steps.fragment(), steps.read
     assert source.window is not None
     if matched is not None:
         steps.chain(matched.child, frozenset(matched.child.schema.names))
         fused = MatchAndSum(matched, source.group_by, source.window)
         steps.add("match_and_sum", fused, source.group_by, _partial_edge(source.group_by))
-        return steps.fragment()
+        return steps.fragment(), steps.read
     steps.chain(source.node, _read_by(source.group_by))
     window = nodes.Window(source.node, source.window)
     edge = replace(steps.edge, pattern=pattern_of(window).pattern)
     steps.add("window", TimeWindow(source.window), window, edge)
     steps.sums(source.group_by)
-    return steps.fragment()
+    return steps.fragment(), steps.read
 
 
 def hand_on_fragment(source: StageInput, edge: Edge) -> Fragment:
@@ -59,14 +60,6 @@ def hand_on_fragment(source: StageInput, edge: Edge) -> Fragment:
     if source.group_by is not None:
         steps.sums(source.group_by)
     return steps.fragment()
-
-
-def columns_read(source: StageInput) -> tuple[str, ...]:
-    """The columns of the stream that the steps of an input read, as the stream names them."""
-    wanted = frozenset(source.node.schema.names) if source.group_by is None else _read_by(source.group_by)
-    scan = source.scan
-    needed = _needed(source.node, wanted)
-    return tuple(name for f in scan.schema if (name := scan.attribute(f.name)) in needed)
 
 
 def matched_in(node: nodes.Node) -> nodes.Matched | None:
@@ -81,6 +74,8 @@ class _Steps:
     """Steps one after the other, each over the one before."""
 
     steps: list[PhysicalStep] = field(default_factory=list)
+    read: tuple[str, ...] = ()
+    """The columns of the stream that the chain reads, as the stream names them."""
 
     @property
     def edge(self) -> Edge:
@@ -101,6 +96,7 @@ class _Steps:
             case nodes.StreamScan():
                 entry = Entry(ROWS, node.schema, prefix=f"{node.alias}.", may_lack=True)
                 self.add("input", entry, node, Edge(node.schema, MONOTONIC))
+                self.read = tuple(node.attribute(name) for name in node.schema.names if name in wanted)
             case nodes.Select():
                 self.chain(node.child, wanted | columns_of(node.predicate))
                 self.add("select", Select(node.predicate), node, self.edge)
@@ -110,6 +106,7 @@ class _Steps:
                 self.chain(node.child, frozenset[str]().union(*used))
                 self.add("project", Project(columns), node, replace(self.edge, schema=node.schema))
             case nodes.Matched():
+                # Which columns the queries ask about changes as they come and go.
                 self.chain(node.child, frozenset(node.child.schema.names))
                 self.add("match", Match(node), node, replace(self.edge, schema=node.schema))
             case _:
@@ -128,19 +125,3 @@ def _read_by(group_by: nodes.GroupBy) -> Set[str]:
     args = [partial.arg for partial in partials_of(group_by) if partial.arg is not None]
     args += [arg for _, arg in values_of(group_by)]
     return frozenset(group_by.keys).union(*(columns_of(arg) for arg in args))
-
-
-def _needed(node: nodes.Node, wanted: Set[str]) -> Set[str]:
-    """The columns of the stream that the wanted columns of a chain depend on."""
-    match node:
-        case nodes.StreamScan():
-            return frozenset(node.attribute(name) for name in wanted)
-        case nodes.Matched():
-            # Which columns the queries ask about changes as they come and go.
-            return _needed(node.child, frozenset(node.child.schema.names))
-        case nodes.Select():
-            return _needed(node.child, wanted | columns_of(node.predicate))
-        case nodes.Project():
-            used = [columns_of(expression) for name, expression in node.columns if name in wanted]
-            return _needed(node.child, frozenset[str]().union(*used))
-    raise TypeError(f"{type(node).__name__} does not run before a shuffle")

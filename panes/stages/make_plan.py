@@ -11,7 +11,7 @@ from panes.operators.physical_step import Fragment
 from panes.plan.nodes import Matched, Node
 from panes.plan.patterns import answer_pattern
 from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
-from panes.stages.ingest_fragment import columns_read, hand_on_fragment, ingest_fragment, matched_in
+from panes.stages.ingest_fragment import hand_on_fragment, ingest_fragment, matched_in
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 
 
@@ -59,11 +59,12 @@ def _input(source: StageInput, before: Fragment | None) -> PhysicalInput:
     if before is not None:
         return PhysicalInput(name, hand_on_fragment(source, before.edge), source.keys, stage=source.stage)
     matched = matched_in(source.node)
+    fragment, columns = ingest_fragment(source)
     return PhysicalInput(
         name,
-        ingest_fragment(source),
+        fragment,
         source.keys,
         stream=source.scan.stream,
-        columns=columns_read(source),
+        columns=columns,
         scan_number=None if matched is None else matched.scan_number,
     )
