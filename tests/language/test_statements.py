@@ -62,10 +62,18 @@ def test_commands() -> None:
     assert one("INVOKE q") == st.Invoke("q")
     assert one("EXPLAIN q") == st.Explain("q", "TEXT")
     assert one("EXPLAIN (FORMAT JSON) q") == st.Explain("q", "JSON")
+    assert one("EXPLAIN ANALYZE q") == st.Explain("q", "TEXT", analyze=True)
+    assert one("EXPLAIN (ANALYZE, FORMAT JSON) q") == st.Explain("q", "JSON", analyze=True)
+    assert one("EXPLAIN analyze") == st.Explain("analyze")
     assert one("SHOW TABLES") == st.Show("TABLES")
     assert one("DROP STREAM IF EXISTS s") == st.Drop("STREAM", "s", True)
     assert one("SET strategy = 'nt'") == st.SetSetting("strategy", "nt")
     assert one("SET Verify = FALSE") == st.SetSetting("verify", False)
+
+
+def test_only_registered_queries_can_be_analyzed() -> None:
+    with pytest.raises(SqlError, match="the name of a registered query, whose steps were measured"):
+        parse("EXPLAIN ANALYZE SELECT a FROM s")
 
 
 def test_changes_of_tables_name_their_table() -> None:
