@@ -62,15 +62,18 @@ class Explained:
         if not isinstance(self.plan, PhysicalPlan):
             return logical_tree(self.plan)
         tree = explain_tree(self.plan, self.shards)
-        # What a selection does by itself happens when it is invoked, over what is kept for all.
-        is_read = self.plan.is_selection and self.query is not None
-        return logical_tree(self.query, over=tree) if is_read and self.query is not None else tree
+        if self.plan.is_selection and self.query is not None:
+            # What a selection does by itself happens when it is invoked, over what is kept for all.
+            return logical_tree(self.query, over=tree)
+        return tree
 
     @property
     def pattern(self) -> Labeled:
-        if isinstance(self.plan, PhysicalPlan) and not (self.plan.is_selection and self.query is not None):
-            return Labeled(self.plan.pattern, self.plan.reason)
-        return answer_pattern(self.query or self.plan)  # type: ignore[arg-type]
+        if not isinstance(self.plan, PhysicalPlan):
+            return answer_pattern(self.plan)
+        if self.plan.is_selection and self.query is not None:
+            return answer_pattern(self.query)
+        return Labeled(self.plan.pattern, self.plan.reason)
 
 
 def explain(explained: Explained) -> str:
