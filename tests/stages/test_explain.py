@@ -12,6 +12,7 @@ from panes.operators.measures import STORE, Measures
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Node
 from panes.plan.patterns import Pattern
+from panes.sharing.template import template_of
 from panes.stages.explain import Explained, explain, explain_json
 from panes.stages.explain_tree import StepKey, steps_of
 from panes.stages.make_plan import make_plan
@@ -177,3 +178,24 @@ def test_a_strategy_that_makes_no_difference_is_said_to() -> None:
     assert note in explain(explained(GROUPS, "nt"))
     assert note not in explain(explained(JOIN, "nt"))
     assert "makes no difference" not in explain(explained(GROUPS))
+
+
+def test_a_query_of_a_group_shows_the_plan_of_the_group_and_its_own_part() -> None:
+    plan = plan_of(GROUPS.replace("GROUP BY", "WHERE bytes > 7 GROUP BY"))
+    found = template_of(plan)
+    assert found is not None
+    text = explain(Explained(make_plan(found[0].plan), 2, members=5, query=plan))
+    assert "Match with the selections of all queries of the group, sum per pane and group" in text
+    assert "for 5 queries" in " ".join(text.split())
+    assert text.splitlines()[-1] == "this query: rows with packets.bytes > 7"
+
+
+def test_a_selection_shows_what_is_kept_for_all_and_what_it_does_when_invoked() -> None:
+    plan = plan_of("SELECT src FROM packets [RANGE 1 MINUTE] WHERE bytes > 7")
+    found = template_of(plan)
+    assert found is not None
+    text = explain(Explained(make_plan(found[0].plan), 2, members=9, query=plan))
+    assert line_of(text, "Window [RANGE 1 MINUTE] (when invoked)")[1] == "WEAKEST"
+    assert "Keep tuples, and which of them each query has" in text
+    assert "answer: WEAKEST (" in text
+    assert "read from the tuples and matches of 9 queries" in " ".join(text.split())
