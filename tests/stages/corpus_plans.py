@@ -10,6 +10,7 @@ from panes.optimizer.optimizer import optimize
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node, TableScan
 from panes.plan.walk import walk
+from panes.state.buffers.choose import STRATEGIES
 from tests.language.corpus import read_cases, read_catalog
 
 
@@ -33,12 +34,16 @@ def _plans() -> dict[str, Node]:
     return found
 
 
-PLANS = _plans()
-
-
-def runnable(plan: Node, strategy: str) -> bool:
+def _can_run(plan: Node, strategy: str) -> bool:
     try:
         check_strategy(plan, strategy)
     except SettingError:
         return False
     return True
+
+
+PLANS = _plans()
+RUNS = [
+    (name, strategy) for name, plan in PLANS.items() for strategy in STRATEGIES if _can_run(plan, strategy)
+]
+"""Every query under every strategy that can run it."""
