@@ -150,3 +150,9 @@ def test_row_that_was_always_there_leaves_but_never_entered() -> None:
     assert told(Istream(relation), *spans) == [(5, 1), (9, 0)]
     assert told(Dstream(relation), *spans) == [(5, 0), (9, 1)]
     assert told(Rstream(relation), *spans) == [(5, 1), (9, 0)]
+
+
+def test_rstream_restore_tells_what_came_and_went_before_any_slide_held_a_tuple() -> None:
+    plan = Rstream(window(RangeWindow(1, 4)), restore=True)
+    assert told(plan, (4, {"s": keys((3, 7))})) == [(4, 7)]
+    assert told(plan, (2, {}), (3, {"s": keys((3, 7))}), (4, {})) == [(4, 7)]

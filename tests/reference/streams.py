@@ -92,7 +92,7 @@ class Streams:
         has_begun = False
         for now in self._instants():
             held, before = self._relations.bag(node.child, now), self._relations.bag(node.child, now - 1)
-            has_begun = has_begun or held != before
+            has_begun = has_begun or held != before or bool(entered.get(now))
             if any(now % slide == 0 for slide in slides) and has_begun:
                 yield now, held + (entered.get(now, Counter()) - held)
             if not slides and held != before:
