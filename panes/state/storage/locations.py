@@ -3,8 +3,8 @@
 A `Path` is a local file, memory-mapped when read. A `UriPath` has the few methods of `Path` that states need, and
 goes through pyarrow. It is made of text, so it can be shipped to workers, which connect by themselves.
 
-Requests to an object store are what costs there. A file is one PUT under its final name; nothing is renamed, and no
-folder is made or asked for. `object_cache` keeps what was read or written.
+Requests to an object store are what costs there. A file is one PUT under its final name; nothing is renamed, and
+no folder is made or asked for. `object_cache` keeps what was read or written.
 """
 
 from __future__ import annotations

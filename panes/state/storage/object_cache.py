@@ -1,7 +1,7 @@
 """What this machine has read and written of other file systems, kept as local files by name.
 
-The names of states, histories and packs are never given to another content, so a copy never grows stale. Workers of
-one machine share the copies: a task mostly reads what a task of the epoch before has written, on the same machine.
+The names of packs and of files of a history are never given to another content, so a copy never grows stale.
+Workers of one machine share the copies: a task mostly reads what one of the epoch before has written there.
 What is read through here is verified by whoever reads it, as local files are.
 """
 
@@ -24,7 +24,7 @@ _MOST_BYTES = 4_000_000_000
 _PUTS_PER_LOOK = 256
 """How many files are kept between two looks at how much there is."""
 _WHOLE = 4_000_000
-"""An object of up to so many bytes is fetched whole: most of it is asked for sooner or later."""
+"""The most bytes of an object that is fetched whole: most of it is asked for sooner or later."""
 
 _puts = 0
 
