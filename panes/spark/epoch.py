@@ -82,6 +82,7 @@ class _States(NamedTuple):
     pins: dict[str, str]
     tasks: int
     released: list[str]
+    released_before: list[str]
 
 
 class EpochRunner:
@@ -313,7 +314,7 @@ class EpochRunner:
             index = states.index(*map(int, gone.split("/")))
             assert index is not None
             released |= index.objects
-        return _States(pins, plan.tasks, sorted(released))
+        return _States(pins, plan.tasks, sorted(released), before.released)
 
     def _measure(
         self,
@@ -368,6 +369,7 @@ class EpochRunner:
             states=states.pins,
             tasks=states.tasks,
             released=states.released,
+            released_before=states.released_before,
         )
         reach("before commit")
         self._log.commit(record)
