@@ -24,7 +24,7 @@ from panes.ingest.arrived_file import ArrivedFile
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.optimizer.optimizer import optimize
-from panes.spark import operator_task
+from panes.spark import ingest_task, operator_task
 from panes.spark.ingest_task import Feed, FilesTask, IngestContext
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import OperatorTask
@@ -96,6 +96,9 @@ class OneTask:
     def partitionId(self) -> int:
         return 0
 
+    def taskAttemptId(self) -> int:
+        return 0
+
 
 def test_a_walk_is_short() -> None:
     files = drawn_walk()
@@ -106,7 +109,8 @@ def test_a_walk_is_short() -> None:
 
 
 def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_task, "TaskContext", OneTask)
+    for module in (ingest_task, operator_task):
+        monkeypatch.setattr(module, "TaskContext", OneTask)
     stream = base_stream(STREAM, 1)
     shelf = Shelf()
     (shelf.things["packets"],) = parse(STREAM)

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -37,7 +38,7 @@ from panes.spark.epoch_files import EpochFiles, files_of_epoch
 from panes.spark.epoch_job import Arrivals, Folders, epoch_job
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import Report
-from panes.spark.session import set_epoch_conf
+from panes.spark.session import exchanges_files, set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
@@ -60,6 +61,8 @@ class Workload:
     retain_epochs: int
     idle_after_us: int
     """After so long without rows a stream no longer holds back the clock."""
+    exchange: str = "auto"
+    """How tables reach other tasks: the setting of that name."""
     retained: Mapping[int, Retained] = field(default_factory=dict)
     """What is kept of each stream, by number."""
     missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
@@ -237,7 +240,9 @@ class EpochRunner:
                 for stream, retained in workload.retained.items()
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
-            folders = Folders(exchange, aside, self._history.folder)
+            # Under a name of its own: what is left of an epoch that failed must not write to it.
+            carrier = exchange / uuid4().hex if exchanges_files(workload.exchange, session) else None
+            folders = Folders(carrier, aside, self._history.folder)
             tasks = epoch_job(session, plan, arrivals, rule, folders, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])

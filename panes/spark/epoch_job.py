@@ -34,7 +34,8 @@ _ROWS_PER_TASK = 50_000
 class Folders:
     """Where the tasks of an epoch write what is not state."""
 
-    exchange: Path
+    exchange: Path | None
+    """None when tables go through Spark's shuffle."""
     aside: Path
     history: Path
 
@@ -116,6 +117,7 @@ def epoch_job(
                 F.col("id").cast("int").alias("shard"),
                 F.lit(BEGIN).alias("kind"),
                 F.lit("{}").alias("content"),
+                F.lit(None).cast("binary").alias("block"),
             )
         else:
             by_task = messages.repartitionById(plan.tasks, F.col("shard"))

@@ -54,7 +54,8 @@ class IngestContext:
     tasks: int
     """How many tasks there are on the next level."""
     inputs: tuple[Route, ...]
-    exchange: Path
+    exchange: Path | None
+    """The folder of the exchange; None when tables go through Spark's shuffle."""
     aside: Path
     history: Path
     now_us: int
@@ -84,7 +85,7 @@ class FilesTask:
                     self._take(work, self.feeds[place], file)
                 else:
                     self._take_history(work, self.feeds[place], file)
-            yield encoded(list(work.messages()))
+            yield from encoded(work.messages())
 
     def _take_history(self, work: _Work, feed: Feed, file: HistoryFile) -> None:
         try:
@@ -122,9 +123,7 @@ class BatchTask:
     """By the number of the stream in the batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        number = context.partitionId()
+        number = _spark_task().partitionId()
         # Files, which may hold what came before, are first in the order of names.
         work = _Work(self.context, f"0-read-{number:06d}", number)
         for batch in batches:
@@ -133,7 +132,7 @@ class BatchTask:
                 is_mine = streams == place
                 if is_mine.any():
                     self._take(work, feed, batch if is_mine.all() else batch.filter(pa.array(is_mine)), place)
-        yield encoded(list(work.messages()))
+        yield from encoded(work.messages())
 
     def _take(self, work: _Work, feed: Feed, batch: pa.RecordBatch, place: int) -> None:
         columns = batch.column(f"_{place}").flatten()
@@ -147,13 +146,19 @@ class BatchTask:
         work.take(feed, usable, unusable)
 
 
+def _spark_task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
 class _Work:
     """What one task has done so far."""
 
     def __init__(self, context: IngestContext, name: str, number: int) -> None:
         self._context = context
         self._number = number
-        self._exchange = Exchange(context.exchange, name)
+        self._exchange = Exchange(context.exchange, name, _spark_task().taskAttemptId())
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
         self._failed: dict[int, str] = {}

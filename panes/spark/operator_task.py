@@ -19,9 +19,9 @@ from panes.stages.clock_rule import ClockRule, Measured, Span
 from panes.stages.exchange import (
     FAILED_INPUT,
     FAILED_QUERY,
+    PART,
     Exchange,
     Message,
-    Part,
     decoded,
     encoded,
     read_parts,
@@ -95,34 +95,37 @@ class OperatorTask:
     input_levels: tuple[int, ...]
     """On which level each input is read."""
     rule: ClockRule
-    exchange: Path
+    exchange: Path | None
+    """The folder of the exchange; None when tables go through Spark's shuffle."""
     pins: Mapping[str, str]
     """The checksums of the manifests of the epoch before, by place."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
-        task = context.partitionId()
         messages = decoded(batches)
         # Nobody reads what a task writes before all tasks have ended: the disk is waited for once.
         with flushed_together():
-            sent = [*self._passed_on(messages), *self._advanced(task, messages)]
-        yield encoded(sent)
+            sent = [*self._passed_on(messages), *self._advanced(context, messages)]
+        yield from encoded(sent)
 
     def _passed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
         """What is for later levels, or for the driver."""
         for message in messages:
-            if message.kind != "part" or self.input_levels[message.content["input"]] > self.level:
+            if message.kind != PART or self.input_levels[message.content["input"]] > self.level:
                 yield message
 
-    def _advanced(self, task: int, messages: list[Message]) -> Iterator[Message]:
+    def _advanced(self, context: TaskContext, messages: list[Message]) -> Iterator[Message]:
         moved = self.rule.moved(Measured(**m.content) for m in messages if m.kind == "measured")
         if moved is None:
             return
         failed = {m.content["input"]: m.content["error"] for m in messages if m.kind == FAILED_INPUT}
-        parts = [Part(**m.content) for m in messages if m.kind == "part"]
-        arrivals = read_parts(part for part in parts if self.input_levels[part.input] == self.level)
-        exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}")
+        parts = (m for m in messages if m.kind == PART)
+        arrivals = read_parts(
+            part for part in parts if self.input_levels[part.content["input"]] == self.level
+        )
+        task = context.partitionId()
+        exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}", context.taskAttemptId())
         for stage in self.stages:
             shard, span = stage.shard_of(task), moved.spans.get(stage.query.id)
             if shard is None or span is None:
