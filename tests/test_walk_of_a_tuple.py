@@ -132,11 +132,19 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
         tmp_path / "exchange",
         tmp_path / "rejected",
         tmp_path / "history",
+        "writer",
         rule.now_us,
     )
     ingest = FilesTask(context, (Feed(stream, job.inputs_of("packets")),), (((0, file),),))
     operate = OperatorTask(
-        0, tuple(job.stages), tuple(job.inputs), tuple(job.input_levels), rule, tmp_path / "exchange", {}
+        0,
+        tuple(job.stages),
+        tuple(job.inputs),
+        tuple(job.input_levels),
+        rule,
+        tmp_path / "exchange",
+        {},
+        "writer",
     )
     passed: list[str] = []
     with traced(passed):

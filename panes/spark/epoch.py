@@ -240,10 +240,10 @@ class EpochRunner:
                 for stream, retained in workload.retained.items()
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
-            # Under a name of its own: what is left of an epoch that failed must not write to it.
-            carrier = exchange / uuid4().hex if exchanges_files(workload.exchange, session) else None
-            folders = Folders(carrier, aside, self._history.folder)
-            tasks = epoch_job(session, plan, arrivals, rule, folders, kept, before.pins)
+            in_files = exchanges_files(workload.exchange, session)
+            folders = Folders(exchange if in_files else None, aside, self._history.folder)
+            writer = uuid4().hex[:8]
+            tasks = epoch_job(session, plan, arrivals, rule, folders, writer, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)

@@ -65,12 +65,13 @@ def epoch_job(
     arrivals: Arrivals,
     rule: ClockRule,
     folders: Folders,
+    writer: str,
     writes_history: frozenset[int] = frozenset(),
     pins: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """The DataFrame that advances the queries on every shard, also on those that get no rows.
 
-    `pins` are those of the record of the epoch before.
+    `writer` tells this attempt at the epoch from all others. `pins` are those of the record of the epoch before.
     """
     context = IngestContext(
         rule.epoch,
@@ -79,6 +80,7 @@ def epoch_job(
         folders.exchange,
         folders.aside,
         folders.history,
+        writer,
         rule.now_us,
         arrivals.arrival_us,
     )
@@ -111,6 +113,7 @@ def epoch_job(
             rule,
             folders.exchange,
             dict(pins or {}),
+            writer,
         )
         if messages is None:
             by_task = session.range(0, plan.tasks, 1, plan.tasks).select(

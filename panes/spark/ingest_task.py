@@ -58,6 +58,8 @@ class IngestContext:
     """The folder of the exchange; None when tables go through Spark's shuffle."""
     aside: Path
     history: Path
+    writer: str
+    """What tells this attempt at the epoch from all others."""
     now_us: int
     """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
@@ -158,7 +160,8 @@ class _Work:
     def __init__(self, context: IngestContext, name: str, number: int) -> None:
         self._context = context
         self._number = number
-        self._exchange = Exchange(context.exchange, name, _spark_task().taskAttemptId())
+        writer = f"{context.writer}_{_spark_task().taskAttemptId()}"
+        self._exchange = Exchange(context.exchange, name, writer)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
         self._failed: dict[int, str] = {}

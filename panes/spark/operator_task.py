@@ -99,14 +99,18 @@ class OperatorTask:
     """The folder of the exchange; None when tables go through Spark's shuffle."""
     pins: Mapping[str, str]
     """The checksums of the manifests of the epoch before, by place."""
+    writer: str
+    """What tells this attempt at the epoch from all others."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
+        task = context.partitionId()
         messages = decoded(batches)
         # Nobody reads what a task writes before all tasks have ended: the disk is waited for once.
+        writer = f"{self.writer}_{context.taskAttemptId()}"
         with flushed_together():
-            sent = [*self._passed_on(messages), *self._advanced(context, messages)]
+            sent = [*self._passed_on(messages), *self._advanced(task, writer, messages)]
         yield from encoded(sent)
 
     def _passed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
@@ -115,7 +119,7 @@ class OperatorTask:
             if message.kind != PART or self.input_levels[message.content["input"]] > self.level:
                 yield message
 
-    def _advanced(self, context: TaskContext, messages: list[Message]) -> Iterator[Message]:
+    def _advanced(self, task: int, writer: str, messages: list[Message]) -> Iterator[Message]:
         moved = self.rule.moved(Measured(**m.content) for m in messages if m.kind == "measured")
         if moved is None:
             return
@@ -124,8 +128,7 @@ class OperatorTask:
         arrivals = read_parts(
             part for part in parts if self.input_levels[part.content["input"]] == self.level
         )
-        task = context.partitionId()
-        exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}", context.taskAttemptId())
+        exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}", writer)
         for stage in self.stages:
             shard, span = stage.shard_of(task), moved.spans.get(stage.query.id)
             if shard is None or span is None:

@@ -76,13 +76,13 @@ class Message:
 class Exchange:
     """What one task sends: into a file of its own in a folder, or, without a folder, as blocks.
 
-    The name of the file has the number of the attempt, so two attempts of a task do not disturb each other. Only
-    what the messages of the attempt that counts say is read.
+    The name of the file has that of the writer, which is another one for every attempt of a task, so two attempts
+    do not disturb each other. Only what the messages of the attempt that counts say is read.
     """
 
-    def __init__(self, folder: Path | None, sender: str, attempt: int) -> None:
+    def __init__(self, folder: Path | None, sender: str, writer: str) -> None:
         self._sender = sender
-        self._file = None if folder is None else folder / f"{sender}-{attempt}.arrow"
+        self._file = None if folder is None else folder / f"{sender}-{writer}.arrow"
         self._rows: dict[tuple[int, int], list[pa.Table]] = {}
         """By input and shard."""
 

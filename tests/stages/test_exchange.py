@@ -33,7 +33,7 @@ def read(messages, shard) -> dict[int, dict]:
 
 
 def test_each_shard_reads_what_was_left_for_it(folder):
-    exchange = Exchange(folder, "0-files-000000", 0)
+    exchange = Exchange(folder, "0-files-000000", "w_0")
     exchange.add(0, 0, pa.table({"a": [1, 2]}))
     exchange.add(0, 1, pa.table({"a": [3]}))
     exchange.add(7, 1, pa.table({"b": ["x"]}))
@@ -45,8 +45,8 @@ def test_each_shard_reads_what_was_left_for_it(folder):
 def test_rows_stay_in_the_order_of_tasks_and_of_what_each_added(folder):
     messages = []
     for task in (1, 0, 10):  # messages come through the shuffle in any order
-        # The order of attempts is not that of tasks.
-        exchange = Exchange(folder, f"0-files-{task:06d}", 100 - task)
+        # The order of writers is not that of tasks.
+        exchange = Exchange(folder, f"0-files-{task:06d}", f"w_{100 - task}")
         for step in range(2):
             exchange.add(0, 0, pa.table({"a": [10 * task + step]}))
             exchange.add(1, 0, pa.table({"a": [-task]}))
@@ -58,7 +58,7 @@ def test_rows_stay_in_the_order_of_tasks_and_of_what_each_added(folder):
 def test_the_files_and_the_blocks_of_a_task_have_the_same_messages_but_for_the_place(tmp_path):
     sent = []
     for folder in (tmp_path, None):
-        exchange = Exchange(folder, "1-000003", 5)
+        exchange = Exchange(folder, "1-000003", "w_5")
         exchange.add(2, 1, pa.table({"a": [1]}))
         exchange.add(2, 0, pa.table({"a": [2]}))
         exchange.add(2, 1, pa.table({"a": [3]}))
@@ -72,7 +72,7 @@ def test_the_files_and_the_blocks_of_a_task_have_the_same_messages_but_for_the_p
 
 
 def test_two_attempts_of_a_task_write_files_of_their_own(tmp_path):
-    first, second = (Exchange(tmp_path, "0-files-000000", attempt) for attempt in (7, 8))
+    first, second = (Exchange(tmp_path, "0-files-000000", writer) for writer in ("w_7", "w_8"))
     first.add(0, 0, pa.table({"a": [1]}))
     second.add(0, 0, pa.table({"a": [1]}))
     counts = list(first.send())
@@ -84,7 +84,7 @@ def test_two_attempts_of_a_task_write_files_of_their_own(tmp_path):
 
 
 def test_nothing_is_written_for_nothing(folder):
-    exchange = Exchange(folder, "0-batch-000000", 0)
+    exchange = Exchange(folder, "0-batch-000000", "w_0")
     exchange.add(0, 0, pa.table({"a": pa.array([], pa.int64())}))
     assert list(exchange.send()) == []
     assert folder is None or not folder.exists()
@@ -93,7 +93,7 @@ def test_nothing_is_written_for_nothing(folder):
 def test_a_large_table_is_several_blocks_that_the_reader_puts_together(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 1000)
     rows = pa.table({"a": range(1000), "b": [f"{n} words" for n in range(1000)]})
-    exchange = Exchange(None, "0-files-000000", 0)
+    exchange = Exchange(None, "0-files-000000", "w_0")
     exchange.add(0, 0, rows)
     messages = list(exchange.send())
     assert len(messages) >= rows.nbytes // 1000
@@ -102,7 +102,7 @@ def test_a_large_table_is_several_blocks_that_the_reader_puts_together(monkeypat
 
 def test_a_row_that_is_larger_than_a_block_is_a_block(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 10)
-    exchange = Exchange(None, "0-files-000000", 0)
+    exchange = Exchange(None, "0-files-000000", "w_0")
     exchange.add(0, 0, pa.table({"b": ["x" * 100, "y" * 100]}))
     assert len(messages := list(exchange.send())) == 2
     assert read(messages, 0) == {0: {"b": ["x" * 100, "y" * 100]}}
@@ -111,7 +111,7 @@ def test_a_row_that_is_larger_than_a_block_is_a_block(monkeypatch):
 def test_many_blocks_go_to_spark_in_several_batches(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 10)
     monkeypatch.setattr(module, "_BATCH_BYTES", 1 << 13)
-    exchange = Exchange(None, "0-files-000000", 0)
+    exchange = Exchange(None, "0-files-000000", "w_0")
     exchange.add(0, 0, pa.table({"a": range(10_000)}))
     batches = list(encoded(exchange.send()))
     assert len(batches) > 5
@@ -122,7 +122,7 @@ def test_many_blocks_go_to_spark_in_several_batches(monkeypatch):
 def test_blocks_are_read_where_they_lie_and_on_a_boundary(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 1000)
     monkeypatch.setattr(module, "_COMPRESSED_FROM", 1 << 30)
-    exchange = Exchange(None, "0-files-000000", 0)
+    exchange = Exchange(None, "0-files-000000", "w_0")
     for number in range(5):
         exchange.add(number, 0, pa.table({"a": range(number + 1), "b": [f"{n}" for n in range(number + 1)]}))
     messages = through_spark(exchange.send())
@@ -135,7 +135,7 @@ def test_blocks_are_read_where_they_lie_and_on_a_boundary(monkeypatch):
 
 
 def test_a_file_that_another_machine_wrote_is_an_error_that_says_what_to_do(tmp_path):
-    exchange = Exchange(tmp_path / "exchange", "0-files-000000", 0)
+    exchange = Exchange(tmp_path / "exchange", "0-files-000000", "w_0")
     exchange.add(0, 0, pa.table({"a": [1]}))
     messages = list(exchange.send())
     shutil.rmtree(tmp_path / "exchange")
@@ -174,7 +174,7 @@ def test_files_and_blocks_bring_the_same_rows_in_the_same_order(tmp_path_factory
         patch.setattr(module, "_BATCH_BYTES", data.draw(st.sampled_from([1, 1000, 1 << 20])))
         patch.setattr(module, "_COMPRESSED_FROM", data.draw(st.sampled_from([0, 300, 1 << 20])))
         for place in (folder, None):
-            senders = {name: Exchange(place, name, 0) for name, *_ in adds}
+            senders = {name: Exchange(place, name, "w_0") for name, *_ in adds}
             for name, input_, shard, rows in adds:
                 senders[name].add(input_, shard, rows)
             messages = [message for sender in senders.values() for message in sender.send()]
