@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -125,10 +125,12 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     position = Position(frozenset({1}), BEGINNING, -1, begins=True)
     rule = ClockRule(0, [stream], {}, {1: position}, 2 * 10**15, 0, 10**7, occasion="end")
     job = JobPlan([running], rule)
+    sent = SimpleNamespace(value=job.plans)
     context = IngestContext(
         0,
         1,
-        tuple(job.inputs),
+        sent,
+        job.values,
         tmp_path / "exchange",
         tmp_path / "rejected",
         tmp_path / "history",
@@ -136,16 +138,7 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
         rule.now_us,
     )
     ingest = FilesTask(context, (Feed(stream, job.inputs_of("packets")),), (((0, file),),))
-    operate = OperatorTask(
-        0,
-        tuple(job.stages),
-        tuple(job.inputs),
-        tuple(job.input_levels),
-        rule,
-        tmp_path / "exchange",
-        {},
-        "writer",
-    )
+    operate = OperatorTask(0, sent, job.values, rule, tmp_path / "exchange", {}, "writer")
     passed: list[str] = []
     with traced(passed):
         messages = list(ingest([pa.record_batch({"id": [0]})]))

@@ -33,6 +33,7 @@ from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
 from panes.ingest.rejected_rows import forget_epoch
 from panes.operators.measures import Measures
 from panes.plan.stream import Stream
+from panes.spark.broadcasts import Broadcasts
 from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
 from panes.spark.epoch_job import Arrivals, Folders, epoch_job
@@ -89,6 +90,7 @@ class EpochRunner:
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
+        broadcasts: Broadcasts,
     ) -> None:
         self._folder = folder
         self._streams = streams
@@ -103,6 +105,7 @@ class EpochRunner:
         self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
         """The last measures that were written, by their pin."""
         self._suspend = suspend
+        self._broadcasts = broadcasts
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
 
@@ -159,7 +162,9 @@ class EpochRunner:
         rule = replace(rule, found=_found(arrivals.bad_files))
         if occasion != "rows" and rule.moved(()) is None:
             return
-        plan = JobPlan(workload.queries, rule)
+        with self._phase("plan"):
+            queries = self._broadcasts.shipped(session.sparkContext, workload.queries)
+            plan = JobPlan(queries, rule)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
@@ -243,7 +248,8 @@ class EpochRunner:
             in_files = exchanges_files(workload.exchange, session)
             folders = Folders(exchange if in_files else None, aside, self._history.folder)
             writer = uuid4().hex[:8]
-            tasks = epoch_job(session, plan, arrivals, rule, folders, writer, kept, before.pins)
+            plans = self._broadcasts.plans(session.sparkContext, plan.plans)
+            tasks = epoch_job(session, plan, plans, arrivals, rule, folders, writer, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)

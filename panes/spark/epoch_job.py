@@ -23,6 +23,7 @@ from panes.plan.stream import Stream
 from panes.spark.ingest_task import BatchTask, Feed, FilesTask, IngestContext
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import OperatorTask
+from panes.spark.task_plans import SentPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.exchange import BEGIN, MESSAGES
 
@@ -62,6 +63,7 @@ class Arrivals:
 def epoch_job(
     session: SparkSession,
     plan: JobPlan,
+    plans: SentPlans,
     arrivals: Arrivals,
     rule: ClockRule,
     folders: Folders,
@@ -71,12 +73,14 @@ def epoch_job(
 ) -> DataFrame:
     """The DataFrame that advances the queries on every shard, also on those that get no rows.
 
-    `writer` tells this attempt at the epoch from all others. `pins` are those of the record of the epoch before.
+    `plans` are those of the plan, as tasks get them. `writer` tells this attempt at the epoch from all others.
+    `pins` are those of the record of the epoch before.
     """
     context = IngestContext(
         rule.epoch,
         plan.tasks,
-        tuple(plan.inputs),
+        plans,
+        plan.values,
         folders.exchange,
         folders.aside,
         folders.history,
@@ -107,9 +111,8 @@ def epoch_job(
     for level in range(plan.levels):
         task = OperatorTask(
             level,
-            tuple(stage for stage in plan.stages if stage.query.plan.levels[stage.stage] == level),
-            tuple(plan.inputs),
-            tuple(plan.input_levels),
+            plans,
+            plan.values,
             rule,
             folders.exchange,
             dict(pins or {}),

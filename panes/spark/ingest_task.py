@@ -25,12 +25,12 @@ from panes.ingest.rejected_rows import BAD, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
 from panes.plan.stream import Stream
+from panes.spark.task_plans import PlanValues, SentPlans
 from panes.spark.union_streams import STREAM
 from panes.stages.clock_rule import Measured
 from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
-from panes.stages.routing import Route
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class IngestContext:
     epoch: int
     tasks: int
     """How many tasks there are on the next level."""
-    inputs: tuple[Route, ...]
+    plans: SentPlans
+    values: PlanValues
     exchange: Path | None
     """The folder of the exchange; None when tables go through Spark's shuffle."""
     aside: Path
@@ -112,7 +113,8 @@ class FilesTask:
             work.take(feed, rows, unusable)
 
     def _needed(self, feed: Feed) -> list[str]:
-        read = {name for number in feed.inputs for name in self.context.inputs[number].source.columns}
+        inputs = self.context.plans.value.inputs
+        read = {name for number in feed.inputs for name in inputs[number].source.columns}
         return [name for name in feed.stream.columns.names if name in read]
 
 
@@ -192,8 +194,9 @@ class _Work:
         self._failed |= dict.fromkeys(inputs, str(failure))
 
     def _compute(self, number: int, run: FragmentRun, *, is_history: bool) -> None:
-        route = self._context.inputs[number]
-        computed, steps = run.input(route.source, route.since, route.members_for(is_history))
+        route, values = self._context.plans.value.inputs[number], self._context.values
+        members = values.indexes_of(route, is_history=is_history)
+        computed, steps = run.input(route.source, values.since_of(number), members)
         before = self._steps.setdefault(number, {})
         for name, measures in steps.items():
             before[name] = before.get(name, Measures()) + measures
