@@ -21,7 +21,7 @@ import panes
 from panes.delta.delta import BEGINNING
 from panes.plan.stream import Stream
 from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import OperatorTask
+from panes.spark.operator_task import OperatorTask, StatesBefore
 from panes.spark.task_plans import SentPlans, TaskPlans
 from panes.stages.clock_rule import ClockRule, Position
 from panes.stages.running_query import RunningQuery
@@ -82,7 +82,7 @@ def main() -> None:
     print(f"{'plans':<14}{'bytes':>10}{'to pickle, ms':>16}{'to unpickle, ms':>18}")
     ways: dict[str, SentPlans] = {"inside": Inside(job.plans), "in a broadcast": Named(1)}
     for name, plans in ways.items():
-        task = OperatorTask(0, plans, job.values, rule, None, {}, "writer")
+        task = OperatorTask(0, plans, job.values, rule, None, StatesBefore(Path("states")), "writer")
         closure = cloudpickle.dumps(task)
         pickling = milliseconds(lambda task=task: cloudpickle.dumps(task))
         loading = milliseconds(lambda closure=closure: cloudpickle.loads(closure))

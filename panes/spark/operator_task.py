@@ -21,6 +21,7 @@ from panes.stages.exchange import (
     FAILED_INPUT,
     FAILED_QUERY,
     PART,
+    STATES,
     Exchange,
     Message,
     decoded,
@@ -29,18 +30,12 @@ from panes.stages.exchange import (
 )
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
+from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.files import flushed_together
-from panes.state.storage.manifest import (
-    ANSWER,
-    CHANGES,
-    FOR_READERS,
-    MATCHES,
-    TUPLES,
-    Manifest,
-    ShardState,
-    pinned,
-    shard_folder,
-)
+from panes.state.storage.locations import Location
+from panes.state.storage.manifest import ANSWER, CHANGES, FOR_READERS, MATCHES, TUPLES, Manifest
+from panes.state.storage.records import missing
+from panes.state.storage.task_states import TaskStates
 
 InputSteps = dict[int, dict[str, list[int]]]
 
@@ -55,14 +50,23 @@ class Report:
     changes: int
     bytes: int
     segments: int
-    place: str
-    """Where its manifest is, below the folder of all states."""
-    pin: str
-    """What the record of the epoch pins of it."""
     steps: Mapping[str, list[int]] = field(default_factory=dict)
     """What each step did, by name; the answer is one of them."""
     inputs: InputSteps = field(default_factory=dict)
     """What the steps before the next shuffle did, by the number of the input."""
+
+
+@dataclass(frozen=True)
+class StatesBefore:
+    """Where the states of the epoch before are: the folder of all states, and what its record has of them."""
+
+    folder: Location
+    pins: Mapping[str, str] = field(default_factory=dict)
+    tasks: int = 1
+
+    def opened(self) -> EpochStates:
+        # A task needs most of what one of the epoch before has written.
+        return EpochStates(self.folder, self.pins, self.tasks, whole=True)
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,7 @@ class OperatorTask:
     rule: ClockRule
     exchange: Path | None
     """The folder of the exchange; None when tables go through Spark's shuffle."""
-    pins: Mapping[str, str]
-    """The checksums of the manifests of the epoch before, by place."""
+    states: StatesBefore
     writer: str
     """What tells this attempt at the epoch from all others."""
 
@@ -114,28 +117,37 @@ class OperatorTask:
         failed = {m.content["input"]: m.content["error"] for m in messages if m.kind == FAILED_INPUT}
         arrivals = read_parts(m for m in messages if m.kind == PART and self._level_of(m) == self.level)
         exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}", writer)
+        before = self.states.opened()
+        states = TaskStates(before, self.rule.epoch, self.level, task, writer)
         for stage in self._stages():
             shard, span = stage.shard_of(task), moved.spans.get(stage.query.id)
-            if shard is None or span is None:
+            if shard is None:
                 continue
             try:
+                if span is None:
+                    with blamed_on_the_query():
+                        states.keep(stage.place, shard)
+                    continue
                 for number in stage.inputs:
                     if number in failed:
                         raise QueryFailure(failed[number])
                 with blamed_on_the_query():
-                    report = self._run(stage, shard, arrivals, span, exchange)
+                    report = self._run(_Shard(stage, shard, span, before, states), arrivals, exchange)
             except QueryFailure as failure:
                 yield Message(0, FAILED_QUERY, {"query": stage.query.id, "error": str(failure)})
             else:
                 yield Message(0, "report", asdict(report))
         yield from exchange.send()
+        saved = states.finish()
+        if saved is not None:
+            content = {"task": pin_of_task(self.level, task), "pin": saved.pin, "released": saved.released}
+            yield Message(0, STATES, content)
 
-    def _run(
-        self, stage: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, exchange: Exchange
-    ) -> Report:
+    def _run(self, work: _Shard, arrivals: Mapping[int, pa.Table], exchange: Exchange) -> Report:
+        stage = work.task
         if stage.query.plan.stages[stage.stage].fragment is None:
-            return _advance_selections(stage, shard, arrivals, span, self.pins)
-        report, delta = _advance(stage, shard, arrivals, span, self.pins)
+            return _advance_selections(work, arrivals)
+        report, delta = _advance(work, arrivals)
         return replace(report, inputs=self._hand_on(stage, delta, exchange))
 
     def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange) -> InputSteps:
@@ -153,20 +165,57 @@ class OperatorTask:
         return measured
 
 
-def _advance(
-    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
-) -> tuple[Report, Delta]:
+@dataclass(frozen=True)
+class _Shard:
+    """A stage of a query on one shard, to be taken through a span."""
+
+    task: StageTask
+    shard: int
+    span: Span
+    before: EpochStates
+    states: TaskStates
+
+    @property
+    def is_first(self) -> bool:
+        return self.span.epoch == self.task.query.first_epoch
+
+    def manifest(self) -> Manifest | None:
+        """What it knew before the span; None in its first epoch."""
+        if self.is_first:
+            return None
+        found = self.before.load(self.task.place, self.shard)
+        if found is None or found.epoch != self.span.before:
+            place = self.task.place.shard(self.shard)
+            raise missing(f"the manifest of {place} at epoch {self.span.before}")
+        return found
+
+    def report(
+        self, changes: int, before: Manifest | None, after: Manifest, steps: Mapping[str, Measures]
+    ) -> Report:
+        found = _with_bytes(steps, before, after)
+        return Report(
+            self.task.query.id,
+            self.task.stage,
+            self.shard,
+            changes,
+            after.size,
+            len(after.entries),
+            {name: as_list(measures) for name, measures in found.items()},
+        )
+
+
+def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, Delta]:
     """Takes one stage on one shard through the span, and stores what it then knows."""
+    task, span = work.task, work.span
     query, stage = task.query, task.query.plan.stages[task.stage]
-    is_first = span.epoch == query.first_epoch
     # In its first epoch a query sees what is there of all times; it has no answer to go on from.
-    since = BEGINNING if is_first else span.since
+    since = BEGINNING if work.is_first else span.since
     assert stage.fragment is not None
     dataflow = Dataflow(stage.fragment)
-    state = ShardState(shard_folder(query.folder_of(task.stage), shard))
-    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
+    before = work.manifest()
     if before is not None:
-        state.restore(before, dataflow.buffers)
+        for name, buffer in dataflow.buffers.items():
+            buffer.restore(work.before.chunks(before, name))
     mine = {
         source.name: arrivals[number]
         for source, number in zip(stage.inputs, task.inputs, strict=True)
@@ -177,40 +226,36 @@ def _advance(
     chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
     if task.stage == query.plan.last:
         began = thread_time_ns()
-        answer = AnswerStore(state.chunks(before, ANSWER) if before else ())
+        answer = AnswerStore(work.before.chunks(before, ANSWER) if before else ())
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
         steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
     began = thread_time_ns()
-    after = state.save(span.epoch, chunks, before)
+    after = work.states.save(task.place.shard(work.shard), chunks, before)
     steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
-    return _report(task, shard, delta.rows, state, after, _with_bytes(steps, before, after)), delta
+    return work.report(delta.rows, before, after, steps), delta
 
 
-def _advance_selections(
-    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
-) -> Report:
+def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Report:
     """Takes the selections on a stream through the span: tuples that came, and queries that came."""
     began = thread_time_ns()
-    query = task.query
+    task, span, query = work.task, work.span, work.task.query
     assert query.members is not None
-    is_first = span.epoch == query.first_epoch
-    state = ShardState(shard_folder(query.folder, shard))
-    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
-    kept = {name: state.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
+    before = work.manifest()
+    kept = {name: work.before.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
     store = SelectionStore(kept)
     if before is not None and query.members.fresh is not None:
         store.admit(query.members.fresh.value[0])
     came = arrivals.get(task.inputs[0])
     if came is not None:
-        store.add(came, query.members.all.value[0], BEGINNING if is_first else span.since)
+        store.add(came, query.members.all.value[0], BEGINNING if work.is_first else span.since)
     store.expire(span.since, query.members.retained)
     changes = 0 if came is None else came.num_rows
     steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=(thread_time_ns() - began) / 1000)}
     began = thread_time_ns()
-    after = state.save(span.epoch, store.chunks, before)
+    after = work.states.save(task.place.shard(work.shard), store.chunks, before)
     steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
-    return _report(task, shard, changes, state, after, _with_bytes(steps, before, after))
+    return work.report(changes, before, after, steps)
 
 
 def _with_bytes(
@@ -218,32 +263,11 @@ def _with_bytes(
 ) -> dict[str, Measures]:
     """The measures with the rows and bytes of what each step keeps, and with what of it is new."""
     found = dict(steps)
-    old = {entry.segment for entry in before.entries} if before else set()
+    old = {entry.name for entry in before.entries} if before else set()
     for buffer, entries in after.buffers.items():
         name = ANSWER if buffer in FOR_READERS else buffer.partition(".")[0]
-        written = sum(entry.bytes for entry in entries if entry.segment not in old)
+        written = sum(entry.bytes for entry in entries if entry.name not in old)
         held = sum(entry.bytes for entry in entries) if buffer != CHANGES else 0
         rows = sum(entry.rows for entry in entries) if buffer in (ANSWER, TUPLES) else 0
         found[name] += Measures(state_rows=rows, state_bytes=held, written_bytes=written)
     return found
-
-
-def _report(
-    task: StageTask,
-    shard: int,
-    changes: int,
-    state: ShardState,
-    after: Manifest,
-    steps: Mapping[str, Measures],
-) -> Report:
-    return Report(
-        task.query.id,
-        task.stage,
-        shard,
-        changes,
-        after.bytes,
-        len(after.entries),
-        state.place,
-        after.pin,
-        {name: as_list(measures) for name, measures in steps.items()},
-    )

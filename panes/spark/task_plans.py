@@ -10,6 +10,7 @@ from panes.delta.delta import BEGINNING
 from panes.sharing.shared_indexes import ForTasks, Members
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_states import StagePlace
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class StageTask:
     outputs: tuple[int, ...]
     """The numbers of the inputs of later stages that are computed from it."""
     only_task: int | None
+
+    @property
+    def place(self) -> StagePlace:
+        return self.query.place_of(self.stage)
 
     def shard_of(self, task: int) -> int | None:
         """The shard that a task works on; None when it has none of this query's."""

@@ -31,6 +31,8 @@ FAILED_INPUT, FAILED_QUERY = "failed input", "failed query"
 """Kinds of messages that say that an input could not be computed, or a query not go on, and why."""
 INPUT_STEPS = "steps of an input"
 """The kind of a message to the driver with what the steps before the shuffle did."""
+STATES = "states"
+"""The kind of a message to the driver with where the index of a task is."""
 
 _ALIGNED = 64
 _BLOCK_BYTES = 4 << 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import OrderedDict
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -55,7 +54,7 @@ PLAN = make_plan(Window(StreamScan("s", "s", Schema(())), NowWindow()))
 
 
 def group(everyone: Indexes, fresh: Indexes | None = None, number: int = -1) -> RunningQuery:
-    return RunningQuery(number, PLAN, 1, 0, Path("nowhere"), Members(everyone, fresh))
+    return RunningQuery(number, PLAN, 1, 0, Members(everyone, fresh))
 
 
 def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
@@ -69,7 +68,7 @@ def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
 
 def test_queries_on_their_own_are_left_as_they_are() -> None:
     context = Context()
-    alone = RunningQuery(1, PLAN, 1, 0, Path("nowhere"))
+    alone = RunningQuery(1, PLAN, 1, 0)
     assert Broadcasts().shipped(context, [alone]) == [alone]
     assert context.sent == []
 
@@ -111,7 +110,7 @@ def plans_of(*queries: RunningQuery) -> TaskPlans:
 
 def test_plans_are_broadcast_when_the_queries_change_and_the_last_ones_go() -> None:
     context, broadcasts = Context(), Broadcasts()
-    one, two = (RunningQuery(number, PLAN, 1, 0, Path("nowhere")) for number in (1, 2))
+    one, two = (RunningQuery(number, PLAN, 1, 0) for number in (1, 2))
     first = broadcasts.plans(context, plans_of(one))
     assert broadcasts.plans(context, plans_of(one)) is first
     assert first.value == plans_of(one)
