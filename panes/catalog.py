@@ -89,8 +89,9 @@ def check_there(catalog: Path) -> None:
 
 
 class Catalog:
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self._file = SqliteFile(path, _SCHEMA, database=uuid4().hex, read_only=read_only)
+    def __init__(self, path: Path, *, database: str | None = None, read_only: bool = False) -> None:
+        """`database` is the id that a new one gets; None makes one up."""
+        self._file = SqliteFile(path, _SCHEMA, database=database or uuid4().hex, read_only=read_only)
         self._select, self._execute = self._file.select, self._file.execute
         self.is_read_only = read_only
 

@@ -18,8 +18,7 @@ from panes.directory import is_in_use
 from panes.errors import CatalogError, PanesError, StateError
 from panes.history.file_checksums import check as check_file
 from panes.history.history_store import History
-from panes.ingest.bad_files import read_bad_files
-from panes.ingest.rejected_rows import read_rejected_rows
+from panes.ingest.rejected_log import RejectedLog
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.plan.begin_end import is_begin_end
@@ -28,7 +27,7 @@ from panes.plan.walk import walk
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.home import state_home
+from panes.state.storage.home import home_of
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import FOR_READERS, ShardState, pinned
 from panes.state.storage.opening import CATALOG, check_opening, check_place
@@ -80,6 +79,7 @@ class _Check:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._home: Location = path
         self._found = Found()
         self._told: dict[Location, str | None] = {}
         """What was wrong with the files that several epochs name."""
@@ -94,7 +94,8 @@ class _Check:
 
     def _check(self, catalog: Catalog) -> None:
         found = self._found
-        log = EpochLog(self._path / "epochs", catalog.database)
+        self._home = home_of(self._path, None).location
+        log = EpochLog(self._home / "epochs", catalog.database)
         found.queries = {query.name: None for query in catalog.queries()}
         furthest = -1
         if catalog.has_readers or (self._path / READERS).exists():
@@ -118,7 +119,7 @@ class _Check:
         if records:
             self._check_rejected(catalog, records[-1])
             with self._noting():
-                MeasureLog(self._path / "measures").read(records[-1].pins.get(PIN))
+                MeasureLog(self._home / "measures").read(records[-1].pins.get(PIN))
                 found.files += 1
         for error in Checkpoint(self._path / "checkpoint").check_content():
             self._note(error)
@@ -126,10 +127,7 @@ class _Check:
     # The states and answers of queries.
 
     def _check_states(self, catalog: Catalog, records: list[EpochRecord]) -> None:
-        homes: list[Location] = []
-        with self._noting(refuses=True):
-            homes.append(state_home(self._path, None))
-        if not homes or not records:
+        if not records:
             return
         names = _names_by_folder(catalog.queries())
         damaged: dict[str, list[int]] = {}
@@ -139,7 +137,7 @@ class _Check:
                 folder, _, shard = place.partition("/")
                 if folder not in names or (shard.startswith("stage-") and not is_last):
                     continue  # of a dropped query, no shard, or a state that only the next epoch needs
-                if not self._is_whole(homes[0], place, pin, is_last=is_last):
+                if not self._is_whole(self._home / "states", place, pin, is_last=is_last):
                     for name in names[folder]:
                         damaged.setdefault(name, []).append(record.epoch)
         for name, epochs in damaged.items():
@@ -172,7 +170,7 @@ class _Check:
     # The history of streams.
 
     def _check_history(self, catalog: Catalog, log: EpochLog, records: list[EpochRecord]) -> None:
-        history = History(self._path / "history", log)
+        history = History(self._home / "history", log)
         for stream in catalog.base_streams():
             lost: list[str] = []
             for record in records:
@@ -193,16 +191,12 @@ class _Check:
 
     def _check_rejected(self, catalog: Catalog, last: EpochRecord) -> None:
         """Whether the rows and files that could not be used, or came late, are all there."""
-        folder = self._path / "aside"
+        rejected = RejectedLog(self._home / "aside")
         for stream in catalog.base_streams():
-            progress = last.streams.get(stream.number)
-            if progress is None:
-                continue
-            for kind, counted in (("bad", progress.bad), ("late", progress.late)):
-                with self._noting():
-                    read_rejected_rows(folder, stream, kind, counted)
             with self._noting():
-                read_bad_files(folder, stream, last.epoch)
+                rejected.rows(stream, "bad", last.pins)
+            with self._noting():
+                rejected.rows(stream, "late", last.pins)
 
     def _reads_damage(self, catalog: Catalog, query: QueryRecord) -> bool:
         (statement,) = parse(query.sql)

@@ -19,7 +19,7 @@ from panes.followed_catalog import FollowedCatalog
 from panes.stages.measure_log import MeasureLog
 from panes.state.storage.epoch_log import EpochLog
 from panes.state.storage.followed import FollowedLog
-from panes.state.storage.home import state_home
+from panes.state.storage.home import home_of
 from panes.state.storage.locations import remove_tree
 from panes.state.storage.opening import CATALOG, check_opening, check_place
 
@@ -36,7 +36,7 @@ class Connection:
     """
 
     def __init__(self, path: str | Path | None, state: str | Path | None, *, read_only: bool) -> None:
-        """`path` None makes a temporary directory, which goes when the connection is closed."""
+        """`path` None makes a temporary directory, which goes when the connection is closed; `state` stays."""
         self._is_temporary = path is None
         self._is_closed = False
         self.is_read_only = read_only
@@ -46,15 +46,19 @@ class Connection:
             self._open_to_read(path, state)
         else:
             self._open(path, state)
-        self.measures = MeasureLog(self.path / "measures")
+        self.states = self.home.location / "states"
+        """Where the states and answers of queries are."""
+        self.measures = MeasureLog(self.home.location / "measures")
 
     def _open(self, path: str | Path | None, state: str | Path | None) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
         with ExitStack() as opened:
             self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
-            self.states = state_home(self.path, state)
-            self.catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
-            self.log = EpochLog(self.path / "epochs", self.catalog.database)
+            self.home = home_of(self.path, state, is_fresh=not (self.path / CATALOG).exists())
+            self.catalog = opened.enter_context(
+                closing(Catalog(self.path / CATALOG, database=self.home.database))
+            )
+            self.log = EpochLog(self.home.location / "epochs", self.catalog.database)
             self.readers = self._open_readers(opened)
             opened.pop_all()  # all is well: they stay open
 
@@ -67,8 +71,8 @@ class Connection:
         self.path = Path(path).absolute()
         self._lock = None
         self.catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
-        self.states = state_home(self.path, None)
-        self.log = FollowedLog(self.path / "epochs", self.catalog.database)
+        self.home = home_of(self.path, None)
+        self.log = FollowedLog(self.home.location / "epochs", self.catalog.database)
         self.readers = Readers(self.log, MemoryCursors(), lambda query: self.catalog.has_query(query))
 
     def _open_readers(self, opened: ExitStack) -> Readers:
@@ -160,5 +164,4 @@ class Connection:
         if self._lock is not None:
             self._lock.close()
         if self._is_temporary:
-            remove_tree(self.states)
             remove_tree(self.path)

@@ -16,8 +16,7 @@ from panes.registered import Registered
 from panes.spark.epoch import Workload
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
-from panes.state.storage.home import folders_in
-from panes.state.storage.locations import Location, remove_tree
+from panes.state.storage.locations import Location, names_in, remove_tree
 
 
 class RunningQueries:
@@ -109,7 +108,7 @@ class RunningQueries:
 
     def _remove_dropped(self, kept: set[Location], groups: Set[int]) -> None:
         """Removes the states of dropped queries, between epochs, when nothing writes to them."""
-        for folder in folders_in(self._states):
-            if folder not in kept:
-                remove_tree(folder)
+        for folder in names_in(self._states):
+            if self._states / folder not in kept:
+                remove_tree(self._states / folder)
         self._registered.keep_groups(groups)

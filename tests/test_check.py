@@ -35,7 +35,7 @@ def database(tmp_path: Path) -> Path:
     with closing(Catalog(path / "catalog.sqlite")) as catalog:
         log = EpochLog(path / "epochs", catalog.database)
         history = History(path / "history", log)
-        state = ShardState(shard_folder(path / "queries" / "000001", 0))
+        state = ShardState(shard_folder(path / "states" / "000001", 0))
         (stream,) = catalog.base_streams()
         pins: dict[str, str] = {}
         before = None
@@ -44,7 +44,7 @@ def database(tmp_path: Path) -> Path:
             ts = (epoch + 1) * 1_000_000
             rows = pa.table({"ts": [epoch + 1], "k": [epoch], "_ts": [ts]})
             name = write_part(history.folder, stream.number, epoch, 0, rows)
-            pins |= history.note(stream, epoch, [name], rows=1, min_ts=ts, max_ts=ts)
+            pins |= history.note(stream, epoch, [name], rows=1, max_ts=ts)
             chunk = Chunk.of(pa.table({"k": [epoch], "_ts": [ts], "_exp": [ts + 60_000_000]}))
             before = state.save(epoch, {ANSWER: [chunk], CHANGES: [chunk]}, before)
             pins |= {state.place: before.pin}
@@ -65,7 +65,7 @@ def test_a_database_is_checked_while_a_connection_holds_it(database):
 
 
 def test_a_damaged_answer_concerns_its_query_alone(database):
-    segment = next((database / "queries").rglob("answer-0000000002-*.arrow"))
+    segment = next((database / "states").rglob("answer-0000000002-*.arrow"))
     segment.write_bytes(b"")
     found = check_database(database)
     assert [str(segment) in problem for problem in found.problems] == [True]
@@ -75,7 +75,7 @@ def test_a_damaged_answer_concerns_its_query_alone(database):
 
 
 def test_a_damaged_answer_of_an_earlier_epoch_leaves_the_last_one(database):
-    next((database / "queries").rglob("manifest-0000000001.json")).unlink()
+    next((database / "states").rglob("manifest-0000000001.json")).unlink()
     assert check_database(database).queries["standing"] == "not its answers and changes of epochs 1"
 
 

@@ -113,7 +113,7 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     (query,) = parse(QUERY)
     assert isinstance(query, SelectQuery)
     plan = make_plan(optimize(bind(query, shelf)))
-    running = RunningQuery(1, plan, 1, 0, tmp_path / "queries" / "000001")
+    running = RunningQuery(1, plan, 1, 0, tmp_path / "states" / "000001")
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"ts": [1, 2, 3], "src": [7, 8, 7], "bytes": [500, 20, 700]}), path)
     stored = {name: name for name in ("ts", "src", "bytes")}
@@ -128,6 +128,7 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
         tmp_path / "exchange",
         tmp_path / "rejected",
         tmp_path / "history",
+        "token",
         rule.now_us,
     )
     ingest = FilesTask(context, (Feed(stream, job.inputs_of("packets")),), (((0, file),),))

@@ -18,6 +18,7 @@ from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
 from panes.history.history_store import History
 from panes.history.parts import stream_folder
+from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.epoch import EpochRunner, Workload
@@ -28,7 +29,7 @@ from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
 from panes.spark.union_streams import union_streams
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.locations import remove_tree
+from panes.state.storage.locations import Location, remove_tree
 
 _POLL_S = 0.02
 _COMMIT_POLLS = 500
@@ -62,8 +63,18 @@ class Engine:
     All calls into Spark are made by threads of ours, never by the main thread, which Ctrl-C may interrupt.
     """
 
-    def __init__(self, folder: Path, log: EpochLog, clock: Clock, session: SparkSession | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        home: Location,
+        log: EpochLog,
+        clock: Clock,
+        session: SparkSession | None,
+        *,
+        is_read_only: bool = False,
+    ) -> None:
         self._folder = folder
+        self._home = home
         self._log = log
         self._clock = clock
         self._callers_session = session
@@ -83,7 +94,8 @@ class Engine:
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
         self._broadcasts = Broadcasts()
-        self.history = History(folder / "history", log)
+        self.history = History(home / "history", log, is_ours=not is_read_only)
+        self.pushed = PushedFiles(home, folder)
 
     @property
     def is_running(self) -> bool:
@@ -111,9 +123,8 @@ class Engine:
         runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
 
         def read() -> dict[int, DataFrame]:
-            pushed = self._folder / "pushed"
             return {
-                place: read_source(session, stream, pushed, epoch_bytes)
+                place: read_source(session, stream, self.pushed.listed, epoch_bytes)
                 for place, stream in enumerate(streams)
             }
 
@@ -149,7 +160,16 @@ class Engine:
             return replace(work, queries=self._broadcasts.shipped(context, work.queries))
 
         return EpochRunner(
-            self._folder, streams, shipped, self._log, self.history, self._clock, told, suspend
+            self._folder,
+            self._home,
+            streams,
+            shipped,
+            self._log,
+            self.history,
+            self.pushed,
+            self._clock,
+            told,
+            suspend,
         )
 
     def _end_after(self, epoch: int, error: BaseException) -> None:
@@ -240,8 +260,8 @@ class Engine:
     def forget(self, stream: Stream) -> None:
         """Removes everything that a stream has left here: it was dropped."""
         self.history.forget(stream.number)
-        for kept in ("pushed", "aside"):
-            remove_tree(stream_folder(self._folder / kept, stream.number))
+        self.pushed.forget(stream.number)
+        remove_tree(stream_folder(self._home / "aside", stream.number))
 
     def wait(self) -> None:
         """Returns when the streaming query has ended; raises what ended it."""

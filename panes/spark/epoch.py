@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,9 +28,12 @@ from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
 from panes.history.event_time import latest_time
 from panes.history.history_store import History, pin_of
+from panes.history.parts import Part
 from panes.history.retention import Retained
-from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
-from panes.ingest.rejected_rows import forget_epoch
+from panes.ingest.bad_files import BAD_FILE, BadFile
+from panes.ingest.pushed_files import PushedFiles
+from panes.ingest.rejected_log import RejectedLog, pin_of_rejected
+from panes.ingest.rejected_rows import REJECTED, RejectedPart
 from panes.operators.measures import Measures
 from panes.plan.stream import Stream
 from panes.spark.done_by_steps import done_by_steps
@@ -46,6 +50,7 @@ from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, m
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, MissingRows, QueryProgress
+from panes.state.storage.locations import Location
 from panes.state.storage.manifest import ShardState, shard_folder
 
 _STATE_EPOCHS = 8
@@ -79,24 +84,31 @@ class EpochRunner:
     def __init__(
         self,
         folder: Path,
+        home: Location,
         streams: Sequence[Stream],
         workload: Callable[[EpochRecord], Workload],
         log: EpochLog,
         history: History,
+        pushed: PushedFiles,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
     ) -> None:
         self._folder = folder
+        self._home = home
         self._streams = streams
         self._numbers = {stream.name: stream.number for stream in streams}
         self._workload = workload
         self._log = log
         self._history = history
+        self._pushed = pushed
+        self._rejected = RejectedLog(home / "aside")
+        self._token = ""
+        """That of the attempt at an epoch that is under way, or that failed; empty when there is none."""
         self._clock = clock
         self._after_commit = after_commit
         self._checkpoint = Checkpoint(folder / "checkpoint")
-        self._measures = MeasureLog(folder / "measures")
+        self._measures = MeasureLog(home / "measures")
         self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
         """The last measures that were written, by their pin."""
         self._suspend = suspend
@@ -116,7 +128,9 @@ class EpochRunner:
         self._forget_failed()
         began = self._began()
         with self._phase("arrivals"):
-            files = files_of_epoch(self._folder / "checkpoint", self._streams, batch_id, began.now_us)
+            files = files_of_epoch(
+                self._folder / "checkpoint", self._pushed, self._streams, batch_id, began.now_us
+            )
         while True:
             try:
                 self._epoch(session, before, self._arrivals(batch, files), batch_id, began, "rows")
@@ -156,6 +170,7 @@ class EpochRunner:
         rule = replace(rule, found=_found(arrivals.bad_files))
         if occasion != "rows" and rule.moved(()) is None:
             return
+        self._begin_attempt(rule.epoch)
         plan = JobPlan(workload.queries, rule)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
@@ -170,13 +185,25 @@ class EpochRunner:
             self._suspend(failed)
         with self._phase("history"):
             bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
-            note_bad_files(self._folder / "aside", rule.epoch, bad)
             pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
+            rejected = [RejectedPart(**m.content) for m in messages if m.kind == REJECTED]
+            pins |= self._rejected.note(rule.epoch, self._token, rejected, bad, before.pins)
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
         pins = self._pins(workload, before, messages) | pins
         pins[PIN] = self._measure(workload, rule, moved, before, done_by_steps(messages, plan.readers))
         self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed), pins)
+        pushed = {stream.number for stream in self._streams if stream.source.kind == "PUSH"}
+        self._pushed.remove(
+            file.path for stream, files in arrivals.files.items() if stream in pushed for file in files
+        )
+
+    def _begin_attempt(self, epoch: int) -> None:
+        """Gives the epoch a new token, so that nothing of an earlier attempt is taken for its own; removes what an
+        attempt of this process has left that failed."""
+        if self._token:
+            self._rejected.forget_attempt(self._streams, epoch, self._token)
+        self._token = uuid4().hex[:12]
 
     def _began(self) -> _Began:
         return _Began(self._clock.elapsed(), self._clock.now_us())
@@ -190,7 +217,9 @@ class EpochRunner:
             files.by_tasks,
             files.arrival_us,
             [frame for frame in batches if frame is not None],
-            are_history=frozenset(s.number for s in self._streams if files.can_be_history(s)),
+            are_history=frozenset(s.number for s in self._streams if files.can_be_history(s))
+            if isinstance(self._home, Path)
+            else frozenset(),
             bad_files=files.bad,
         )
 
@@ -225,9 +254,7 @@ class EpochRunner:
         before: EpochRecord,
     ) -> list[Message]:
         exchange = self._folder / "exchange"
-        aside = self._folder / "aside"
         shutil.rmtree(exchange, ignore_errors=True)
-        forget_epoch(aside, rule.epoch)
         with self._phase("plan"):
             if before.epoch >= 0 and any(query.needs_history(rule.epoch) for query in workload.queries):
                 past = {s.number: self._history.files(s.number, before.epoch) for s in self._streams}
@@ -237,7 +264,7 @@ class EpochRunner:
                 for stream, retained in workload.retained.items()
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
-            folders = Folders(exchange, aside, self._history.folder)
+            folders = Folders(exchange, self._home / "aside", self._history.folder, self._token)
             tasks = epoch_job(session, plan, arrivals, rule, folders, kept, before.pins)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
@@ -262,25 +289,24 @@ class EpochRunner:
             bounds = [t for found in mine for t in (found.min_ts, found.max_ts) if t is not None]
             if not rows:
                 continue
-            since = rule.since(stream.number)
-            size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds)}
+            since, writer = rule.since(stream.number), self._token
+            size = {"rows": rows, "max_ts": max(bounds)}
             if stream.number in arrivals.are_history and not retained.is_nothing:
                 files = arrivals.files[stream.number]
                 paths = [file.path for file in files if str(file.path) not in bad_files]
                 latest = latest_time(stream, rule.now_us)
-                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since, latest=latest)
+                size |= {"min_ts": min(bounds), "latest": latest}
+                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since, writer=writer)
             else:
-                written = sorted(
-                    m.content["file"]
-                    for m in messages
-                    if m.kind == "kept" and m.content["stream"] == stream.number
-                )
-                pins |= self._history.note(stream, rule.epoch, written, **size, since=since)
+                kept = [m.content for m in messages if m.kind == "kept"]
+                written = [Part(**content["part"]) for content in kept if content["stream"] == stream.number]
+                written.sort(key=lambda part: part.name)
+                pins |= self._history.note(stream, rule.epoch, written, **size, since=since, writer=writer)
         return pins
 
     def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
         """What the epoch pins: the manifests that its tasks wrote, and of all else what was there before."""
-        streams = {pin_of(stream.number) for stream in self._streams}
+        streams = {of(stream.number) for stream in self._streams for of in (pin_of, pin_of_rejected)}
         folders = {query.folder.name for query in workload.queries}
         pins = {
             place: pin
@@ -310,7 +336,7 @@ class EpochRunner:
             for query, span in moved.spans.items()
         }
         found = measured_after(known, rule.epoch, seconds, done)
-        self._measured = self._measures.write(rule.epoch, found), found
+        self._measured = self._measures.write(rule.epoch, found, self._token), found
         return self._measured[0]
 
     def _known_measures(self, pin: str | None) -> Mapping[StepPlace, StepMeasures]:
@@ -344,6 +370,7 @@ class EpochRunner:
         self._log.commit(record)
         reach("after commit")
         self._phases = {}
+        self._token = ""
         with self._phase("collect"):
             self._collect(workload, rule, moved)
         self._after_commit(record)
@@ -372,6 +399,7 @@ class EpochRunner:
                 retain_epochs=rule.epoch - oldest,
                 keep_rows=retained.rows,
                 clock=clock,
+                writer=uuid4().hex[:12],
             )
 
     def _forget_failed(self) -> None:

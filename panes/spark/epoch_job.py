@@ -25,6 +25,7 @@ from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import OperatorTask
 from panes.stages.clock_rule import ClockRule
 from panes.stages.exchange import BEGIN, MESSAGES
+from panes.state.storage.locations import Location
 
 _ROWS_PER_TASK = 50_000
 """A task for fewer rows costs more than it saves."""
@@ -35,8 +36,10 @@ class Folders:
     """Where the tasks of an epoch write what is not state."""
 
     exchange: Path
-    aside: Path
-    history: Path
+    aside: Location
+    history: Location
+    token: str = ""
+    """That of the attempt at the epoch: part of the names of what they write."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def epoch_job(
         folders.exchange,
         folders.aside,
         folders.history,
+        folders.token,
         rule.now_us,
         arrivals.arrival_us,
     )

@@ -21,7 +21,7 @@ from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.ingest.arrived_file import ArrivedFile, read_arrived
 from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
-from panes.ingest.rejected_rows import BAD, keep_rejected_rows
+from panes.ingest.rejected_rows import BAD, REJECTED, attempt_folder, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
 from panes.plan.stream import Stream
@@ -31,6 +31,7 @@ from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, 
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.routing import Route
+from panes.state.storage.locations import Location
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,10 @@ class IngestContext:
     """How many tasks there are on the next level."""
     inputs: tuple[Route, ...]
     exchange: Path
-    aside: Path
-    history: Path
+    aside: Location
+    history: Location
+    token: str
+    """That of the attempt at the epoch: part of the names of what tasks write."""
     now_us: int
     """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
@@ -152,6 +155,7 @@ class _Work:
 
     def __init__(self, context: IngestContext, name: str, number: int) -> None:
         self._context = context
+        self._name = name
         self._number = number
         self._exchange = Exchange(context.exchange, name)
         self._measured: dict[int, Measured] = {}
@@ -201,14 +205,17 @@ class _Work:
 
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
+        context = self._context
+        attempt = attempt_folder(context.epoch, context.token)
         for (stream, kind), tables in self._aside.items():
-            keep_rejected_rows(
-                self._context.aside, stream, kind, self._context.epoch, self._number, pa.concat_tables(tables)
-            )
-        for stream, tables in self._kept.items():
             rows = pa.concat_tables(tables)
-            name = write_part(self._context.history, stream, self._context.epoch, self._number, rows)
-            yield Message(0, "kept", {"stream": stream, "file": name})
+            name = f"{self._name}-{_attempt()}"
+            rejected = keep_rejected_rows(context.aside, stream, kind, attempt, name, rows)
+            yield Message(0, REJECTED, asdict(rejected))
+        for stream, tables in self._kept.items():
+            rows, writer = pa.concat_tables(tables), f"{context.token}-{_attempt()}"
+            part = write_part(context.history, stream, context.epoch, self._number, rows, writer)
+            yield Message(0, "kept", {"stream": stream, "part": asdict(part)})
         for file in self._rejected:
             yield Message(0, BAD_FILE, asdict(file))
         for measured in self._measured.values():
@@ -245,3 +252,9 @@ class _Work:
             late=before.late + late_rows,
             bad=before.bad + bad,
         )
+
+
+def _attempt() -> int:
+    """The number of the attempt of a task that runs this: no other one has it."""
+    context = TaskContext.get()
+    return 0 if context is None else context.taskAttemptId()

@@ -131,7 +131,7 @@ FOLDERS = {"000001": "grouped", "000002": "twice", "000003": "above_1", "000005"
 def concerned(place: str) -> list[str]:
     """The questions that need a file of the database; of what all need, one of each kind."""
     match place.split("/"):
-        case ["queries", folder, *_]:
+        case ["states", folder, *_]:
             return [f"invoke {FOLDERS[folder]}", f"changes of {FOLDERS[folder]}"]
         case ["history", "000001", *_]:
             return [ONE_TIME[0], ONE_TIME[2]]

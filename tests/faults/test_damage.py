@@ -31,7 +31,7 @@ def copy(undisturbed, tmp_path) -> Path:
 
 def last_manifest(database: Path) -> Path:
     """The last manifest of a shard that has rows in its answer."""
-    manifests = sorted((database / "queries" / GROUPED).glob("shard-*/manifest-*.json"), key=lambda p: p.name)
+    manifests = sorted((database / "states" / GROUPED).glob("shard-*/manifest-*.json"), key=lambda p: p.name)
     return [path for path in manifests if buffers_of(path)["answer"]][-1]
 
 

@@ -103,7 +103,7 @@ def test_a_query_whose_state_is_damaged_is_suspended_and_the_others_go_on(spark,
         bad, good = db.register(SUM, name="bad"), db.register(COUNT, name="good")
         db.push("s", rows((1, 1, 5), (2, 2, 6)))
         db.run()
-        for segment in (tmp_path / "db" / "queries" / "000001").rglob("segment-*.arrow"):
+        for segment in (tmp_path / "db" / "states" / "000001").rglob("segment-*.arrow"):
             segment.unlink()
         db.push("s", rows((3, 1, 7)))
         db.run()

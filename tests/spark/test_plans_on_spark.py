@@ -89,7 +89,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 folder=folder / "queries" / str(number),
             )
         oracle = Oracle(came.tables)
-        engine = Engine(folder, log, HandClock(), spark)
+        engine = Engine(folder, folder, log, HandClock(), spark)
         epochs = []
         segments = OpenSegments(log)
 

@@ -62,7 +62,7 @@ def test_queries_come_and_go_while_a_stream_runs(spark, tmp_path):
         db.start(on_epoch=epochs)
         epochs.wait_for_more(2)
         db.stop()
-        folders = sorted(path.name for path in (db.path / "queries").iterdir())
+        folders = sorted(path.name for path in (db.path / "states").iterdir())
         assert folders == ["000001"]
         # Spark's first micro-batch of this source is empty; it is no epoch.
         assert all(epoch.rows > 0 for epoch in epochs.seen)

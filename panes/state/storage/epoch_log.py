@@ -9,13 +9,11 @@ that its epoch is made of. So the last record pins all that is kept.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from panes.delta.delta import BEGINNING
@@ -23,6 +21,7 @@ from panes.errors import EpochGone
 from panes.state.storage.bell import Bell
 from panes.state.storage.files import make_folder
 from panes.state.storage.leases import Lease, Leases
+from panes.state.storage.locations import Location, names_in
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.state.storage.records import FIRST, damaged, missing, read_links, read_record, write_record
 
@@ -154,7 +153,7 @@ NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
 class EpochLog:
     """The records of the epochs that are kept. Only one process at a time has the folder: it is listed once."""
 
-    def __init__(self, folder: Path, database: str = "") -> None:
+    def __init__(self, folder: Location, database: str = "") -> None:
         """`database` is the id of the database: records of another are refused."""
         self._folder = folder
         self._database = database
@@ -229,7 +228,7 @@ class EpochLog:
             batch = max(batch, int(read_record(skipped, f"skipped by {self._database}").content["batch"]))
         return batch
 
-    def path(self, epoch: int) -> Path:
+    def path(self, epoch: int) -> Location:
         """The file of an epoch."""
         return self._folder / f"epoch-{epoch:010d}.json"
 
@@ -285,11 +284,7 @@ class EpochLog:
         yield None
 
 
-def epochs_in(folder: Path) -> range:
+def epochs_in(folder: Location) -> range:
     """The epochs from the first to the last of which there are records."""
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return range(0)
-    epochs = [int(found[1]) for name in names if (found := _RECORD.fullmatch(name))]
+    epochs = [int(found[1]) for name in names_in(folder) if (found := _RECORD.fullmatch(name))]
     return range(min(epochs), max(epochs) + 1) if epochs else range(0)
