@@ -22,6 +22,7 @@ from panes.state.storage.followed import FollowedLog
 from panes.state.storage.home import home_of
 from panes.state.storage.locations import remove_tree
 from panes.state.storage.opening import CATALOG, check_opening, check_place
+from panes.state.storage.terms import Term
 
 T = TypeVar("T")
 
@@ -46,8 +47,6 @@ class Connection:
             self._open_to_read(path, state)
         else:
             self._open(path, state)
-        self.states = self.home.location / "states"
-        """Where the states and answers of queries are."""
         self.measures = MeasureLog(self.home.location / "measures")
 
     def _open(self, path: str | Path | None, state: str | Path | None) -> None:
@@ -55,11 +54,16 @@ class Connection:
         with ExitStack() as opened:
             self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
             self.home = home_of(self.path, state, is_fresh=not (self.path / CATALOG).exists())
+            home = self.home.location
             self.catalog = opened.enter_context(
                 closing(Catalog(self.path / CATALOG, database=self.home.database))
             )
-            self.log = EpochLog(self.home.location / "epochs", self.catalog.database)
+            # Before the epochs are looked at: what others commit from now on does not count.
+            term = Term.claim(home / "terms")
+            skipped = self.path / "skipped.json" if self.home.is_elsewhere else None
+            self.log = EpochLog(home / "epochs", self.catalog.database, skipped)
             self.readers = self._open_readers(opened)
+            self.log.take(term)
             opened.pop_all()  # all is well: they stay open
 
     def _open_to_read(self, path: str | Path | None, state: str | Path | None) -> None:
@@ -72,8 +76,11 @@ class Connection:
         self._lock = None
         self.catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
         self.home = home_of(self.path, None)
-        self.log = FollowedLog(self.home.location / "epochs", self.catalog.database)
-        self.readers = Readers(self.log, MemoryCursors(), lambda query: self.catalog.has_query(query))
+        home = self.home.location
+        self.log = FollowedLog(home / "epochs", self.catalog.database)
+        self.readers = Readers(
+            self.log, home / "states", MemoryCursors(), lambda query: self.catalog.has_query(query)
+        )
 
     def _open_readers(self, opened: ExitStack) -> Readers:
         """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
@@ -84,7 +91,7 @@ class Connection:
         check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
         catalog.note_readers()
         self._note_committed()
-        return Readers(log, cursors, catalog.has_query)
+        return Readers(log, self.home.location / "states", cursors, catalog.has_query)
 
     def _note_committed(self) -> None:
         """Notes in the catalog which epoch must be there when the database is opened again."""

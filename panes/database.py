@@ -60,10 +60,8 @@ class Database:
         home = self._connection.home.location
         self._engine = Engine(self.path, home, self._log, self._clock, spark, is_read_only=read_only)
         self._rejected_log = RejectedLog(home / "aside")
-        self._registered = Registered(self._catalog, self._connection.states)
-        self._running = RunningQueries(
-            self._catalog, self._connection.states, self._engine.history, self._registered
-        )
+        self._registered = Registered(self._catalog)
+        self._running = RunningQueries(self._catalog, self._engine.history, self._registered)
         one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
         self._runs = Runs(

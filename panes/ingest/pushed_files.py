@@ -62,7 +62,7 @@ class PushedFiles:
                     self._mark(stream, name, size)
 
     def remove(self, files: Iterable[Location]) -> None:
-        """Removes files that an epoch has taken in, once it is committed. Where the home is the working folder Spark does it."""
+        """Removes files that an epoch has taken in, once it is committed. Spark removes local ones."""
         if self._is_elsewhere:
             for file in files:
                 file.unlink(missing_ok=True)

@@ -40,18 +40,19 @@ from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
 from panes.spark.epoch_job import Arrivals, Folders, epoch_job
 from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import Report
+from panes.spark.operator_task import Report, StatesBefore
 from panes.spark.session import set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
-from panes.stages.exchange import FAILED_QUERY, Message, decoded
+from panes.stages.exchange import FAILED_QUERY, STATES, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, MissingRows, QueryProgress
+from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.locations import Location
-from panes.state.storage.manifest import ShardState, shard_folder
 
 _STATE_EPOCHS = 8
 """The number of epochs that keep the states of operators: more than can be done again after a failure."""
@@ -78,6 +79,14 @@ class _Began(NamedTuple):
     now_us: int
 
 
+class _States(NamedTuple):
+    """What the record of an epoch has of the states after it."""
+
+    pins: dict[str, str]
+    tasks: int
+    released: list[str]
+
+
 class EpochRunner:
     """Runs epochs over the union of all base streams; its `run` is what Spark calls with each micro-batch."""
 
@@ -96,6 +105,8 @@ class EpochRunner:
     ) -> None:
         self._folder = folder
         self._home = home
+        self._states = home / "states"
+        self._collector = StateCollector(self._states, log)
         self._streams = streams
         self._numbers = {stream.name: stream.number for stream in streams}
         self._workload = workload
@@ -103,8 +114,9 @@ class EpochRunner:
         self._history = history
         self._pushed = pushed
         self._rejected = RejectedLog(home / "aside")
-        self._token = ""
-        """That of the attempt at an epoch that is under way, or that failed; empty when there is none."""
+        self._writer = ""
+        """Tells the attempt at an epoch that is under way, or that failed, from all others; empty when there is
+        none."""
         self._clock = clock
         self._after_commit = after_commit
         self._checkpoint = Checkpoint(folder / "checkpoint")
@@ -187,23 +199,25 @@ class EpochRunner:
             bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
             pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
             rejected = [RejectedPart(**m.content) for m in messages if m.kind == REJECTED]
-            pins |= self._rejected.note(rule.epoch, self._token, rejected, bad, before.pins)
+            pins |= self._rejected.note(rule.epoch, self._writer, rejected, bad, before.pins)
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
-        pins = self._pins(workload, before, messages) | pins
+        pins = self._pins(before) | pins
         pins[PIN] = self._measure(workload, rule, moved, before, done_by_steps(messages, plan.readers))
-        self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed), pins)
+        states = self._states_after(before, plan, messages)
+        queries = _queries(messages, moved, before, failed)
+        self._commit(workload, rule, moved, batch_id, began, queries, pins, states)
         pushed = {stream.number for stream in self._streams if stream.source.kind == "PUSH"}
         self._pushed.remove(
             file.path for stream, files in arrivals.files.items() if stream in pushed for file in files
         )
 
     def _begin_attempt(self, epoch: int) -> None:
-        """Gives the epoch a new token, so that nothing of an earlier attempt is taken for its own; removes what an
-        attempt of this process has left that failed."""
-        if self._token:
-            self._rejected.forget_attempt(self._streams, epoch, self._token)
-        self._token = uuid4().hex[:12]
+        """Gives the attempt a name, so that nothing of an earlier one is taken for its own; removes what one of this
+        process has left that failed."""
+        if self._writer:
+            self._rejected.forget_attempt(self._streams, epoch, self._writer)
+        self._writer = uuid4().hex[:8]
 
     def _began(self) -> _Began:
         return _Began(self._clock.elapsed(), self._clock.now_us())
@@ -264,8 +278,9 @@ class EpochRunner:
                 for stream, retained in workload.retained.items()
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
-            folders = Folders(exchange, self._home / "aside", self._history.folder, self._token)
-            tasks = epoch_job(session, plan, arrivals, rule, folders, kept, before.pins)
+            folders = Folders(exchange, self._home / "aside", self._history.folder)
+            states = StatesBefore(self._states, before.states, before.tasks)
+            tasks = epoch_job(session, plan, arrivals, rule, folders, states, self._writer, kept)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)
@@ -289,7 +304,7 @@ class EpochRunner:
             bounds = [t for found in mine for t in (found.min_ts, found.max_ts) if t is not None]
             if not rows:
                 continue
-            since, writer = rule.since(stream.number), self._token
+            since, writer = rule.since(stream.number), self._writer
             size = {"rows": rows, "max_ts": max(bounds)}
             if stream.number in arrivals.are_history and not retained.is_nothing:
                 files = arrivals.files[stream.number]
@@ -304,17 +319,24 @@ class EpochRunner:
                 pins |= self._history.note(stream, rule.epoch, written, **size, since=since, writer=writer)
         return pins
 
-    def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
-        """What the epoch pins: the manifests that its tasks wrote, and of all else what was there before."""
-        streams = {of(stream.number) for stream in self._streams for of in (pin_of, pin_of_rejected)}
-        folders = {query.folder.name for query in workload.queries}
-        pins = {
-            place: pin
-            for place, pin in before.pins.items()
-            if place == "checkpoint" or place in streams or place.partition("/")[0] in folders
-        }
-        reports = [Report(**message.content) for message in messages if message.kind == "report"]
-        return pins | {report.place: report.pin for report in reports}
+    def _pins(self, before: EpochRecord) -> dict[str, str]:
+        """What the epoch pins of what was there before."""
+        kept = {of(stream.number) for stream in self._streams for of in (pin_of, pin_of_rejected)}
+        return {name: pin for name, pin in before.pins.items() if name == "checkpoint" or name in kept}
+
+    def _states_after(self, before: EpochRecord, plan: JobPlan, messages: Sequence[Message]) -> _States:
+        """The indexes that tasks wrote, and of the other tasks those from before."""
+        tasks = {pin_of_task(level, task) for level in range(plan.levels) for task in range(plan.tasks)}
+        saved = [message.content for message in messages if message.kind == STATES]
+        pins = {name: pin for name, pin in before.states.items() if name in tasks}
+        pins |= {content["task"]: content["pin"] for content in saved}
+        released = {name for content in saved for name in content["released"]}
+        states = EpochStates(self._states, before.states, before.tasks)
+        for gone in before.states.keys() - tasks:
+            index = states.index(*map(int, gone.split("/")))
+            assert index is not None
+            released |= index.objects
+        return _States(pins, plan.tasks, sorted(released))
 
     def _measure(
         self,
@@ -336,7 +358,7 @@ class EpochRunner:
             for query, span in moved.spans.items()
         }
         found = measured_after(known, rule.epoch, seconds, done)
-        self._measured = self._measures.write(rule.epoch, found, self._token), found
+        self._measured = self._measures.write(rule.epoch, found, self._writer), found
         return self._measured[0]
 
     def _known_measures(self, pin: str | None) -> Mapping[StepPlace, StepMeasures]:
@@ -353,6 +375,7 @@ class EpochRunner:
         began: _Began,
         queries: dict[int, QueryProgress],
         pins: dict[str, str],
+        states: _States,
     ) -> None:
         record = EpochRecord(
             epoch=rule.epoch,
@@ -365,30 +388,24 @@ class EpochRunner:
             queries=queries,
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
             pins=pins,
+            states=states.pins,
+            tasks=states.tasks,
+            released=states.released,
         )
         reach("before commit")
         self._log.commit(record)
         reach("after commit")
         self._phases = {}
-        self._token = ""
+        self._writer = ""
         with self._phase("collect"):
             self._collect(workload, rule, moved)
         self._after_commit(record)
 
     def _collect(self, workload: Workload, rule: ClockRule, moved: Moved) -> None:
-        """Removes what nobody may read any more. The queries take turns: looking through a folder takes time."""
+        """Removes what nobody may read any more."""
         oldest = self._log.holds.release_before(rule.epoch - workload.retain_epochs)
-        recent = max(oldest, rule.epoch - _STATE_EPOCHS)
-        # First their names: should this be cut short, nobody looks for what is gone.
-        self._log.collect(oldest)
+        self._collector.collect(oldest, max(oldest, rule.epoch - _STATE_EPOCHS))
         self._measures.collect(rule.epoch)
-        turns = max(1, workload.retain_epochs // 10)
-        for query in workload.queries:
-            if (query.id + rule.epoch) % turns == 0:
-                for stage in range(len(query.plan.stages)):
-                    for shard in range(query.shards_of(stage)):
-                        state = ShardState(shard_folder(query.folder_of(stage), shard))
-                        state.collect(oldest if stage == query.plan.last else recent, oldest_state=recent)
         for stream in self._streams:
             retained = workload.retained.get(stream.number, Retained())
             clock = _slowest(stream, rule, moved)
@@ -399,7 +416,7 @@ class EpochRunner:
                 retain_epochs=rule.epoch - oldest,
                 keep_rows=retained.rows,
                 clock=clock,
-                writer=uuid4().hex[:12],
+                writer=uuid4().hex[:8],
             )
 
     def _forget_failed(self) -> None:

@@ -58,8 +58,8 @@ class IngestContext:
     exchange: Path
     aside: Location
     history: Location
-    token: str
-    """That of the attempt at the epoch: part of the names of what tasks write."""
+    writer: str
+    """Tells the attempt at the epoch from all others, in the names of what tasks write."""
     now_us: int
     """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
@@ -206,14 +206,14 @@ class _Work:
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
         context = self._context
-        attempt = attempt_folder(context.epoch, context.token)
+        attempt = attempt_folder(context.epoch, context.writer)
         for (stream, kind), tables in self._aside.items():
             rows = pa.concat_tables(tables)
             name = f"{self._name}-{_attempt()}"
             rejected = keep_rejected_rows(context.aside, stream, kind, attempt, name, rows)
             yield Message(0, REJECTED, asdict(rejected))
         for stream, tables in self._kept.items():
-            rows, writer = pa.concat_tables(tables), f"{context.token}-{_attempt()}"
+            rows, writer = pa.concat_tables(tables), f"{context.writer}-{_attempt()}"
             part = write_part(context.history, stream, context.epoch, self._number, rows, writer)
             yield Message(0, "kept", {"stream": stream, "part": asdict(part)})
         for file in self._rejected:

@@ -25,9 +25,8 @@ _POLL_S = 0.1
 class FollowedLog(EpochLog):
     """The records of the epochs that are kept at this moment: the folder is listed whenever it is asked for."""
 
-    def __init__(self, folder: Location, *identity: str) -> None:
-        super().__init__(folder, *identity)
-        self._identity = identity
+    def __init__(self, folder: Location, database: str = "") -> None:
+        super().__init__(folder, database)
         self._refreshing = threading.Lock()
         self._names: list[str] = []
         self._now: EpochLog = self
@@ -66,7 +65,7 @@ class FollowedLog(EpochLog):
 
     def is_kept(self, epoch: int) -> bool:
         """Whether an epoch, and so all that belongs to it, is still there."""
-        return self.path(epoch).exists()
+        return self._listed().path(epoch).exists()
 
     def names(self) -> list[str]:
         """The files of the log at this moment."""
@@ -77,7 +76,7 @@ class FollowedLog(EpochLog):
         names = self.names()
         with self._refreshing:
             if names != self._names or self._now is self:
-                self._now = EpochLog(self._folder, *self._identity)
+                self._now = EpochLog(self._folder, self._database)
                 self._names = names
             return self._now
 

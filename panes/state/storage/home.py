@@ -63,8 +63,8 @@ def _chosen(folder: Path, choice: Path, wanted: str | Path | None) -> Home:
         )
     if _marked_as(home) != database:
         raise StateError(
-            f"{home} holds another database than the one that {folder} was working for; name a new folder to go on "
-            f"with the one in {home}, or restore what was there"
+            f"{home} holds another database than the one that {folder} was working for; name a new folder to go "
+            f"on with the one in {home}, or restore what was there"
         )
     return Home(home, database)
 

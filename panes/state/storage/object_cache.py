@@ -23,9 +23,6 @@ from panes.state.storage.locations import Location, UriPath
 _MOST_BYTES = 4_000_000_000
 _PUTS_PER_LOOK = 256
 """How many files are kept between two looks at how much there is."""
-_WHOLE = 4_000_000
-"""The most bytes of an object that is fetched whole: most of it is asked for sooner or later."""
-
 _puts = 0
 
 
@@ -40,10 +37,12 @@ def write_object(location: Location, content: pa.Buffer) -> None:
         _keep(_copy_of(location), write)
 
 
-def read_object(location: Location, offset: int, size: int, whole: int) -> tuple[Path, pa.Buffer]:
-    """Bytes of a file that has `whole` bytes, and the local file from which they were read.
+def read_object(location: Location, offset: int, size: int, *, whole: bool) -> tuple[Path, pa.Buffer]:
+    """Bytes of a file, and the local file from which they were read.
 
-    There are fewer when the file is shorter. FileNotFoundError or OSError when they cannot be read.
+    Of a file that lies elsewhere just these bytes are fetched, or with `whole` all of it, for those who will read
+    the rest too. There are fewer bytes when the file is shorter. FileNotFoundError or OSError when it cannot be
+    read.
     """
     path, place = _fetched(location, offset, size, whole)
     with pa.memory_map(str(path)) as file:
@@ -52,9 +51,9 @@ def read_object(location: Location, offset: int, size: int, whole: int) -> tuple
         return path, file.read_buffer(max(0, min(size, there - place)))
 
 
-def _fetched(location: Location, offset: int, size: int, whole: int) -> tuple[Path, int]:
+def _fetched(location: Location, offset: int, size: int, whole: bool) -> tuple[Path, int]:
     """The local file in which bytes of a file lie, and where in it."""
-    if isinstance(location, Path) or whole <= _WHOLE or _is_there(_copy_of(location)):
+    if isinstance(location, Path) or whole or _is_there(_copy_of(location)):
         return local_copy(location), offset
     part = _part_of(location, offset, size)
     if not _is_there(part):

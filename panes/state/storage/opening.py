@@ -16,6 +16,7 @@ _OF_A_DATABASE = (
     "epochs",
     "checkpoint",
     "states",
+    "terms",
     "history",
     "readers.sqlite",
     "pushed",

@@ -51,9 +51,7 @@ def test_a_folder_does_not_go_on_with_another_database(folder, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     home_of(other, tmp_path / "states")
-    with pytest.raises(
-        StateError, match="states holds another database than the one that .*db was working for"
-    ):
+    with pytest.raises(StateError, match="states holds another database"):
         home_of(folder, None)
 
 

@@ -26,7 +26,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UriPath:
 def test_a_local_file_is_its_own_copy(tmp_path: Path) -> None:
     write_object(tmp_path / "a", CONTENT)
     assert local_copy(tmp_path / "a") == tmp_path / "a"
-    assert read_object(tmp_path / "a", 10, 5, 200)[1].to_pybytes() == bytes(range(10, 15))
+    assert read_object(tmp_path / "a", 10, 5, whole=True)[1].to_pybytes() == bytes(range(10, 15))
     assert not forget_object(tmp_path / "a", 10, 5)
 
 
@@ -36,19 +36,16 @@ def test_what_was_written_is_not_fetched(elsewhere: UriPath) -> None:
     assert local_copy(elsewhere / "a").read_bytes() == CONTENT.to_pybytes()
 
 
-def test_a_small_object_is_fetched_whole_and_once(elsewhere: UriPath) -> None:
+def test_an_object_is_fetched_whole_and_once(elsewhere: UriPath) -> None:
     (Path(elsewhere.inside) / "a").write_bytes(CONTENT)
-    assert read_object(elsewhere / "a", 10, 5, 200)[1].to_pybytes() == bytes(range(10, 15))
+    assert read_object(elsewhere / "a", 10, 5, whole=True)[1].to_pybytes() == bytes(range(10, 15))
     (elsewhere / "a").unlink()
-    assert read_object(elsewhere / "a", 190, 20, 200)[1].to_pybytes() == bytes(range(190, 200))
+    assert read_object(elsewhere / "a", 190, 20, whole=True)[1].to_pybytes() == bytes(range(190, 200))
 
 
-def test_of_a_large_object_only_the_part_is_fetched(
-    elsewhere: UriPath, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(object_cache, "_WHOLE", 100)
+def test_only_a_part_of_an_object_is_fetched(elsewhere: UriPath) -> None:
     (Path(elsewhere.inside) / "a").write_bytes(CONTENT)
-    path, content = read_object(elsewhere / "a", 10, 5, 200)
+    path, content = read_object(elsewhere / "a", 10, 5, whole=False)
     assert content.to_pybytes() == path.read_bytes() == bytes(range(10, 15))
 
 
