@@ -213,8 +213,8 @@ class EpochRunner:
         )
 
     def _begin_attempt(self, epoch: int) -> None:
-        """Gives the attempt a name, so that nothing of an earlier one is taken for its own; removes what one of this
-        process has left that failed."""
+        """Gives the attempt a name, so that nothing of an earlier one is taken for its own; removes what one that
+        failed here has left."""
         if self._writer:
             self._rejected.forget_attempt(self._streams, epoch, self._writer)
         self._writer = uuid4().hex[:8]
