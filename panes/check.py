@@ -95,7 +95,8 @@ class _Check:
 
     def _check(self, catalog: Catalog) -> None:
         found = self._found
-        self._home = home_of(self._path, None).location
+        home = home_of(self._path, None)
+        self._home = home.location
         log = EpochLog(self._home / "epochs", catalog.database)
         found.queries = {query.name: None for query in catalog.queries()}
         furthest = -1
@@ -107,7 +108,8 @@ class _Check:
             ):
                 furthest = cursors.furthest()
         with self._noting(refuses=True):
-            check_opening(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
+            if not home.is_elsewhere:  # there, a connection makes all of it again
+                check_opening(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
         records = []
         for epoch in log.epochs:
             with self._noting(refuses=epoch == log.epochs[-1]):

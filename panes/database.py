@@ -58,7 +58,15 @@ class Database:
         self._log = self._connection.log
         self._clock = clock or WallClock()
         home = self._connection.home.location
-        self._engine = Engine(self.path, home, self._log, self._clock, spark, is_read_only=read_only)
+        self._engine = Engine(
+            self.path,
+            home,
+            self._log,
+            self._clock,
+            spark,
+            copy=self._connection.checkpoint_copy,
+            is_read_only=read_only,
+        )
         self._rejected_log = RejectedLog(home / "aside")
         self._registered = Registered(self._catalog)
         self._running = RunningQueries(self._catalog, self._engine.history, self._registered)

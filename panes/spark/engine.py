@@ -28,6 +28,7 @@ from panes.spark.sources import read_source
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
 from panes.spark.union_streams import union_streams
+from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.locations import Location, remove_tree
 
@@ -71,10 +72,14 @@ class Engine:
         clock: Clock,
         session: SparkSession | None,
         *,
+        copy: CheckpointCopy | None = None,
         is_read_only: bool = False,
     ) -> None:
+        """`folder` has Spark's checkpoint; `copy` keeps what it takes to make that again, where `home`, which has
+        all else, is another one."""
         self._folder = folder
         self._home = home
+        self._copy = copy
         self._log = log
         self._clock = clock
         self._callers_session = session
@@ -167,6 +172,7 @@ class Engine:
             self._log,
             self.history,
             self.pushed,
+            self._copy,
             self._clock,
             told,
             suspend,

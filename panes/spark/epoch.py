@@ -49,6 +49,8 @@ from panes.stages.exchange import FAILED_QUERY, STATES, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.checkpoint_copy import PIN as CHECKPOINT_COPY
+from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, MissingRows, QueryProgress
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
@@ -99,6 +101,7 @@ class EpochRunner:
         log: EpochLog,
         history: History,
         pushed: PushedFiles,
+        copy: CheckpointCopy | None,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
@@ -113,6 +116,7 @@ class EpochRunner:
         self._log = log
         self._history = history
         self._pushed = pushed
+        self._copy = copy
         self._rejected = RejectedLog(home / "aside")
         self._writer = ""
         """Tells the attempt at an epoch that is under way, or that failed, from all others; empty when there is
@@ -202,12 +206,16 @@ class EpochRunner:
             pins |= self._rejected.note(rule.epoch, self._writer, rejected, bad, before.pins)
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
+            if self._copy is not None:
+                pins[CHECKPOINT_COPY] = self._copy.keep(batch_id)
         pins = self._pins(before) | pins
         pins[PIN] = self._measure(workload, rule, moved, before, done_by_steps(messages, plan.readers))
         states = self._states_after(before, plan, messages)
         queries = _queries(messages, moved, before, failed)
         self._commit(workload, rule, moved, batch_id, began, queries, pins, states)
         pushed = {stream.number for stream in self._streams if stream.source.kind == "PUSH"}
+        if self._copy is not None and CHECKPOINT_COPY in pins:
+            self._copy.collect(pins[CHECKPOINT_COPY])
         self._pushed.remove(
             file.path for stream, files in arrivals.files.items() if stream in pushed for file in files
         )
@@ -322,7 +330,8 @@ class EpochRunner:
     def _pins(self, before: EpochRecord) -> dict[str, str]:
         """What the epoch pins of what was there before."""
         kept = {of(stream.number) for stream in self._streams for of in (pin_of, pin_of_rejected)}
-        return {name: pin for name, pin in before.pins.items() if name == "checkpoint" or name in kept}
+        kept |= {"checkpoint", CHECKPOINT_COPY}
+        return {name: pin for name, pin in before.pins.items() if name in kept}
 
     def _states_after(self, before: EpochRecord, plan: JobPlan, messages: Sequence[Message]) -> _States:
         """The indexes that tasks wrote, and of the other tasks those from before."""

@@ -29,9 +29,9 @@ class CatalogCopy:
 
     def begin(self, content: bytes) -> None:
         """Takes over from the driver before: what that one adds to its own part does not count from now on."""
-        self._journal.begin(content)
+        end = self._journal.begin(content)
         self._term.check()
-        self._journal.forget_others()
+        self._journal.forget_before(end)
 
     def prepare(self, content: Callable[[], bytes]) -> None:
         """Before a transaction: makes good for one of which nobody knows whether it is in the copy."""
@@ -54,8 +54,7 @@ class CatalogCopy:
         """After a transaction: begins with a new base when that is worth it. It may as well be done later."""
         if self._journal.is_due:
             with suppress(StateError):
-                self._journal.begin(content())
-                self._journal.forget_others()
+                self._journal.forget_before(self._journal.begin(content()))
 
 
 def restore_catalog(folder: Location, path: Path) -> None:

@@ -60,15 +60,13 @@ class Journal:
         self._folder = folder
         self._term = term
         self._parts = 0
-        self._part = ""
-        """The one that was begun last."""
         self._end = Position("", 0, FIRST)
         """Without a part when nobody knows what is at the end."""
         self._base_bytes = 0
         self._bytes = 0
         """Of the entries after the base."""
-        self._left: list[str] | None = None
-        """The parts that are no longer needed; None before somebody has looked."""
+        self._known: list[str] | None = None
+        """The parts that are there; None before somebody has looked."""
 
     @property
     def is_broken(self) -> bool:
@@ -90,9 +88,8 @@ class Journal:
         make_folder(self._folder / part)
         content = {"bytes": len(base), "base": packed}
         checksum = write_record(self._folder / part / _BASE, _name(part, 0), content)
-        if self._left is not None and self._part:
-            self._left.append(self._part)
-        self._part = part
+        if self._known is not None:
+            self._known.append(part)
         self._end = Position(part, 0, checksum)
         self._base_bytes, self._bytes = len(packed), 0
         return self._end
@@ -111,12 +108,13 @@ class Journal:
         """Says that the last entry may not count: a new part must begin."""
         self._end = Position("", 0, FIRST)
 
-    def forget_others(self) -> None:
-        """Removes the parts before the one that is being written."""
-        if self._left is None:
-            self._left = [part for part in parts_in(self._folder) if part < self._part]
-        while self._left:
-            remove_tree(self._folder / self._left.pop())
+    def forget_before(self, end: Position) -> None:
+        """Removes the parts before the one in which a position lies."""
+        if self._known is None:
+            self._known = parts_in(self._folder)
+        for part in [part for part in self._known if part < end.part]:
+            self._known.remove(part)
+            remove_tree(self._folder / part)
 
 
 def parts_in(folder: Location) -> list[str]:

@@ -140,7 +140,7 @@ def test_a_change_that_cannot_be_copied_does_not_count(home, tmp_path, monkeypat
 
 def test_many_changes_are_read_again_from_few_objects(tmp_path):
     with closing(Driver(tmp_path / "home", tmp_path / "one").catalog) as catalog:
-        for number in range(700):
+        for number in range(400):
             catalog.register(f"q{number}", "SELECT 1", 2, "upa", 4)
         expected = rows(catalog)
         assert len(objects(tmp_path)) < 300
