@@ -75,7 +75,10 @@ def found_in(db: panes.Database) -> dict[str, object]:
     return {
         "answers": {name: multiset(db.query(name).invoke().table) for name in QUERIES},
         "changes": {
-            name: [(change.epoch, str(change.as_of), multiset(change.table)) for change in db.query(name).changes()]
+            name: [
+                (change.epoch, str(change.as_of), multiset(change.table))
+                for change in db.query(name).changes()
+            ]
             for name in QUERIES
         },
         "one-time": [multiset(db.sql(sql).table) for sql in ONE_TIME],
