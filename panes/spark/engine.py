@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -158,17 +157,11 @@ class Engine:
             except BaseException as error:
                 self._end_after(record.epoch, error)
 
-        def shipped(before: EpochRecord) -> Workload:
-            assert self._session is not None
-            work = workload(before)
-            context = self._session.sparkContext
-            return replace(work, queries=self._broadcasts.shipped(context, work.queries))
-
         return EpochRunner(
             self._folder,
             self._home,
             streams,
-            shipped,
+            workload,
             self._log,
             self.history,
             self.pushed,
@@ -176,6 +169,7 @@ class Engine:
             self._clock,
             told,
             suspend,
+            self._broadcasts,
         )
 
     def _end_after(self, epoch: int, error: BaseException) -> None:

@@ -25,6 +25,9 @@ class RunningQuery:
         """Whether it, or one of its members, begins in the epoch and is to see what came before."""
         return self.first_epoch == epoch or (self.members is not None and self.members.fresh is not None)
 
+    def shards_of(self, stage: int) -> int:
+        return self.shards if self.plan.stages[stage].is_sharded else 1
+
     def place_of(self, stage: int) -> StagePlace:
         """Where the shards of a stage are among all states."""
         return StagePlace(self.id, stage, self.plan.levels[stage], self.plan.stages[stage].is_sharded)

@@ -27,6 +27,7 @@ from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.base_stream import base_stream
+from tests.kept_states import answer_place
 from tests.properties.plans import plans
 from tests.properties.streams import STREAMS, Arrivals, arrivals
 
@@ -72,8 +73,9 @@ def no_query_fails(failures: Mapping[int, str]) -> None:
     came=arrivals(),
     shards=st.sampled_from([1, 2, 5]),
     strategy=st.sampled_from(["upa", "nt"]),
+    exchange=st.sampled_from(["files", "shuffle"]),
 )
-def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, strategy):
+def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, strategy, exchange):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = EpochLog(folder / "epochs")
@@ -86,17 +88,16 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 plan=make_plan(optimize(plan), strategy=strategy, calendar_days=3),
                 shards=shards,
                 first_epoch=0,
-                folder=folder / "queries" / str(number),
             )
         oracle = Oracle(came.tables)
         engine = Engine(folder, folder, log, HandClock(), spark)
         epochs = []
-        segments = OpenSegments(log)
+        segments = OpenSegments(log, folder / "states")
 
         def compare(record):
             for number, query in queries.items():
                 schema = query.plan.plan.schema.arrow
-                rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.plan.last), schema)
+                rows = AnswerFromSegments(segments, *answer_place(query), schema)
                 standing = AnswerSource(number, str(number), query.plan.plan, rows, number, first_epoch=0)
                 ran = standing.ran_by(record)
                 answer = invoke(standing, ran)
@@ -107,7 +108,9 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 assert difference is None, f"{drawn[number - 1]} at {ran.clock}: {difference}"
             epochs.append(record)
 
-        workload = Workload(list(queries.values()), retain_epochs=8, idle_after_us=60_000_000)
+        workload = Workload(
+            list(queries.values()), retain_epochs=8, idle_after_us=60_000_000, exchange=exchange
+        )
         engine.start(
             streams(folder, came), lambda _: workload, compare, suspend=no_query_fails, heartbeat_s=None
         )

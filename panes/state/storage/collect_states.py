@@ -20,8 +20,8 @@ class StateCollector:
     """Follows the epochs of a log. To be used by the driver, between epochs.
 
     Every record says what its epoch no longer needs. An object for readers goes with that record: until then
-    somebody may ask what the epoch changed. Should the removal be cut short, the record that says what to remove
-    is still there.
+    somebody may ask what the epoch changed. The record after it says so too: a removal that was cut short is
+    finished later.
     """
 
     def __init__(self, states: Location, log: EpochLog) -> None:
@@ -29,6 +29,8 @@ class StateCollector:
         self._log = log
         self._swept = log.epochs.start - 1 if log.epochs else -1
         """The last epoch whose objects for operators have been removed."""
+        self._is_resumed = False
+        """Whether what an earlier process left undone has been done."""
 
     def collect(self, oldest: int, oldest_state: int) -> None:
         """Removes what only epochs before `oldest` need, and of operators what only those before `oldest_state`
@@ -37,12 +39,15 @@ class StateCollector:
         for epoch in range(max(self._swept + 1, kept.start), min(oldest_state + 1, kept.stop)):
             self._remove(self._log.record(epoch).released, for_readers=False)
             self._swept = epoch
+        if kept and not self._is_resumed:
+            self._remove(self._log.record(kept.start).released_before, for_readers=True)
+            self._is_resumed = True
         for epoch in range(kept.start, min(oldest, kept.stop - 1)):
-            record = self._log.record(epoch)
-            self._remove(self._left_behind(record), for_readers=None)
+            self._remove(self._left_behind(self._log.record(epoch)), for_readers=None)
+            following = self._log.record(epoch + 1)
             # First its name: should this be cut short, nobody looks for what is gone.
             self._log.collect(epoch + 1)
-            self._remove(record.released, for_readers=True)
+            self._remove(following.released_before, for_readers=True)
             self._remove_folder(epoch)
 
     def _left_behind(self, record: EpochRecord) -> list[str]:

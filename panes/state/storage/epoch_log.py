@@ -107,6 +107,8 @@ class EpochRecord:
     """How many tasks each level had: it decides which has the stages that are not sharded."""
     released: list[str] = field(default_factory=list)
     """The objects of states that the epoch before needed, and this one does not."""
+    released_before: list[str] = field(default_factory=list)
+    """Those that the epoch before released: they go when its record does, so another must have them too."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
