@@ -61,7 +61,7 @@ class IngestContext:
     aside: Location
     history: Location
     writer: str
-    """What tells this attempt at the epoch from all others."""
+    """What tells this attempt at the epoch from all others, in the names of what tasks write."""
     now_us: int
     """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
@@ -165,7 +165,6 @@ class _Work:
         self._name = name
         self._number = number
         self._writer = f"{context.writer}_{_spark_task().taskAttemptId()}"
-        """Tells this attempt of the task from all others."""
         self._exchange = Exchange(context.exchange, name, self._writer)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
