@@ -20,6 +20,7 @@ from panes.errors import EnvironmentMissing, PanesError
 from panes.java import find_java
 from panes.spark.java_process import JavaProcess, log_level
 from panes.spark.py4j_log import own_py4j_log
+from panes.spark.spark_settings import spark_settings
 from panes.spark.uninterrupted import uninterrupted
 
 __all__ = [
@@ -49,19 +50,13 @@ _EPOCH_CONF = {
     "spark.sql.streaming.minBatchesToRetain": "10",
 }
 
-CONTEXT_CONF = {
+CONTEXT_CONF = spark_settings() | {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "4g",
     "spark.sql.shuffle.partitions": "2",
-    # Telling Java where in Python each column was made takes longer than making it, at every epoch.
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # Workers that are forked from this module have imported everything already.
-    "spark.python.daemon.module": "panes.spark.daemon",
-    # One task works on one core; the kernels' own threads would only fight over it.
-    "spark.executorEnv.POLARS_MAX_THREADS": "1",
-    "spark.executorEnv.OMP_NUM_THREADS": "1",
 }
+"""Of a session that is started here."""
 
 
 _java: JavaProcess | None = None

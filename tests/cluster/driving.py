@@ -15,13 +15,12 @@ import sys
 from pyspark.sql import SparkSession
 
 import panes
-from panes.spark.session import CONTEXT_CONF
 from tests.cluster.saying import say
 
 
 def main(folder: str, state: str, conf: str) -> None:
     say("begun", None)
-    spark = SparkSession.builder.config(map=CONTEXT_CONF | json.loads(conf)).getOrCreate()
+    spark = SparkSession.builder.config(map=panes.spark_settings() | json.loads(conf)).getOrCreate()
     db: panes.Database | None = None
     while True:
         try:
