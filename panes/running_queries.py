@@ -70,6 +70,7 @@ class RunningQueries:
             standing,
             retain_epochs=int(self._catalog.setting("retain_epochs")),
             idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+            exchange=str(self._catalog.setting("exchange")),
             retained=kept,
             missing=self._incomplete.next(records, before),
         )

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -150,14 +149,17 @@ class Engine:
             except BaseException as error:
                 self._end_after(record.epoch, error)
 
-        def shipped(before: EpochRecord) -> Workload:
-            assert self._session is not None
-            work = workload(before)
-            context = self._session.sparkContext
-            return replace(work, queries=self._broadcasts.shipped(context, work.queries))
-
         return EpochRunner(
-            self._folder, self._states, streams, shipped, self._log, self.history, self._clock, told, suspend
+            self._folder,
+            self._states,
+            streams,
+            workload,
+            self._log,
+            self.history,
+            self._clock,
+            told,
+            suspend,
+            self._broadcasts,
         )
 
     def _end_after(self, epoch: int, error: BaseException) -> None:

@@ -33,12 +33,13 @@ from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
 from panes.ingest.rejected_rows import forget_epoch
 from panes.operators.measures import Measures
 from panes.plan.stream import Stream
+from panes.spark.broadcasts import Broadcasts
 from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
 from panes.spark.epoch_job import Arrivals, Folders, epoch_job
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import Report, StatesBefore
-from panes.spark.session import set_epoch_conf
+from panes.spark.session import exchanges_files, set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
@@ -63,6 +64,8 @@ class Workload:
     retain_epochs: int
     idle_after_us: int
     """After so long without rows a stream no longer holds back the clock."""
+    exchange: str = "auto"
+    """How tables reach other tasks: the setting of that name."""
     retained: Mapping[int, Retained] = field(default_factory=dict)
     """What is kept of each stream, by number."""
     missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
@@ -99,6 +102,7 @@ class EpochRunner:
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
+        broadcasts: Broadcasts,
     ) -> None:
         self._folder = folder
         self._states = states
@@ -115,6 +119,7 @@ class EpochRunner:
         self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
         """The last measures that were written, by their pin."""
         self._suspend = suspend
+        self._broadcasts = broadcasts
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
 
@@ -171,7 +176,9 @@ class EpochRunner:
         rule = replace(rule, found=_found(arrivals.bad_files))
         if occasion != "rows" and rule.moved(()) is None:
             return
-        plan = JobPlan(workload.queries, rule)
+        with self._phase("plan"):
+            shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
+            plan = JobPlan(shipped, rule)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
@@ -254,10 +261,12 @@ class EpochRunner:
                 for stream, retained in workload.retained.items()
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
-            folders = Folders(exchange, aside, self._history.folder)
+            in_files = exchanges_files(workload.exchange, session)
+            folders = Folders(exchange if in_files else None, aside, self._history.folder)
             states = StatesBefore(self._states, before.states, before.tasks)
             writer = uuid4().hex[:8]
-            tasks = epoch_job(session, plan, arrivals, rule, folders, states, writer, kept)
+            plans = self._broadcasts.plans(session.sparkContext, plan.plans)
+            tasks = epoch_job(session, plan, plans, arrivals, rule, folders, states, writer, kept)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)

@@ -25,12 +25,12 @@ from panes.ingest.rejected_rows import BAD, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
 from panes.plan.stream import Stream
+from panes.spark.task_plans import PlanValues, SentPlans
 from panes.spark.union_streams import STREAM
 from panes.stages.clock_rule import Measured
 from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
-from panes.stages.routing import Route
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,14 @@ class IngestContext:
     epoch: int
     tasks: int
     """How many tasks there are on the next level."""
-    inputs: tuple[Route, ...]
-    exchange: Path
+    plans: SentPlans
+    values: PlanValues
+    exchange: Path | None
+    """The folder of the exchange; None when tables go through Spark's shuffle."""
     aside: Path
     history: Path
+    writer: str
+    """What tells this attempt at the epoch from all others."""
     now_us: int
     """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
@@ -84,7 +88,7 @@ class FilesTask:
                     self._take(work, self.feeds[place], file)
                 else:
                     self._take_history(work, self.feeds[place], file)
-            yield encoded(list(work.messages()))
+            yield from encoded(work.messages())
 
     def _take_history(self, work: _Work, feed: Feed, file: HistoryFile) -> None:
         try:
@@ -109,7 +113,8 @@ class FilesTask:
             work.take(feed, rows, unusable)
 
     def _needed(self, feed: Feed) -> list[str]:
-        read = {name for number in feed.inputs for name in self.context.inputs[number].source.columns}
+        inputs = self.context.plans.value.inputs
+        read = {name for number in feed.inputs for name in inputs[number].source.columns}
         return [name for name in feed.stream.columns.names if name in read]
 
 
@@ -122,9 +127,7 @@ class BatchTask:
     """By the number of the stream in the batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        number = context.partitionId()
+        number = _spark_task().partitionId()
         # Files, which may hold what came before, are first in the order of names.
         work = _Work(self.context, f"0-read-{number:06d}", number)
         for batch in batches:
@@ -133,7 +136,7 @@ class BatchTask:
                 is_mine = streams == place
                 if is_mine.any():
                     self._take(work, feed, batch if is_mine.all() else batch.filter(pa.array(is_mine)), place)
-        yield encoded(list(work.messages()))
+        yield from encoded(work.messages())
 
     def _take(self, work: _Work, feed: Feed, batch: pa.RecordBatch, place: int) -> None:
         columns = batch.column(f"_{place}").flatten()
@@ -147,13 +150,20 @@ class BatchTask:
         work.take(feed, usable, unusable)
 
 
+def _spark_task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
 class _Work:
     """What one task has done so far."""
 
     def __init__(self, context: IngestContext, name: str, number: int) -> None:
         self._context = context
         self._number = number
-        self._exchange = Exchange(context.exchange, name)
+        writer = f"{context.writer}_{_spark_task().taskAttemptId()}"
+        self._exchange = Exchange(context.exchange, name, writer)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
         self._failed: dict[int, str] = {}
@@ -184,8 +194,9 @@ class _Work:
         self._failed |= dict.fromkeys(inputs, str(failure))
 
     def _compute(self, number: int, run: FragmentRun, *, is_history: bool) -> None:
-        route = self._context.inputs[number]
-        computed, steps = run.input(route.source, route.since, route.members_for(is_history))
+        route, values = self._context.plans.value.inputs[number], self._context.values
+        members = values.indexes_of(route, is_history=is_history)
+        computed, steps = run.input(route.source, values.since_of(number), members)
         before = self._steps.setdefault(number, {})
         for name, measures in steps.items():
             before[name] = before.get(name, Measures()) + measures

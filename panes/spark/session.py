@@ -27,6 +27,7 @@ __all__ = [
     "CONTEXT_CONF",
     "SparkSession",
     "epoch_session",
+    "exchanges_files",
     "forget_spark",
     "is_spark_lost",
     "local_session",
@@ -187,6 +188,13 @@ def epoch_session(session: SparkSession) -> SparkSession:
     own = session.newSession()
     set_epoch_conf(own)
     return own
+
+
+def exchanges_files(setting: str, session: SparkSession) -> bool:
+    """Whether tasks hand tables to each other in files: with 'auto', when all run on the driver's machine."""
+    if setting == "auto":
+        return str(session.sparkContext.master).startswith("local")
+    return setting == "files"
 
 
 def set_epoch_conf(session: SparkSession) -> None:
