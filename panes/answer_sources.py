@@ -55,14 +55,15 @@ class AnswerSources:
                 "there are no changes to follow in between"
             )
         source = partial(AnswerSource, record.id, record.name, plan)
-        folder, running, first = self._registered.folder(record.running), record.running, record.first_epoch
+        running, first = record.running, record.first_epoch
+        place = self._registered.answer_place(record)
         selection = None if record.group is None else selection_of(plan)
         if selection is not None:
-            chosen = AnswerFromSelections(self._readers.stores, folder, record.shards, record.id, selection)
+            chosen = AnswerFromSelections(self._readers.stores, place, record.shards, record.id, selection)
             return source(chosen, running, first)
         rows = AnswerFromSegments(
             self._readers.segments,
-            folder,
+            place,
             self._registered.shards_of(record),
             plan.schema.arrow,
             member=None if record.group is None else record.id,

@@ -28,9 +28,10 @@ from panes.plan.walk import walk
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
+from panes.state.storage.epoch_states import EpochStates, Index
 from panes.state.storage.home import state_home
 from panes.state.storage.locations import Location
-from panes.state.storage.manifest import FOR_READERS, ShardState, pinned
+from panes.state.storage.manifest import FOR_READERS, Place
 from panes.state.storage.opening import CATALOG, check_opening, check_place
 from panes.state.storage.segments import check_segment
 
@@ -81,8 +82,8 @@ class _Check:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found = Found()
-        self._told: dict[Location, str | None] = {}
-        """What was wrong with the files that several epochs name."""
+        self._told: dict[Location | str, str | None] = {}
+        """What was wrong with the files and segments that several epochs name."""
 
     def run(self) -> Found:
         found = self._found
@@ -131,16 +132,16 @@ class _Check:
             homes.append(state_home(self._path, None))
         if not homes or not records:
             return
-        names = _names_by_folder(catalog.queries())
+        names = _names_by_number(catalog.queries())
         damaged: dict[str, list[int]] = {}
         for record in records:
             is_last = record is records[-1]
-            for place, pin in record.pins.items():
-                folder, _, shard = place.partition("/")
-                if folder not in names or (shard.startswith("stage-") and not is_last):
-                    continue  # of a dropped query, no shard, or a state that only the next epoch needs
-                if not self._is_whole(homes[0], place, pin, is_last=is_last):
-                    for name in names[folder]:
+            states = EpochStates(homes[0], record.states, record.tasks)
+            for task in record.states:
+                for running in self._damaged_in(states, task, is_last=is_last):
+                    # An index that cannot be read does not tell whose states it had.
+                    found = self._found.queries if running is None else names.get(running, ())
+                    for name in found:
                         damaged.setdefault(name, []).append(record.epoch)
         for name, epochs in damaged.items():
             if records[-1].epoch in epochs:
@@ -151,23 +152,29 @@ class _Check:
                 lost = ", ".join(map(str, dict.fromkeys(epochs)))
                 self._found.queries[name] = f"not its answers and changes of epochs {lost}"
 
-    def _is_whole(self, home: Location, place: str, pin: str, *, is_last: bool) -> bool:
-        """Whether the manifest of a shard and the segments that it names can be read.
+    def _damaged_in(self, states: EpochStates, task: str, *, is_last: bool) -> Iterator[int | None]:
+        """What runs on a task, by number, of which something is damaged; None when that cannot be told.
 
         Of earlier epochs only what is for readers is kept.
         """
-        folder = home
-        for part in place.split("/"):
-            folder = folder / part
+        index: Index | None = None
         with self._noting():
-            epoch = int(pin.partition(":")[0])
-            manifest = ShardState(folder).load(epoch, pinned(pin, epoch))
+            index = states.index(*map(int, task.split("/")))
             self._found.files += 1
-            needed = [name for name in manifest.buffers if is_last or name in FOR_READERS]
-            entries = [entry for name in needed for entry in manifest.buffers[name]]
-            fine = [self._is_fine(folder / e.segment, partial(check_segment, folder, e)) for e in entries]
-            return all(fine)
-        return False
+        if index is None:
+            yield None
+            return
+        for text, entry in index.places.items():
+            place = Place.of(text)
+            is_fine = False
+            with self._noting():
+                manifest = states.manifest(place, entry.manifest)
+                needed = [name for name in manifest.buffers if is_last or name in FOR_READERS]
+                entries = [entry for name in needed for entry in manifest.buffers[name]]
+                fine = [self._is_fine(e.name, partial(check_segment, states.states, e)) for e in entries]
+                is_fine = all(fine)
+            if not is_fine:
+                yield place.running
 
     # The history of streams.
 
@@ -213,8 +220,8 @@ class _Check:
 
     # What is wrong.
 
-    def _is_fine(self, path: Location, check: Callable[[], None]) -> bool:
-        """Whether a file is as it was written; it is looked at once, and told of once."""
+    def _is_fine(self, path: Location | str, check: Callable[[], None]) -> bool:
+        """Whether a file or segment is as it was written; it is looked at once, and told of once."""
         if path not in self._told:
             self._told[path] = None
             self._found.files += 1
@@ -240,12 +247,11 @@ class _Check:
             self._found.problems.append(str(error))
 
 
-def _names_by_folder(queries: list[QueryRecord]) -> dict[str, list[str]]:
-    """The queries whose answers are in a folder of the states."""
-    names: dict[str, list[str]] = {}
+def _names_by_number(queries: list[QueryRecord]) -> dict[int, list[str]]:
+    """The queries that each thing that runs stands for."""
+    names: dict[int, list[str]] = {}
     for query in queries:
-        folder = f"{query.running:06d}"
-        names.setdefault(folder, []).append(query.name)
+        names.setdefault(query.running, []).append(query.name)
     return names
 
 

@@ -22,6 +22,7 @@ from panes.state.storage.followed import FollowedLog
 from panes.state.storage.home import state_home
 from panes.state.storage.locations import remove_tree
 from panes.state.storage.opening import CATALOG, check_opening, check_place
+from panes.state.storage.terms import Term
 
 T = TypeVar("T")
 
@@ -54,8 +55,11 @@ class Connection:
             self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
             self.states = state_home(self.path, state)
             self.catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
+            # Before the epochs are looked at: what others commit from now on does not count.
+            term = Term.claim(self.path / "terms")
             self.log = EpochLog(self.path / "epochs", self.catalog.database)
             self.readers = self._open_readers(opened)
+            self.log.take(term)
             opened.pop_all()  # all is well: they stay open
 
     def _open_to_read(self, path: str | Path | None, state: str | Path | None) -> None:
@@ -69,7 +73,9 @@ class Connection:
         self.catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
         self.states = state_home(self.path, None)
         self.log = FollowedLog(self.path / "epochs", self.catalog.database)
-        self.readers = Readers(self.log, MemoryCursors(), lambda query: self.catalog.has_query(query))
+        self.readers = Readers(
+            self.log, self.states, MemoryCursors(), lambda query: self.catalog.has_query(query)
+        )
 
     def _open_readers(self, opened: ExitStack) -> Readers:
         """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
@@ -80,7 +86,7 @@ class Connection:
         check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
         catalog.note_readers()
         self._note_committed()
-        return Readers(log, cursors, catalog.has_query)
+        return Readers(log, self.states, cursors, catalog.has_query)
 
     def _note_committed(self) -> None:
         """Notes in the catalog which epoch must be there when the database is opened again."""

@@ -58,11 +58,9 @@ class Database:
         self._catalog = self._connection.catalog
         self._log = self._connection.log
         self._clock = clock or WallClock()
-        self._engine = Engine(self.path, self._log, self._clock, spark)
-        self._registered = Registered(self._catalog, self._connection.states)
-        self._running = RunningQueries(
-            self._catalog, self._connection.states, self._engine.history, self._registered
-        )
+        self._engine = Engine(self.path, self._connection.states, self._log, self._clock, spark)
+        self._registered = Registered(self._catalog)
+        self._running = RunningQueries(self._catalog, self._engine.history, self._registered)
         one_time = OneTime(self._log, self._engine.history, self._base_streams)
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
         self._runs = Runs(

@@ -8,6 +8,7 @@
     ├── EpochGone           an instant or an epoch that is no longer kept, or not there yet
     │   └── ChangesGone     a reader came back after its next changes were removed
     ├── DatabaseInUse       another process holds the directory
+    ├── DriverReplaced      another driver has taken over the database, elsewhere
     ├── DatabaseClosed      the database was used after close()
     ├── ReadOnly            the connection was opened with read_only=True
     ├── SettingError        an unknown setting, or a value it does not take
@@ -86,6 +87,10 @@ class ChangesGone(EpochGone):
 
 class DatabaseInUse(PanesError):
     """Another process, or another connection of this one, holds the directory."""
+
+
+class DriverReplaced(PanesError):
+    """Another driver has connected to the state location of the database: this one can commit nothing any more."""
 
 
 class DatabaseClosed(PanesError):

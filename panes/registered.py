@@ -17,17 +17,15 @@ from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
-from panes.state.storage.locations import Location, remove_tree
+from panes.state.storage.epoch_states import StagePlace
 from panes.stored_plans import StoredPlans
 
 
 class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
 
-    def __init__(self, catalog: Catalog, states: Location) -> None:
-        """`states` is where the folders of queries are."""
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._states = states
         self._plans: dict[int, Node] = {}
         self._physical = StoredPlans(catalog)
         self._groups: dict[int, Group] = {}
@@ -75,7 +73,6 @@ class Registered:
         """Lets a suspended query begin anew with the next epoch, over what its streams keep."""
         record = self._catalog.resume(name)
         self._physical.forget(record.id)
-        remove_tree(self.folder(record.id))
 
     def names(self) -> dict[int, str]:
         """What runs is called: queries on their own, and the plans that others share, with how many do."""
@@ -104,6 +101,11 @@ class Registered:
             plan = self.group(record.group, plan).template.plan
         return self._physical.of(record, plan)
 
+    def answer_place(self, record: QueryRecord) -> StagePlace:
+        """Where the shards of the answer of a query are among all states."""
+        plan = self.physical_plan(record)
+        return StagePlace(record.running, plan.last, plan.levels[-1], plan.stages[-1].is_sharded)
+
     def shards_of(self, record: QueryRecord) -> int:
         """On how many shards the answer of a query lies."""
         return record.shards if self.physical_plan(record).stages[-1].is_sharded else 1
@@ -119,10 +121,6 @@ class Registered:
         for number in self._groups.keys() - numbers:
             del self._groups[number]
             self._physical.forget(number)
-
-    def folder(self, number: int) -> Location:
-        """Where the states and answers of a query, or of a group, lie."""
-        return self._states / f"{number:06d}"
 
     # Explaining.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.history.history_store import History
@@ -16,16 +16,13 @@ from panes.registered import Registered
 from panes.spark.epoch import Workload
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
-from panes.state.storage.home import folders_in
-from panes.state.storage.locations import Location, remove_tree
 
 
 class RunningQueries:
     """Asked for anew at every epoch, so queries come and go while epochs run."""
 
-    def __init__(self, catalog: Catalog, states: Location, history: History, registered: Registered) -> None:
+    def __init__(self, catalog: Catalog, history: History, registered: Registered) -> None:
         self._catalog = catalog
-        self._states = states
         self._registered = registered
         self._kept: dict[int, dict[int, Retained]] = {}
         """What each query makes each stream keep."""
@@ -58,7 +55,6 @@ class RunningQueries:
                 plan=self._registered.physical_plan(record),
                 shards=record.shards,
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
-                folder=self._registered.folder(record.id),
             )
             for record in records
             if record.group is None and not is_begin_end(self._registered.plan_of(record))
@@ -69,7 +65,7 @@ class RunningQueries:
                 of_group.setdefault(record.group, []).append(record)
         groups = {group.id: group for group in self._catalog.groups()}
         standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
-        self._remove_dropped({query.folder for query in standing}, of_group.keys())
+        self._registered.keep_groups(of_group.keys())
         return Workload(
             standing,
             retain_epochs=int(self._catalog.setting("retain_epochs")),
@@ -103,13 +99,5 @@ class RunningQueries:
             plan=plan,
             shards=record.shards,
             first_epoch=record.first_epoch,
-            folder=self._registered.folder(record.id),
             members=group.members(fresh, kept[stream.stream.number]),
         )
-
-    def _remove_dropped(self, kept: set[Location], groups: Set[int]) -> None:
-        """Removes the states of dropped queries, between epochs, when nothing writes to them."""
-        for folder in folders_in(self._states):
-            if folder not in kept:
-                remove_tree(folder)
-        self._registered.keep_groups(groups)

@@ -19,7 +19,9 @@ from panes.errors import CatalogError, StateError
 from panes.history.history_store import History, write_part
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_log import NOTHING, EpochLog
-from panes.state.storage.manifest import ANSWER, CHANGES, ShardState, shard_folder
+from panes.state.storage.epoch_states import StagePlace
+from panes.state.storage.manifest import ANSWER, CHANGES
+from tests.kept_states import KeptStates, overwrite, segments_in
 
 EPOCHS = 3
 
@@ -35,10 +37,9 @@ def database(tmp_path: Path) -> Path:
     with closing(Catalog(path / "catalog.sqlite")) as catalog:
         log = EpochLog(path / "epochs", catalog.database)
         history = History(path / "history", log)
-        state = ShardState(shard_folder(path / "queries" / "000001", 0))
+        states = KeptStates(path / "states", StagePlace(1, 0, 0, True))
         (stream,) = catalog.base_streams()
         pins: dict[str, str] = {}
-        before = None
         for epoch in range(EPOCHS):
             catalog.begin_epoch(epoch)
             ts = (epoch + 1) * 1_000_000
@@ -46,9 +47,8 @@ def database(tmp_path: Path) -> Path:
             name = write_part(history.folder, stream.number, epoch, 0, rows)
             pins |= history.note(stream, epoch, [name], rows=1, min_ts=ts, max_ts=ts)
             chunk = Chunk.of(pa.table({"k": [epoch], "_ts": [ts], "_exp": [ts + 60_000_000]}))
-            before = state.save(epoch, {ANSWER: [chunk], CHANGES: [chunk]}, before)
-            pins |= {state.place: before.pin}
-            log.commit(replace(NOTHING, epoch=epoch, pins=dict(pins)))
+            kept = states.save(epoch, {ANSWER: [chunk], CHANGES: [chunk]})
+            log.commit(replace(NOTHING, epoch=epoch, pins=dict(pins), **kept))
     return path
 
 
@@ -65,17 +65,18 @@ def test_a_database_is_checked_while_a_connection_holds_it(database):
 
 
 def test_a_damaged_answer_concerns_its_query_alone(database):
-    segment = next((database / "queries").rglob("answer-0000000002-*.arrow"))
-    segment.write_bytes(b"")
+    segment, _ = segments_in(database, 1, for_readers=True)
+    path = database / "states" / segment.object
+    overwrite(path, segment.offset, segment.bytes)
     found = check_database(database)
-    assert [str(segment) in problem for problem in found.problems] == [True]
+    assert [str(path) in problem for problem in found.problems] == [True]
     assert found.refusals == []
     assert found.queries["asked"] is None
     assert "nothing" in str(found.queries["standing"])
 
 
 def test_a_damaged_answer_of_an_earlier_epoch_leaves_the_last_one(database):
-    next((database / "queries").rglob("manifest-0000000001.json")).unlink()
+    next((database / "states" / "0000000001").glob("*-answers.arrow")).unlink()
     assert check_database(database).queries["standing"] == "not its answers and changes of epochs 1"
 
 
@@ -92,7 +93,7 @@ def test_damaged_history_is_told_with_its_times(database):
 
 def test_what_keeps_the_database_from_being_opened_is_told(database):
     for epoch in (1, 2):
-        (database / "epochs" / f"epoch-{epoch:010d}.json").unlink()
+        next((database / "epochs").glob(f"epoch-{epoch:010d}-*.json")).unlink()
     found = check_database(database)
     with pytest.raises(StateError) as refused:
         panes.connect(database)

@@ -93,10 +93,10 @@ def test_the_answer_of_an_epoch_is_given_again_without_a_look_at_catalog_or_file
     ]
     with monkeypatch.context() as patched:
         patched.setattr(run_once._catalog._file, "_connection", Refusing())
-        for folder in ("queries", "epochs", "history"):
+        for folder in ("states", "epochs", "history"):
             (run_once.path / folder).rename(run_once.path / f"{folder}-away")
         assert all(query.invoke() is answer for query, answer in zip(queries, answers, strict=True))
-        for folder in ("queries", "epochs", "history"):
+        for folder in ("states", "epochs", "history"):
             (run_once.path / f"{folder}-away").rename(run_once.path / folder)
 
 

@@ -27,13 +27,15 @@ from panes.optimizer.optimizer import optimize
 from panes.spark import operator_task
 from panes.spark.ingest_task import Feed, FilesTask, IngestContext
 from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import OperatorTask
+from panes.spark.operator_task import OperatorTask, StatesBefore
 from panes.stages.clock_rule import ClockRule, Position
+from panes.stages.exchange import STATES, decoded
 from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_log import EpochLog, EpochRecord, QueryProgress
 from tests.base_stream import base_stream
+from tests.kept_states import answer_place
 from tests.language.corpus import Shelf
 
 ROOT = Path(__file__).parent.parent
@@ -96,6 +98,9 @@ class OneTask:
     def partitionId(self) -> int:
         return 0
 
+    def taskAttemptId(self) -> int:
+        return 0
+
 
 def test_a_walk_is_short() -> None:
     files = drawn_walk()
@@ -113,7 +118,7 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     (query,) = parse(QUERY)
     assert isinstance(query, SelectQuery)
     plan = make_plan(optimize(bind(query, shelf)))
-    running = RunningQuery(1, plan, 1, 0, tmp_path / "queries" / "000001")
+    running = RunningQuery(1, plan, 1, 0)
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"ts": [1, 2, 3], "src": [7, 8, 7], "bytes": [500, 20, 700]}), path)
     stored = {name: name for name in ("ts", "src", "bytes")}
@@ -132,7 +137,14 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     )
     ingest = FilesTask(context, (Feed(stream, job.inputs_of("packets")),), (((0, file),),))
     operate = OperatorTask(
-        0, tuple(job.stages), tuple(job.inputs), tuple(job.input_levels), rule, tmp_path / "exchange", {}
+        0,
+        tuple(job.stages),
+        tuple(job.inputs),
+        tuple(job.input_levels),
+        rule,
+        tmp_path / "exchange",
+        StatesBefore(tmp_path / "states"),
+        "a",
     )
     passed: list[str] = []
     with traced(passed):
@@ -141,8 +153,10 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
         assert reports[0].num_rows
         log = EpochLog(tmp_path / "epochs")
         ran = QueryProgress(1, 0, 0, 0, epoch=0, before=-1, since=BEGINNING, clock=3_000_000)
-        log.commit(EpochRecord(0, 0, 3, 0.0, 0, {}, {}, {1: ran}))
-        rows = AnswerFromSegments(OpenSegments(log), running.folder, 1, plan.plan.schema.arrow)
+        pins = {m.content["task"]: m.content["pin"] for m in decoded(reports) if m.kind == STATES}
+        log.commit(EpochRecord(0, 0, 3, 0.0, 0, {}, {}, {1: ran}, states=pins))
+        segments = OpenSegments(log, tmp_path / "states")
+        rows = AnswerFromSegments(segments, *answer_place(running), plan.plan.schema.arrow)
         answer = rows.at(ran, 3_000_000, is_first=False)
     assert answer.to_pylist() == [{"src": 7, "n": 2}]
     assert set(drawn_walk()) - set(passed) == set(), "no row passes these files"

@@ -16,8 +16,8 @@ from panes.delta.rows import int64
 from panes.plan.nodes import QUERY
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_log import QueryProgress
-from panes.state.storage.locations import Location
-from panes.state.storage.manifest import ANSWER, CHANGES, shard_folder
+from panes.state.storage.epoch_states import StagePlace
+from panes.state.storage.manifest import ANSWER, CHANGES
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class AnswerFromSegments:
     """
 
     open: OpenSegments
-    folder: Location
+    stage: StagePlace
     shards: int
     schema: pa.Schema
     member: int | None = None
@@ -88,7 +88,7 @@ class AnswerFromSegments:
         """What a function cuts out of the chunks of all shards, where that is anything."""
         found = []
         for shard in range(self.shards):
-            for chunk in self.open.chunks(shard_folder(self.folder, shard), epoch)[buffer]:
+            for chunk in self.open.chunks(self.stage, shard, epoch)[buffer]:
                 if is_wanted(chunk):
                     rows = cut(self._mine(chunk.table))
                     if rows.num_rows:

@@ -12,8 +12,7 @@ from panes.delta.delta import BEGINNING
 from panes.sharing.selection import Selection
 from panes.sharing.selection_store import SelectionStore
 from panes.state.storage.epoch_log import QueryProgress
-from panes.state.storage.locations import Location
-from panes.state.storage.manifest import shard_folder
+from panes.state.storage.epoch_states import StagePlace
 from panes.state.storage.recently_used import RecentlyUsed
 
 _STORES_IN_MEMORY = 64
@@ -24,10 +23,14 @@ class OpenStores:
 
     def __init__(self, segments: OpenSegments) -> None:
         self._segments = segments
-        self._stores: RecentlyUsed[tuple[Location, int], SelectionStore] = RecentlyUsed(_STORES_IN_MEMORY)
+        self._stores: RecentlyUsed[tuple[StagePlace, int, int], SelectionStore] = RecentlyUsed(
+            _STORES_IN_MEMORY
+        )
 
-    def store(self, folder: Location, epoch: int) -> SelectionStore:
-        return self._stores.get((folder, epoch), lambda: SelectionStore(self._segments.chunks(folder, epoch)))
+    def store(self, stage: StagePlace, shard: int, epoch: int) -> SelectionStore:
+        return self._stores.get(
+            (stage, shard, epoch), lambda: SelectionStore(self._segments.chunks(stage, shard, epoch))
+        )
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class AnswerFromSelections:
     """What one of the selections on a stream has of its tuples, on all shards."""
 
     open: OpenStores
-    folder: Location
+    stage: StagePlace
     shards: int
     member: int
     reading: Selection
@@ -54,4 +57,4 @@ class AnswerFromSelections:
         return pa.concat_tables(found)
 
     def _stores(self, epoch: int) -> Sequence[SelectionStore]:
-        return [self.open.store(shard_folder(self.folder, shard), epoch) for shard in range(self.shards)]
+        return [self.open.store(self.stage, shard, epoch) for shard in range(self.shards)]

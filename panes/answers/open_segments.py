@@ -7,56 +7,65 @@ from collections.abc import Hashable, Mapping, Sequence
 from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.epoch_states import EpochStates, StagePlace
 from panes.state.storage.locations import Location
-from panes.state.storage.manifest import FOR_READERS, ShardState, pinned
+from panes.state.storage.manifest import FOR_READERS, Manifest
 from panes.state.storage.recently_used import RecentlyUsed
+from panes.state.storage.records import missing
 
 _EPOCHS_IN_MEMORY = 512
+_STATES_IN_MEMORY = 16
 _SEGMENTS_IN_MEMORY = 2_048
 
 
 class OpenSegments:
     """The chunks of shards by epoch. What was used last stays open: manifests and segments never change."""
 
-    def __init__(self, log: EpochLog) -> None:
-        """The records of epochs say which manifests are theirs."""
+    def __init__(self, log: EpochLog, states: Location) -> None:
+        """The records of epochs say which manifests are theirs; `states` is the folder of all states."""
         self._log = log
-        self._epochs: RecentlyUsed[tuple[Location, int], Mapping[str, Sequence[Chunk]]] = RecentlyUsed(
-            _EPOCHS_IN_MEMORY
-        )
+        self._states = states
+        self._indexes: RecentlyUsed[int, EpochStates] = RecentlyUsed(_STATES_IN_MEMORY)
+        self._epochs: RecentlyUsed[Hashable, Mapping[str, Sequence[Chunk]]] = RecentlyUsed(_EPOCHS_IN_MEMORY)
         self._chunks: RecentlyUsed[Hashable, Chunk] = RecentlyUsed(_SEGMENTS_IN_MEMORY)
 
-    def chunks(self, folder: Location, epoch: int) -> Mapping[str, Sequence[Chunk]]:
-        """The chunks that a shard had for readers at the end of an epoch, by buffer."""
-        return self._epochs.get((folder, epoch), lambda: self._open(folder, epoch))
+    def chunks(self, stage: StagePlace, shard: int, epoch: int) -> Mapping[str, Sequence[Chunk]]:
+        """The chunks that a shard had for readers at the end of an epoch that ran its query, by buffer."""
+        return self._epochs.get((stage, shard, epoch), lambda: self._open(stage, shard, epoch))
 
-    def _open(self, folder: Location, epoch: int) -> Mapping[str, Sequence[Chunk]]:
-        state = ShardState(folder)
-        manifest = state.load(epoch, self._checksum(state, epoch))
+    def _open(self, stage: StagePlace, shard: int, epoch: int) -> Mapping[str, Sequence[Chunk]]:
+        states, manifest = self._manifest(stage, shard, epoch)
         return {
-            buffer: [self._once(folder, chunk) for chunk in state.chunks(manifest, buffer)]
-            for buffer in FOR_READERS
+            buffer: [self._once(chunk) for chunk in states.chunks(manifest, buffer)] for buffer in FOR_READERS
         }
 
-    def _checksum(self, state: ShardState, epoch: int) -> str | None:
-        """The checksum that the manifest of an epoch must have.
+    def _manifest(self, stage: StagePlace, shard: int, epoch: int) -> tuple[EpochStates, Manifest]:
+        """The manifest that an epoch wrote.
 
         A query that had nothing to do lately has its manifest of an epoch whose record may be gone; then the first
         record that is kept names it, or names one that was made from it.
         """
         first = self._log.epochs[0]
         try:
-            pin = self._log.record(max(epoch, first)).pins.get(state.place)
+            states = self._states_of(max(epoch, first))
+            found = states.load(stage, shard)
+            while found is not None and found.epoch > epoch and found.before is not None:
+                found = states.manifest(stage.shard(shard), found.before)
         except StateError:
             if self._log.epochs[0] == first:
                 raise
-            return self._checksum(state, epoch)  # it was collected just now
-        found = pinned(pin, epoch)
-        if found is not None or pin is None:
-            return found
-        later = int(pin.partition(":")[0])
-        return state.load(later, pinned(pin, later)).before if later > epoch else None
+            return self._manifest(stage, shard, epoch)  # it was collected just now
+        if found is None or found.epoch != epoch:
+            raise missing(f"the manifest of {stage.shard(shard)} at epoch {epoch}")
+        return states, found
 
-    def _once(self, folder: Location, chunk: Chunk) -> Chunk:
+    def _states_of(self, epoch: int) -> EpochStates:
+        def opened() -> EpochStates:
+            record = self._log.record(epoch)
+            return EpochStates(self._states, record.states, record.tasks)
+
+        return self._indexes.get(epoch, opened)
+
+    def _once(self, chunk: Chunk) -> Chunk:
         # The same segment may come under other labels later.
-        return self._chunks.get((folder, chunk.segment, tuple(chunk.labels.items())), lambda: chunk)
+        return self._chunks.get((chunk.segment, tuple(chunk.labels.items())), lambda: chunk)

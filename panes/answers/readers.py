@@ -23,6 +23,7 @@ from panes.plan.nodes import Node
 from panes.state.storage.bell import Bell
 from panes.state.storage.epoch_log import EpochLog, QueryProgress
 from panes.state.storage.leases import Lease
+from panes.state.storage.locations import Location
 
 
 class Readers:
@@ -32,15 +33,20 @@ class Readers:
     """
 
     def __init__(
-        self, log: EpochLog, cursors: Cursors | MemoryCursors, is_registered: Callable[[int], bool]
+        self,
+        log: EpochLog,
+        states: Location,
+        cursors: Cursors | MemoryCursors,
+        is_registered: Callable[[int], bool],
     ) -> None:
+        """`states` is the folder of all states."""
         self._log = log
         self._cursors = cursors
         self._is_registered = is_registered
         self._is_closed = False
         self._dropped: set[int] = set()
         """The queries that were dropped since the database was opened."""
-        self.segments = OpenSegments(log)
+        self.segments = OpenSegments(log, states)
         self.stores = OpenStores(self.segments)
 
     @property

@@ -28,7 +28,7 @@ from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
 from panes.spark.union_streams import union_streams
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.locations import remove_tree
+from panes.state.storage.locations import Location, remove_tree
 
 _POLL_S = 0.02
 _COMMIT_POLLS = 500
@@ -62,8 +62,16 @@ class Engine:
     All calls into Spark are made by threads of ours, never by the main thread, which Ctrl-C may interrupt.
     """
 
-    def __init__(self, folder: Path, log: EpochLog, clock: Clock, session: SparkSession | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        states: Location,
+        log: EpochLog,
+        clock: Clock,
+        session: SparkSession | None,
+    ) -> None:
         self._folder = folder
+        self._states = states
         self._log = log
         self._clock = clock
         self._callers_session = session
@@ -149,7 +157,7 @@ class Engine:
             return replace(work, queries=self._broadcasts.shipped(context, work.queries))
 
         return EpochRunner(
-            self._folder, streams, shipped, self._log, self.history, self._clock, told, suspend
+            self._folder, self._states, streams, shipped, self._log, self.history, self._clock, told, suspend
         )
 
     def _end_after(self, epoch: int, error: BaseException) -> None:

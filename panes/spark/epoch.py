@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -36,17 +37,19 @@ from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
 from panes.spark.epoch_job import Arrivals, Folders, epoch_job
 from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import Report
+from panes.spark.operator_task import Report, StatesBefore
 from panes.spark.session import set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
-from panes.stages.exchange import FAILED_QUERY, Message, decoded
+from panes.stages.exchange import FAILED_QUERY, STATES, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, MissingRows, QueryProgress
-from panes.state.storage.manifest import ShardState, shard_folder
+from panes.state.storage.epoch_states import EpochStates, pin_of_task
+from panes.state.storage.locations import Location
 
 _STATE_EPOCHS = 8
 """The number of epochs that keep the states of operators: more than can be done again after a failure."""
@@ -73,12 +76,22 @@ class _Began(NamedTuple):
     now_us: int
 
 
+class _States(NamedTuple):
+    """What the record of an epoch has of the states after it."""
+
+    pins: dict[str, str]
+    tasks: int
+    released: list[str]
+    released_before: list[str]
+
+
 class EpochRunner:
     """Runs epochs over the union of all base streams; its `run` is what Spark calls with each micro-batch."""
 
     def __init__(
         self,
         folder: Path,
+        states: Location,
         streams: Sequence[Stream],
         workload: Callable[[EpochRecord], Workload],
         log: EpochLog,
@@ -88,6 +101,8 @@ class EpochRunner:
         suspend: Callable[[Mapping[int, str]], None],
     ) -> None:
         self._folder = folder
+        self._states = states
+        self._collector = StateCollector(states, log)
         self._streams = streams
         self._numbers = {stream.name: stream.number for stream in streams}
         self._workload = workload
@@ -174,9 +189,11 @@ class EpochRunner:
             pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
-        pins = self._pins(workload, before, messages) | pins
+        pins = self._pins(before) | pins
         pins[PIN] = self._measure(workload, rule, moved, before, done_by_steps(messages, plan.readers))
-        self._commit(workload, rule, moved, batch_id, began, _queries(messages, moved, before, failed), pins)
+        states = self._states_after(before, plan, messages)
+        queries = _queries(messages, moved, before, failed)
+        self._commit(workload, rule, moved, batch_id, began, queries, pins, states)
 
     def _began(self) -> _Began:
         return _Began(self._clock.elapsed(), self._clock.now_us())
@@ -238,7 +255,9 @@ class EpochRunner:
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
             folders = Folders(exchange, aside, self._history.folder)
-            tasks = epoch_job(session, plan, arrivals, rule, folders, kept, before.pins)
+            states = StatesBefore(self._states, before.states, before.tasks)
+            writer = uuid4().hex[:8]
+            tasks = epoch_job(session, plan, arrivals, rule, folders, states, writer, kept)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)
@@ -278,17 +297,24 @@ class EpochRunner:
                 pins |= self._history.note(stream, rule.epoch, written, **size, since=since)
         return pins
 
-    def _pins(self, workload: Workload, before: EpochRecord, messages: Sequence[Message]) -> dict[str, str]:
-        """What the epoch pins: the manifests that its tasks wrote, and of all else what was there before."""
+    def _pins(self, before: EpochRecord) -> dict[str, str]:
+        """What the epoch pins of what was there before."""
         streams = {pin_of(stream.number) for stream in self._streams}
-        folders = {query.folder.name for query in workload.queries}
-        pins = {
-            place: pin
-            for place, pin in before.pins.items()
-            if place == "checkpoint" or place in streams or place.partition("/")[0] in folders
-        }
-        reports = [Report(**message.content) for message in messages if message.kind == "report"]
-        return pins | {report.place: report.pin for report in reports}
+        return {name: pin for name, pin in before.pins.items() if name == "checkpoint" or name in streams}
+
+    def _states_after(self, before: EpochRecord, plan: JobPlan, messages: Sequence[Message]) -> _States:
+        """The indexes that tasks wrote, and of the other tasks those from before."""
+        tasks = {pin_of_task(level, task) for level in range(plan.levels) for task in range(plan.tasks)}
+        saved = [message.content for message in messages if message.kind == STATES]
+        pins = {name: pin for name, pin in before.states.items() if name in tasks}
+        pins |= {content["task"]: content["pin"] for content in saved}
+        released = {name for content in saved for name in content["released"]}
+        states = EpochStates(self._states, before.states, before.tasks)
+        for gone in before.states.keys() - tasks:
+            index = states.index(*map(int, gone.split("/")))
+            assert index is not None
+            released |= index.objects
+        return _States(pins, plan.tasks, sorted(released), before.released)
 
     def _measure(
         self,
@@ -327,6 +353,7 @@ class EpochRunner:
         began: _Began,
         queries: dict[int, QueryProgress],
         pins: dict[str, str],
+        states: _States,
     ) -> None:
         record = EpochRecord(
             epoch=rule.epoch,
@@ -339,6 +366,10 @@ class EpochRunner:
             queries=queries,
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
             pins=pins,
+            states=states.pins,
+            tasks=states.tasks,
+            released=states.released,
+            released_before=states.released_before,
         )
         reach("before commit")
         self._log.commit(record)
@@ -349,19 +380,10 @@ class EpochRunner:
         self._after_commit(record)
 
     def _collect(self, workload: Workload, rule: ClockRule, moved: Moved) -> None:
-        """Removes what nobody may read any more. The queries take turns: looking through a folder takes time."""
+        """Removes what nobody may read any more."""
         oldest = self._log.holds.release_before(rule.epoch - workload.retain_epochs)
-        recent = max(oldest, rule.epoch - _STATE_EPOCHS)
-        # First their names: should this be cut short, nobody looks for what is gone.
-        self._log.collect(oldest)
+        self._collector.collect(oldest, max(oldest, rule.epoch - _STATE_EPOCHS))
         self._measures.collect(rule.epoch)
-        turns = max(1, workload.retain_epochs // 10)
-        for query in workload.queries:
-            if (query.id + rule.epoch) % turns == 0:
-                for stage in range(len(query.plan.stages)):
-                    for shard in range(query.shards_of(stage)):
-                        state = ShardState(shard_folder(query.folder_of(stage), shard))
-                        state.collect(oldest if stage == query.plan.last else recent, oldest_state=recent)
         for stream in self._streams:
             retained = workload.retained.get(stream.number, Retained())
             clock = _slowest(stream, rule, moved)

@@ -22,7 +22,7 @@ from panes.ingest.bad_files import BadFile
 from panes.plan.stream import Stream
 from panes.spark.ingest_task import BatchTask, Feed, FilesTask, IngestContext
 from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import OperatorTask
+from panes.spark.operator_task import OperatorTask, StatesBefore
 from panes.stages.clock_rule import ClockRule
 from panes.stages.exchange import BEGIN, MESSAGES
 
@@ -64,12 +64,13 @@ def epoch_job(
     arrivals: Arrivals,
     rule: ClockRule,
     folders: Folders,
+    states: StatesBefore,
+    writer: str,
     writes_history: frozenset[int] = frozenset(),
-    pins: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """The DataFrame that advances the queries on every shard, also on those that get no rows.
 
-    `pins` are those of the record of the epoch before.
+    `writer` tells this attempt at the epoch from all others.
     """
     context = IngestContext(
         rule.epoch,
@@ -109,7 +110,8 @@ def epoch_job(
             tuple(plan.input_levels),
             rule,
             folders.exchange,
-            dict(pins or {}),
+            states,
+            writer,
         )
         if messages is None:
             by_task = session.range(0, plan.tasks, 1, plan.tasks).select(

@@ -34,8 +34,8 @@ class JobPlan:
         self._rule = rule
         self._numbers: dict[object, int] = {}
         self._of_new: set[int] = set()
-        for place, query in enumerate(queries):
-            self._add(query, place)
+        for query in queries:
+            self._add(query)
 
     @property
     def levels(self) -> int:
@@ -49,10 +49,13 @@ class JobPlan:
             if route.source.stream == stream and (not of_new or number in self._of_new)
         )
 
-    def _add(self, query: RunningQuery, place: int) -> None:
+    def _add(self, query: RunningQuery) -> None:
         inputs: list[list[int]] = []
         outputs: list[list[int]] = [[] for _ in query.plan.stages]
-        alone = [None if stage.is_sharded else place % self.tasks for stage in query.plan.stages]
+        alone = [
+            None if stage.is_sharded else query.place_of(number).task_of(0, self.tasks)
+            for number, stage in enumerate(query.plan.stages)
+        ]
         for number, stage in enumerate(query.plan.stages):
             inputs.append([])
             for source in stage.inputs:

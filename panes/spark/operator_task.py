@@ -19,6 +19,7 @@ from panes.stages.clock_rule import ClockRule, Measured, Span
 from panes.stages.exchange import (
     FAILED_INPUT,
     FAILED_QUERY,
+    STATES,
     Exchange,
     Message,
     Part,
@@ -30,18 +31,12 @@ from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_states import EpochStates, StagePlace, pin_of_task
 from panes.state.storage.files import flushed_together
-from panes.state.storage.manifest import (
-    ANSWER,
-    CHANGES,
-    FOR_READERS,
-    MATCHES,
-    TUPLES,
-    Manifest,
-    ShardState,
-    pinned,
-    shard_folder,
-)
+from panes.state.storage.locations import Location
+from panes.state.storage.manifest import ANSWER, CHANGES, FOR_READERS, MATCHES, TUPLES, Manifest
+from panes.state.storage.records import missing
+from panes.state.storage.task_states import TaskStates
 
 InputSteps = dict[int, dict[str, list[int]]]
 
@@ -57,6 +52,10 @@ class StageTask:
     outputs: tuple[int, ...]
     """The numbers of the inputs of later stages that are computed from it."""
     only_task: int | None
+
+    @property
+    def place(self) -> StagePlace:
+        return self.query.place_of(self.stage)
 
     def shard_of(self, task: int) -> int | None:
         """The shard that a task works on; None when it has none of this query's."""
@@ -75,14 +74,23 @@ class Report:
     changes: int
     bytes: int
     segments: int
-    place: str
-    """Where its manifest is, below the folder of all states."""
-    pin: str
-    """What the record of the epoch pins of it."""
     steps: Mapping[str, list[int]] = field(default_factory=dict)
     """What each step did, by name; the answer is one of them."""
     inputs: InputSteps = field(default_factory=dict)
     """What the steps before the next shuffle did, by the number of the input."""
+
+
+@dataclass(frozen=True)
+class StatesBefore:
+    """Where the states of the epoch before are: the folder of all states, and what its record has of them."""
+
+    folder: Location
+    pins: Mapping[str, str] = field(default_factory=dict)
+    tasks: int = 1
+
+    def opened(self) -> EpochStates:
+        # A task needs most of what one of the epoch before has written.
+        return EpochStates(self.folder, self.pins, self.tasks, whole=True)
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,9 @@ class OperatorTask:
     """On which level each input is read."""
     rule: ClockRule
     exchange: Path
-    pins: Mapping[str, str]
-    """The checksums of the manifests of the epoch before, by place."""
+    states: StatesBefore
+    writer: str
+    """What tells this attempt at the epoch from all others."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -105,8 +114,9 @@ class OperatorTask:
         task = context.partitionId()
         messages = decoded(batches)
         # Nobody reads what a task writes before all tasks have ended: the disk is waited for once.
+        writer = f"{self.writer}_{context.taskAttemptId()}"
         with flushed_together():
-            sent = [*self._passed_on(messages), *self._advanced(task, messages)]
+            sent = [*self._passed_on(messages), *self._advanced(task, writer, messages)]
         yield encoded(sent)
 
     def _passed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
@@ -115,7 +125,7 @@ class OperatorTask:
             if message.kind != "part" or self.input_levels[message.content["input"]] > self.level:
                 yield message
 
-    def _advanced(self, task: int, messages: list[Message]) -> Iterator[Message]:
+    def _advanced(self, task: int, writer: str, messages: list[Message]) -> Iterator[Message]:
         moved = self.rule.moved(Measured(**m.content) for m in messages if m.kind == "measured")
         if moved is None:
             return
@@ -123,28 +133,37 @@ class OperatorTask:
         parts = [Part(**m.content) for m in messages if m.kind == "part"]
         arrivals = read_parts(part for part in parts if self.input_levels[part.input] == self.level)
         exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}")
+        before = self.states.opened()
+        states = TaskStates(before, self.rule.epoch, self.level, task, writer)
         for stage in self.stages:
             shard, span = stage.shard_of(task), moved.spans.get(stage.query.id)
-            if shard is None or span is None:
+            if shard is None:
                 continue
             try:
+                if span is None:
+                    with blamed_on_the_query():
+                        states.keep(stage.place, shard)
+                    continue
                 for number in stage.inputs:
                     if number in failed:
                         raise QueryFailure(failed[number])
                 with blamed_on_the_query():
-                    report = self._run(stage, shard, arrivals, span, exchange)
+                    report = self._run(_Shard(stage, shard, span, before, states), arrivals, exchange)
             except QueryFailure as failure:
                 yield Message(0, FAILED_QUERY, {"query": stage.query.id, "error": str(failure)})
             else:
                 yield Message(0, "report", asdict(report))
         yield from exchange.send()
+        saved = states.finish()
+        if saved is not None:
+            content = {"task": pin_of_task(self.level, task), "pin": saved.pin, "released": saved.released}
+            yield Message(0, STATES, content)
 
-    def _run(
-        self, stage: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, exchange: Exchange
-    ) -> Report:
+    def _run(self, work: _Shard, arrivals: Mapping[int, pa.Table], exchange: Exchange) -> Report:
+        stage = work.task
         if stage.query.plan.stages[stage.stage].fragment is None:
-            return _advance_selections(stage, shard, arrivals, span, self.pins)
-        report, delta = _advance(stage, shard, arrivals, span, self.pins)
+            return _advance_selections(work, arrivals)
+        report, delta = _advance(work, arrivals)
         return replace(report, inputs=self._hand_on(stage, delta, exchange))
 
     def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange) -> InputSteps:
@@ -162,20 +181,57 @@ class OperatorTask:
         return measured
 
 
-def _advance(
-    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
-) -> tuple[Report, Delta]:
+@dataclass(frozen=True)
+class _Shard:
+    """A stage of a query on one shard, to be taken through a span."""
+
+    task: StageTask
+    shard: int
+    span: Span
+    before: EpochStates
+    states: TaskStates
+
+    @property
+    def is_first(self) -> bool:
+        return self.span.epoch == self.task.query.first_epoch
+
+    def manifest(self) -> Manifest | None:
+        """What it knew before the span; None in its first epoch."""
+        if self.is_first:
+            return None
+        found = self.before.load(self.task.place, self.shard)
+        if found is None or found.epoch != self.span.before:
+            place = self.task.place.shard(self.shard)
+            raise missing(f"the manifest of {place} at epoch {self.span.before}")
+        return found
+
+    def report(
+        self, changes: int, before: Manifest | None, after: Manifest, steps: Mapping[str, Measures]
+    ) -> Report:
+        found = _with_bytes(steps, before, after)
+        return Report(
+            self.task.query.id,
+            self.task.stage,
+            self.shard,
+            changes,
+            after.size,
+            len(after.entries),
+            {name: as_list(measures) for name, measures in found.items()},
+        )
+
+
+def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, Delta]:
     """Takes one stage on one shard through the span, and stores what it then knows."""
+    task, span = work.task, work.span
     query, stage = task.query, task.query.plan.stages[task.stage]
-    is_first = span.epoch == query.first_epoch
     # In its first epoch a query sees what is there of all times; it has no answer to go on from.
-    since = BEGINNING if is_first else span.since
+    since = BEGINNING if work.is_first else span.since
     assert stage.fragment is not None
     dataflow = Dataflow(stage.fragment)
-    state = ShardState(shard_folder(query.folder_of(task.stage), shard))
-    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
+    before = work.manifest()
     if before is not None:
-        state.restore(before, dataflow.buffers)
+        for name, buffer in dataflow.buffers.items():
+            buffer.restore(work.before.chunks(before, name))
     mine = {
         source.name: arrivals[number]
         for source, number in zip(stage.inputs, task.inputs, strict=True)
@@ -186,40 +242,36 @@ def _advance(
     chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
     if task.stage == query.plan.last:
         began = thread_time_ns()
-        answer = AnswerStore(state.chunks(before, ANSWER) if before else ())
+        answer = AnswerStore(work.before.chunks(before, ANSWER) if before else ())
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
         steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
     began = thread_time_ns()
-    after = state.save(span.epoch, chunks, before)
+    after = work.states.save(task.place.shard(work.shard), chunks, before)
     steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
-    return _report(task, shard, delta.rows, state, after, _with_bytes(steps, before, after)), delta
+    return work.report(delta.rows, before, after, steps), delta
 
 
-def _advance_selections(
-    task: StageTask, shard: int, arrivals: Mapping[int, pa.Table], span: Span, pins: Mapping[str, str]
-) -> Report:
+def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Report:
     """Takes the selections on a stream through the span: tuples that came, and queries that came."""
     began = thread_time_ns()
-    query = task.query
+    task, span, query = work.task, work.span, work.task.query
     assert query.members is not None
-    is_first = span.epoch == query.first_epoch
-    state = ShardState(shard_folder(query.folder, shard))
-    before = None if is_first else state.load(span.before, pinned(pins.get(state.place), span.before))
-    kept = {name: state.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
+    before = work.manifest()
+    kept = {name: work.before.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
     store = SelectionStore(kept)
     if before is not None and query.members.fresh is not None:
         store.admit(query.members.fresh.value[0])
     came = arrivals.get(task.inputs[0])
     if came is not None:
-        store.add(came, query.members.all.value[0], BEGINNING if is_first else span.since)
+        store.add(came, query.members.all.value[0], BEGINNING if work.is_first else span.since)
     store.expire(span.since, query.members.retained)
     changes = 0 if came is None else came.num_rows
     steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=(thread_time_ns() - began) / 1000)}
     began = thread_time_ns()
-    after = state.save(span.epoch, store.chunks, before)
+    after = work.states.save(task.place.shard(work.shard), store.chunks, before)
     steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
-    return _report(task, shard, changes, state, after, _with_bytes(steps, before, after))
+    return work.report(changes, before, after, steps)
 
 
 def _with_bytes(
@@ -227,32 +279,11 @@ def _with_bytes(
 ) -> dict[str, Measures]:
     """The measures with the rows and bytes of what each step keeps, and with what of it is new."""
     found = dict(steps)
-    old = {entry.segment for entry in before.entries} if before else set()
+    old = {entry.name for entry in before.entries} if before else set()
     for buffer, entries in after.buffers.items():
         name = ANSWER if buffer in FOR_READERS else buffer.partition(".")[0]
-        written = sum(entry.bytes for entry in entries if entry.segment not in old)
+        written = sum(entry.bytes for entry in entries if entry.name not in old)
         held = sum(entry.bytes for entry in entries) if buffer != CHANGES else 0
         rows = sum(entry.rows for entry in entries) if buffer in (ANSWER, TUPLES) else 0
         found[name] += Measures(state_rows=rows, state_bytes=held, written_bytes=written)
     return found
-
-
-def _report(
-    task: StageTask,
-    shard: int,
-    changes: int,
-    state: ShardState,
-    after: Manifest,
-    steps: Mapping[str, Measures],
-) -> Report:
-    return Report(
-        task.query.id,
-        task.stage,
-        shard,
-        changes,
-        after.bytes,
-        len(after.entries),
-        state.place,
-        after.pin,
-        {name: as_list(measures) for name, measures in steps.items()},
-    )

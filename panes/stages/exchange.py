@@ -26,6 +26,8 @@ FAILED_INPUT, FAILED_QUERY = "failed input", "failed query"
 INPUT_STEPS = "steps of an input"
 """The kind of a message to the driver with what the steps before the shuffle did."""
 """Kinds of messages that say that an input could not be computed, or a query not go on, and why."""
+STATES = "states"
+"""The kind of a message to the driver with where the index of a task is."""
 _SCHEMA = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("content", pa.string())])
 
 

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 
 from panes.sharing.shared_indexes import Members
 from panes.stages.physical_plan import PhysicalPlan
-from panes.state.storage.locations import Location
+from panes.state.storage.epoch_states import StagePlace
 
 
 @dataclass(frozen=True)
 class RunningQuery:
-    """A plan with its place among the states: a query of its own, or one that a group of queries shares."""
+    """A plan that epochs run: that of a query of its own, or one that a group of queries shares."""
 
     id: int
     plan: PhysicalPlan
     shards: int
     first_epoch: int
     """The epoch in which it sees its first tuples, and so has no state yet."""
-    folder: Location
     members: Members | None = None
     """The registered queries that it stands for, when it is a plan that many share."""
 
@@ -29,6 +28,6 @@ class RunningQuery:
     def shards_of(self, stage: int) -> int:
         return self.shards if self.plan.stages[stage].is_sharded else 1
 
-    def folder_of(self, stage: int) -> Location:
-        """The states of the last stage and the answer lie at the top, where readers look for them."""
-        return self.folder if stage == self.plan.last else self.folder / f"stage-{stage:02d}"
+    def place_of(self, stage: int) -> StagePlace:
+        """Where the shards of a stage are among all states."""
+        return StagePlace(self.id, stage, self.plan.levels[stage], self.plan.stages[stage].is_sharded)

@@ -17,10 +17,12 @@ from panes.answers.readers import Readers
 from panes.delta.delta import BEGINNING
 from panes.operators.lower import lower
 from panes.plan.nodes import Node
+from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, QueryProgress
-from panes.state.storage.manifest import ANSWER, CHANGES, ShardState, shard_folder
+from panes.state.storage.manifest import ANSWER, CHANGES
+from tests.kept_states import STAGE, KeptStates
 
-QUERY_ID = 7
+QUERY_ID = STAGE.running
 
 
 class Kept:
@@ -47,15 +49,18 @@ class Kept:
         self.dropped = False
         folder.mkdir(parents=True, exist_ok=True)
         self.log = EpochLog(folder / "epochs")
-        self.readers = Readers(self.log, Cursors(folder / "readers.sqlite"), lambda _: not self.dropped)
+        self.states = KeptStates(folder / "states", shards=shards)
+        latest = self.log.latest()
+        self.states.pins = {} if latest is None else dict(latest.states)
+        self.collector = StateCollector(folder / "states", self.log)
+        places = Cursors(folder / "readers.sqlite")
+        self.readers = Readers(self.log, folder / "states", places, lambda _: not self.dropped)
         if first_epoch:
             self.log.commit(self._record(first_epoch - 1, BEGINNING, since))
 
     @property
     def standing(self) -> AnswerSource:
-        rows = AnswerFromSegments(
-            self.readers.segments, self.folder / "query", self.shards, self.plan.schema.arrow
-        )
+        rows = AnswerFromSegments(self.readers.segments, STAGE, self.shards, self.plan.schema.arrow)
         return AnswerSource(
             QUERY_ID, "q", self.plan, rows, QUERY_ID, self.first_epoch, every_instant=self.every_instant
         )
@@ -67,15 +72,12 @@ class Kept:
         """
         last_epoch, since = self.position
         epoch = last_epoch + 1
-        pins = {}
+        saved = []
         for shard in range(self.shards):
-            state = ShardState(shard_folder(self.folder / "query", shard))
-            last = None if epoch == self.first_epoch else state.load(epoch - 1)
             dataflow = lower(self.plan, strategy=self.strategy, every_instant=self.every_instant)
-            answer = AnswerStore()
-            if last is not None:
-                state.restore(last, dataflow.buffers)
-                answer = AnswerStore(state.chunks(last, ANSWER))
+            for name, buffer in dataflow.buffers.items():
+                buffer.restore(self.states.chunks(name, shard))
+            answer = AnswerStore(self.states.chunks(ANSWER, shard))
             mine = {
                 name: rows.filter(pa.array(np.arange(rows.num_rows) % self.shards == shard))
                 for name, rows in arrivals.items()
@@ -84,9 +86,9 @@ class Kept:
             delta = dataflow.process(mine, BEGINNING if history else since, clock)
             answer.apply(delta)
             chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
-            chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
-            pins[state.place] = state.save(epoch, chunks, last).pin
-        self.log.commit(replace(self._record(epoch, since, clock), pins=pins))
+            saved.append(chunks | {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)})
+        states = self.states.save(epoch, *saved)
+        self.log.commit(replace(self._record(epoch, since, clock), **states))
         return epoch
 
     @property
@@ -104,9 +106,7 @@ class Kept:
         latest = self.log.latest()
         assert latest is not None
         oldest = self.log.holds.release_before(latest.epoch - retain_epochs)
-        for shard in range(self.shards):
-            ShardState(shard_folder(self.folder / "query", shard)).collect(oldest, latest.epoch)
-        self.log.collect(oldest)
+        self.collector.collect(oldest, latest.epoch)
 
     def reopened(self) -> Kept:
         """The same after the process has ended."""

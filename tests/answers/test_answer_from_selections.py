@@ -20,8 +20,9 @@ from panes.plan.windows import RangeWindow
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
-from panes.state.storage.manifest import ShardState, shard_folder
+from panes.state.storage.manifest import MATCHES, TUPLES
 from tests.answers.kept import QUERY_ID, Kept
+from tests.kept_states import STAGE
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT)]))
 RETAINED = 16
@@ -46,22 +47,21 @@ class Group(Kept):
     def member(self, number: int, plan: Window) -> AnswerSource:
         reading = selection_of(plan)
         assert reading is not None
-        rows = AnswerFromSelections(self.readers.stores, self.folder / "query", self.shards, number, reading)
+        rows = AnswerFromSelections(self.readers.stores, STAGE, self.shards, number, reading)
         return AnswerSource(100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch)
 
     def take_in(self, rows: pa.Table, clock: int, plans: dict[int, Window], new: dict[int, Window]) -> None:
         epoch, since = self.position
         matched = Matched(SCAN)
-        state = ShardState(shard_folder(self.folder / "query", 0))
-        last = state.load(epoch) if epoch >= 0 else None
-        store = SelectionStore({name: state.chunks(last, name) for name in last.buffers} if last else None)
+        kept = {name: self.states.chunks(name) for name in (TUPLES, MATCHES)} if epoch >= 0 else None
+        store = SelectionStore(kept)
         predicates = {number: selection_of(plan).predicate for number, plan in {**plans, **new}.items()}
         if new:
             store.admit(QueryIndex.of(matched, {number: predicates[number] for number in new}))
         store.add(rows, QueryIndex.of(matched, predicates), since)
         store.expire(since, Retained(RETAINED))
-        state.save(epoch + 1, store.chunks, last)
-        self.log.commit(self._record(epoch + 1, since, clock))
+        states = self.states.save(epoch + 1, store.chunks)
+        self.log.commit(replace(self._record(epoch + 1, since, clock), **states))
 
 
 def told(change) -> list[tuple]:

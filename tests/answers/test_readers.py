@@ -18,6 +18,7 @@ from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
 from panes.plan.windows import RangeWindow
 from tests.answers.kept import Kept
+from tests.kept_states import STAGE
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", STRING)]))
 WINDOW = Window(SCAN, RangeWindow(3))
@@ -194,7 +195,7 @@ def test_instants_before_the_query_was_registered_are_refused(tmp_path):
 
 
 def test_a_query_that_is_dropped_while_it_is_read_is_said_to_be_dropped(database):
-    shutil.rmtree(database.folder / "query")
+    shutil.rmtree(database.folder / "states")
     with pytest.raises(StateError, match="is missing"):
         values(database)
     database.dropped = True
@@ -209,9 +210,9 @@ def test_what_leaves_is_found_without_opening_what_stays(tmp_path):
     database = Kept(tmp_path, Window(SCAN, RangeWindow(100)))
     database.epoch(came(*(("long", 50) for _ in range(64)), ("short", 1)), 60)
     database.epoch(came(("x", 61)), 99)
-    opened = Readers(database.log, Cursors(tmp_path / "other.sqlite"), lambda _: True)
-    rows = AnswerFromSegments(opened.segments, tmp_path / "query", 1, WINDOW.schema.arrow)
-    (large,) = opened.segments.chunks(tmp_path / "query" / "shard-0000", 0)["answer"]
+    opened = Readers(database.log, tmp_path / "states", Cursors(tmp_path / "other.sqlite"), lambda _: True)
+    rows = AnswerFromSegments(opened.segments, STAGE, 1, WINDOW.schema.arrow)
+    (large,) = opened.segments.chunks(STAGE, 0, 0)["answer"]
     assert rows.leaving(0, 60, 99) == []
     assert large._table is None
     (left,) = rows.leaving(0, 60, 101)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,7 +46,7 @@ class Shards:
     ) -> Shards:
         """The stages of a plan as a registered query has them."""
         made = make_plan(optimize(plan), strategy=strategy, every_instant=every_instant)
-        return cls(RunningQuery(1, made, shards, 0, Path("nowhere")))
+        return cls(RunningQuery(1, made, shards, 0))
 
     def process(self, arrivals: Mapping[str, pa.Table], since: int, clock: int) -> pa.Table:
         """The delta of the answer over a span, of all shards together."""

@@ -26,8 +26,9 @@ from panes.sharing.predicates import predicate_of
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import Selection
 from panes.sharing.selection_store import SelectionStore
-from panes.state.storage.manifest import MATCHES, TUPLES, ShardState
+from panes.state.storage.manifest import MATCHES, TUPLES
 from panes.testing import counted, same_rows
+from tests.kept_states import KeptStates
 from tests.sharing.drawn import MATCHED, SCAN, drawn, expression, rows
 
 SPAN = 20
@@ -226,14 +227,14 @@ def test_a_store_is_kept_in_segments(tmp_path: Path) -> None:
     members = {query: drawn_member(random, 0) for query in range(40)}
     store = SelectionStore()
     store.add(rows(random, 300), index_of(members), 0)
-    state = ShardState(tmp_path)
-    manifest = state.save(1, store.chunks, None)
-    again = SelectionStore({name: state.chunks(state.load(1), name) for name in (TUPLES, MATCHES)})
+    states = KeptStates(tmp_path)
+    states.save(1, store.chunks)
+    again = SelectionStore({name: states.chunks(name) for name in (TUPLES, MATCHES)})
     for query, member in members.items():
         kept, restored = store.answer(query, member.reading, 60), again.answer(query, member.reading, 60)
         assert same_rows(kept, restored) is None
     again.add(rows(random, 300, since=100, clock=200), index_of(members), 100)
-    state.save(2, again.chunks, manifest)
+    states.save(2, again.chunks)
 
 
 def test_a_member_may_change_its_window_at_any_time() -> None:

@@ -26,6 +26,7 @@ from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
+from tests.kept_states import answer_place
 from tests.properties.plans import Drawing
 from tests.properties.streams import Arrivals
 from tests.spark.test_plans_on_spark import no_query_fails, streams
@@ -43,9 +44,9 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = EpochLog(folder / "epochs")
-        engine = Engine(folder, log, HandClock(), spark)
+        engine = Engine(folder, folder / "states", log, HandClock(), spark)
         oracle = Oracle(came.tables)
-        segments = OpenSegments(log)
+        segments = OpenSegments(log, folder / "states")
         declared = streams(folder, came)
         by_name = {stream.name: stream for stream in declared}
         known = KnownClocks(log)
@@ -56,7 +57,6 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                 plan=make_plan(optimize(plan), strategy=random.choice(["upa", "nt"]), calendar_days=3),
                 shards=random.choice([1, 2]),
                 first_epoch=random.randint(0, len(came.clocks)),
-                folder=folder / "queries" / str(number),
             )
         compared = 0
 
@@ -75,9 +75,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                     continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
                     schema = query.plan.plan.schema.arrow
-                    rows = AnswerFromSegments(
-                        segments, query.folder, query.shards_of(query.plan.last), schema
-                    )
+                    rows = AnswerFromSegments(segments, *answer_place(query), schema)
                     standing = AnswerSource(
                         number, str(number), query.plan.plan, rows, number, query.first_epoch
                     )

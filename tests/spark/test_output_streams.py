@@ -33,6 +33,7 @@ from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import counted
+from tests.kept_states import answer_place
 from tests.properties.plans import Drawing
 from tests.properties.streams import Arrivals
 from tests.reference.relations import Reference
@@ -85,11 +86,9 @@ def ran(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = EpochLog(folder / "epochs")
-        segments = OpenSegments(log)
+        segments = OpenSegments(log, folder / "states")
         keys = list(product(range(len(plans)), SHARDS))
-        queries = [
-            registered(number, plans[place], shards, folder) for number, (place, shards) in enumerate(keys, 1)
-        ]
+        queries = [registered(number, plans[place], shards) for number, (place, shards) in enumerate(keys, 1)]
         histories: list[History] = [{} for _ in keys]
         clocks = [0] * len(keys)
 
@@ -99,12 +98,12 @@ def ran(
                 if ran is None or ran.epoch != record.epoch:
                     continue
                 clocks[query.id - 1] = ran.clock
-                schema, shards = query.plan.plan.schema.arrow, query.shards_of(query.plan.last)
-                rows = AnswerFromSegments(segments, query.folder, shards, schema)
+                schema = query.plan.plan.schema.arrow
+                rows = AnswerFromSegments(segments, *answer_place(query), schema)
                 add(history, rows.events(ran, is_first=ran.epoch == query.first_epoch))
 
         workload = Workload(queries, retain_epochs=8, idle_after_us=60_000_000)
-        engine = Engine(folder, log, HandClock(), spark)
+        engine = Engine(folder, folder / "states", log, HandClock(), spark)
         engine.start(
             streams(folder, arrivals), lambda _: workload, collect, suspend=no_query_fails, heartbeat_s=None
         )
@@ -113,13 +112,12 @@ def ran(
         return {key: (clocks[place], netted(histories[place])) for place, key in enumerate(keys)}
 
 
-def registered(number: int, plan: Node, shards: int, folder: Path) -> RunningQuery:
+def registered(number: int, plan: Node, shards: int) -> RunningQuery:
     return RunningQuery(
         id=number,
         plan=make_plan(optimize(plan), every_instant=not is_known_at_every_instant(plan), calendar_days=3),
         shards=shards,
         first_epoch=0,
-        folder=folder / "queries" / str(number),
     )
 
 

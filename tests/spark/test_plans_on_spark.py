@@ -27,6 +27,7 @@ from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.base_stream import base_stream
+from tests.kept_states import answer_place
 from tests.properties.plans import plans
 from tests.properties.streams import STREAMS, Arrivals, arrivals
 
@@ -86,17 +87,16 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 plan=make_plan(optimize(plan), strategy=strategy, calendar_days=3),
                 shards=shards,
                 first_epoch=0,
-                folder=folder / "queries" / str(number),
             )
         oracle = Oracle(came.tables)
-        engine = Engine(folder, log, HandClock(), spark)
+        engine = Engine(folder, folder / "states", log, HandClock(), spark)
         epochs = []
-        segments = OpenSegments(log)
+        segments = OpenSegments(log, folder / "states")
 
         def compare(record):
             for number, query in queries.items():
                 schema = query.plan.plan.schema.arrow
-                rows = AnswerFromSegments(segments, query.folder, query.shards_of(query.plan.last), schema)
+                rows = AnswerFromSegments(segments, *answer_place(query), schema)
                 standing = AnswerSource(number, str(number), query.plan.plan, rows, number, first_epoch=0)
                 ran = standing.ran_by(record)
                 answer = invoke(standing, ran)

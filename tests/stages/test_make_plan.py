@@ -16,7 +16,9 @@ from panes.stages.explain import Explained, explain_json
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
-from panes.state.storage.manifest import ANSWER, CHANGES, ShardState, shard_folder
+from panes.state.storage.epoch_states import EpochStates
+from panes.state.storage.manifest import ANSWER, CHANGES
+from panes.state.storage.task_states import TaskStates
 from tests.stages.corpus_plans import PLANS, RUNS
 
 EPOCH = 0
@@ -53,8 +55,8 @@ def test_explain_shows_the_operators_and_buffers_that_tasks_make(
 
     monkeypatch.setattr(operator_task, "Dataflow", Spied)
     plan = make_plan(logical, strategy=strategy)
-    query = RunningQuery(1, plan, 1, EPOCH, tmp_path / "query")
-    numbers, given = {}, {}
+    query = RunningQuery(1, plan, 1, EPOCH)
+    numbers, given, kept = {}, {}, {}
     for number, stage in enumerate(plan.stages):
         for source in stage.inputs:
             numbers[number, source.name] = len(numbers)
@@ -65,7 +67,10 @@ def test_explain_shows_the_operators_and_buffers_that_tasks_make(
             arrivals[numbers[number, source.name]], _ = FragmentRun(rows).input(source, BEGINNING)
         inputs = tuple(numbers[number, source.name] for source in stage.inputs)
         task = StageTask(query, number, inputs, (), None)
-        _, delta = operator_task._advance(task, 0, arrivals, Span(EPOCH, BEGINNING, 10), {})
+        states = TaskStates(EpochStates(tmp_path, {}, 1), EPOCH, 0, 0, "a_1")
+        work = operator_task._Shard(task, 0, Span(EPOCH, BEGINNING, 10), EpochStates(tmp_path, {}, 1), states)
+        _, delta = operator_task._advance(work, arrivals)
+        kept[number] = states._saved[task.place.shard(0)].buffers.keys()
         given[number] = delta.table
     said = explain_json(Explained(plan, 1))
     steps = {
@@ -85,6 +90,5 @@ def test_explain_shows_the_operators_and_buffers_that_tasks_make(
     } == ran
     assert all(kind for _, buffers in ran.values() for kind in buffers.values())
     for number in range(len(plan.stages)):
-        kept = ShardState(shard_folder(query.folder_of(number), 0)).load(EPOCH).buffers.keys()
         shown = {f"{step}.{b}" for (stage, step), (_, bs) in ran.items() if stage == number for b in bs}
-        assert set(kept) - {ANSWER, CHANGES} == shown
+        assert set(kept[number]) - {ANSWER, CHANGES} == shown

@@ -3,19 +3,18 @@
 Readers take the latest file and see the manifests of that epoch alone. The file is written before Spark's own
 commit: a micro-batch that Spark brings again after a crash, though it is in the log, is passed over.
 
-The records are a chain: each holds the checksum of the one before it, and those of the manifests and histories
-that its epoch is made of. So the last record pins all that is kept.
+The records are a chain: each holds the checksum of the one before it, and those of the indexes of states and of
+the histories that its epoch is made of. So the last record pins all that is kept. Only one driver at a time can
+commit: `terms` says whose records count.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from panes.delta.delta import BEGINNING
@@ -23,13 +22,15 @@ from panes.errors import EpochGone
 from panes.state.storage.bell import Bell
 from panes.state.storage.files import make_folder
 from panes.state.storage.leases import Lease, Leases
+from panes.state.storage.locations import Location, names_in, parent_of
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.state.storage.records import FIRST, damaged, missing, read_links, read_record, write_record
+from panes.state.storage.terms import Begun, Term, term_of, terms_begun
 
 _RECORDS_IN_MEMORY = 16
 """With thousands of queries a record is not small."""
 
-_RECORD = re.compile(r"epoch-(\d{10})\.json")
+_RECORD = re.compile(r"epoch-(\d{10})(?:-(\d{8}-[0-9a-f]{8}))?\.json")
 _SKIPPED = "skipped.json"
 
 
@@ -98,8 +99,16 @@ class EpochRecord:
     missing: dict[int, dict[int, MissingRows]] = field(default_factory=dict)
     """Of the queries whose windows had not filled before the epoch, by number: what each lacks, by stream."""
     pins: dict[str, str] = field(default_factory=dict)
-    """The checksums of what the epoch is made of, by place: manifests of shards (`000002/shard-0000`), the
-    histories of streams (`history/000001`), and Spark's offsets (`checkpoint`)."""
+    """The checksums of what the epoch is made of, by name: the histories of streams (`history/000001`), Spark's
+    offsets (`checkpoint`), and what was measured."""
+    states: dict[str, str] = field(default_factory=dict)
+    """Where the index of each task is, by level and task, and its checksum."""
+    tasks: int = 1
+    """How many tasks each level had: it decides which has the stages that are not sharded."""
+    released: list[str] = field(default_factory=list)
+    """The objects of states that the epoch before needed, and this one does not."""
+    released_before: list[str] = field(default_factory=list)
+    """Those that the epoch before released: they go when its record does, so another must have them too."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -152,14 +161,20 @@ NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
 
 
 class EpochLog:
-    """The records of the epochs that are kept. Only one process at a time has the folder: it is listed once."""
+    """The records of the epochs that are kept. Only one driver at a time may commit: the folder is listed once."""
 
-    def __init__(self, folder: Path, database: str = "") -> None:
-        """`database` is the id of the database: records of another are refused."""
+    def __init__(self, folder: Location, database: str = "", skipped: Location | None = None) -> None:
+        """`database` is the id of the database: records of another are refused. `skipped` is the file that has the
+        last micro-batch without an epoch; it belongs to Spark's checkpoint, wherever the epochs are."""
         self._folder = folder
+        self._skipped = folder / _SKIPPED if skipped is None else skipped
         self._database = database
         self._lock = threading.Lock()
-        self._kept = epochs_in(folder)
+        self._term: Term | None = None
+        # In this order: a record that was put down after a claim is not seen without that claim.
+        names = names_in(folder)
+        self._begun = terms_begun(parent_of(folder) / "terms")
+        self._kept = epochs_in(names, self._begun)
         self._used: RecentlyUsed[int, EpochRecord] = RecentlyUsed(_RECORDS_IN_MEMORY)
         self._before: dict[int, str] = {}
         """For the records that were followed back from the last one: the checksum of the one before each."""
@@ -168,6 +183,13 @@ class EpochLog:
         self.holds = Leases()
         self.bell = Bell()
         """Rings when an epoch is committed."""
+
+    def take(self, term: Term) -> None:
+        """Begins the term of this driver after the last epoch. It was claimed before the log was made."""
+        term.begin(self.last)
+        term.forget(self.epochs.start)
+        self._term = term
+        self._begun = [*self._begun, Begun(term.name, self.last)]
 
     @property
     def epochs(self) -> range:
@@ -182,10 +204,14 @@ class EpochLog:
         return kept.stop - 1 if kept else -1
 
     def commit(self, record: EpochRecord) -> None:
+        """Commits an epoch; raises DriverReplaced when another driver has taken over."""
         epoch = record.epoch
+        self._check_term()
         make_folder(self._folder)
         before = self._checksum(epoch - 1) if epoch - 1 in self.epochs else FIRST
         checksum = write_record(self.path(epoch), self._name(epoch), record.as_json(), before)
+        # Another may have come since. Then it decides whether it has seen this epoch; nobody is told of it here.
+        self._check_term()
         with self._lock:
             self._committed = epoch, checksum
             self._kept = range(min(epoch, self._kept.start) if self._kept else epoch, epoch + 1)
@@ -206,7 +232,12 @@ class EpochLog:
         """The last committed epochs, the latest last."""
         return [self.record(epoch) for epoch in self.epochs[-count:]]
 
+    def _check_term(self) -> None:
+        if self._term is not None:
+            self._term.check()
+
     def collect(self, oldest_epoch: int) -> None:
+        """Removes the records of the epochs before one."""
         with self._lock:
             gone = range(self._kept.start, min(oldest_epoch, self._kept.stop))
             self._kept = range(max(self._kept.start, gone.stop), self._kept.stop)
@@ -217,21 +248,22 @@ class EpochLog:
 
     def skip(self, batch: int) -> None:
         """Notes a micro-batch that brought nothing, and so made no epoch."""
-        make_folder(self._folder)
-        write_record(self._folder / _SKIPPED, f"skipped by {self._database}", {"batch": batch})
+        make_folder(parent_of(self._skipped))
+        write_record(self._skipped, f"skipped by {self._database}", {"batch": batch})
 
     def last_batch(self) -> int:
         """The last micro-batch of Spark that is in, or that brought nothing; -1 before the first."""
         latest = self.latest()
         batch = -1 if latest is None else latest.batch
-        skipped = self._folder / _SKIPPED
-        if skipped.exists():
-            batch = max(batch, int(read_record(skipped, f"skipped by {self._database}").content["batch"]))
+        if self._skipped.exists():
+            skipped = read_record(self._skipped, f"skipped by {self._database}")
+            batch = max(batch, int(skipped.content["batch"]))
         return batch
 
-    def path(self, epoch: int) -> Path:
+    def path(self, epoch: int) -> Location:
         """The file of an epoch."""
-        return self._folder / f"epoch-{epoch:010d}.json"
+        term = term_of(epoch, self._begun)
+        return self._folder / f"epoch-{epoch:010d}{'' if term is None else f'-{term}'}.json"
 
     def _read(self, epoch: int) -> EpochRecord:
         record = read_record(self.path(epoch), self._name(epoch), self._pinned(epoch))
@@ -285,11 +317,8 @@ class EpochLog:
         yield None
 
 
-def epochs_in(folder: Path) -> range:
-    """The epochs from the first to the last of which there are records."""
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return range(0)
-    epochs = [int(found[1]) for name in names if (found := _RECORD.fullmatch(name))]
+def epochs_in(names: Iterable[str], begun: Sequence[Begun]) -> range:
+    """The epochs from the first to the last of which there are records that count, by the names of all records."""
+    found = (_RECORD.fullmatch(name) for name in names)
+    epochs = [int(match[1]) for match in found if match and match[2] == term_of(int(match[1]), begun)]
     return range(min(epochs), max(epochs) + 1) if epochs else range(0)

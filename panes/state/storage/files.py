@@ -1,5 +1,7 @@
 """Files that are there wholly or not at all: written under another name, flushed, then renamed.
 
+An object store needs no other name: it shows a file when all of it has come.
+
 Flushing takes a disk milliseconds for each file, and hardly longer for many at once. Where nobody will look at the
 files before all of them are there, as with those of a task, `flushed_together` waits once for all of them.
 """
@@ -123,6 +125,10 @@ def _flush_one(path: Path) -> None:
 
 def _write_remote(path: UriPath, unfinished: UriPath, write: Callable[[BinaryIO], None]) -> None:
     """Closing the stream stores the file: there is nothing to flush."""
+    if path.is_object_store:
+        with path.file_system.open_output_stream(path.inside) as file:
+            write(cast(BinaryIO, file))
+        return
     try:
         with unfinished.file_system.open_output_stream(unfinished.inside) as file:
             write(cast(BinaryIO, file))

@@ -7,17 +7,16 @@ reader that finds the record of its epoch still there when it is done has read a
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 
 from panes.errors import EpochGone, StateError
 from panes.state.storage.bell import Bell
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.leases import Lease, Leases
+from panes.state.storage.locations import Location, names_in
 
 _POLL_S = 0.1
 """How often those who wait for an epoch look for one."""
@@ -26,9 +25,8 @@ _POLL_S = 0.1
 class FollowedLog(EpochLog):
     """The records of the epochs that are kept at this moment: the folder is listed whenever it is asked for."""
 
-    def __init__(self, folder: Path, *identity: str) -> None:
-        super().__init__(folder, *identity)
-        self._identity = identity
+    def __init__(self, folder: Location, database: str = "") -> None:
+        super().__init__(folder, database)
         self._refreshing = threading.Lock()
         self._names: list[str] = []
         self._now: EpochLog = self
@@ -67,21 +65,18 @@ class FollowedLog(EpochLog):
 
     def is_kept(self, epoch: int) -> bool:
         """Whether an epoch, and so all that belongs to it, is still there."""
-        return self.path(epoch).exists()
+        return self._listed().path(epoch).exists()
 
     def names(self) -> list[str]:
         """The files of the log at this moment."""
-        try:
-            return sorted(name for name in os.listdir(self._folder) if name.startswith("epoch-"))
-        except FileNotFoundError:
-            return []
+        return sorted(name for name in names_in(self._folder) if name.startswith("epoch-"))
 
     def _listed(self) -> EpochLog:
         """The log as it is at this moment."""
         names = self.names()
         with self._refreshing:
             if names != self._names or self._now is self:
-                self._now = EpochLog(self._folder, *self._identity)
+                self._now = EpochLog(self._folder, self._database)
                 self._names = names
             return self._now
 

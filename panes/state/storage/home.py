@@ -27,7 +27,7 @@ def state_home(database: Path, wanted: str | Path | None) -> Location:
     if choice.exists():
         return _chosen(database, choice, wanted)
     if wanted is None:
-        return database / "queries"
+        return database / "states"
     if any((database / "epochs").glob("epoch-*.json")):
         raise StateError(
             f"{database} already keeps its states itself; connect to it without naming another place for them"
@@ -37,11 +37,6 @@ def state_home(database: Path, wanted: str | Path | None) -> Location:
     write_record(home / _MARK, _MARK, {"mark": mark, "database": str(database)})
     write_record(choice, _CHOICE, {"home": str(home), "mark": mark})
     return home
-
-
-def folders_in(home: Location) -> list[Location]:
-    """The folders of queries that are there, also of those that were dropped."""
-    return [home / name for name in names_in(home) if name != _MARK]
 
 
 def _chosen(database: Path, choice: Path, wanted: str | Path | None) -> Location:

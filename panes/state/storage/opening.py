@@ -14,7 +14,8 @@ _BEFORE_THE_CATALOG = {"lock", "state.json"}
 _OF_A_DATABASE = (
     "epochs",
     "checkpoint",
-    "queries",
+    "states",
+    "terms",
     "history",
     "readers.sqlite",
     "pushed",

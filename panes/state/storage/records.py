@@ -38,11 +38,17 @@ class Record:
 
 def write_record(path: Location, name: str, content: dict[str, Any], before: str = FIRST) -> str:
     """Writes a record, wholly or not at all; gives its checksum."""
+    text, checksum = encode_record(name, content, before)
+    write_bytes(path, text)
+    return checksum
+
+
+def encode_record(name: str, content: dict[str, Any], before: str = FIRST) -> tuple[bytes, str]:
+    """The bytes of a record, and its checksum."""
     text = json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
     body = _BEFORE + before.encode() + _NAME + json.dumps(name).encode() + _CONTENT + text + _END
     checksum = _checksum(body)
-    write_bytes(path, _BEGIN + checksum.encode() + body)
-    return checksum
+    return _BEGIN + checksum.encode() + body, checksum
 
 
 def read_record(path: Location, name: str, checksum: str | None = None) -> Record:
@@ -50,13 +56,19 @@ def read_record(path: Location, name: str, checksum: str | None = None) -> Recor
 
     StateError names a file that is missing, damaged, or another record than this.
     """
-    found = _verified(path, name, checksum)
+    return decode_record(_read(path), path, name, checksum)
+
+
+def decode_record(found: bytes, where: object, name: str, checksum: str | None = None) -> Record:
+    """The record of that name in bytes that were found somewhere; StateError says where when they are not it."""
+    _verify(found, where, name, checksum)
     return Record(json.loads(found)["content"], found[len(_BEGIN) : _BODY].decode(), _before(found))
 
 
 def read_links(path: Location, name: str, checksum: str | None = None) -> tuple[str, str]:
     """The checksum of a record and that of the one before it, without parsing the content."""
-    found = _verified(path, name, checksum)
+    found = _read(path)
+    _verify(found, path, name, checksum)
     return found[len(_BEGIN) : _BODY].decode(), _before(found)
 
 
@@ -68,27 +80,29 @@ def missing(path: object) -> StateError:
     return StateError(f"{path} is missing: the database is damaged; {WHAT_TO_DO}")
 
 
-def _verified(path: Location, name: str, checksum: str | None) -> bytes:
-    """The bytes of a file that holds the record of that name as it was written."""
+def _read(path: Location) -> bytes:
     try:
-        found = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError as error:
         raise missing(path) from error
     except OSError as error:
         raise StateError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _verify(found: bytes, where: object, name: str, checksum: str | None) -> None:
+    """Raises StateError unless the bytes are the record of that name as it was written."""
     own = found[len(_BEGIN) : _BODY]
     is_record = found.startswith(_BEGIN) and found[_BODY:].startswith(_BEFORE)
     if not is_record or own != _checksum(found[_BODY:]).encode():
-        raise damaged(path, "its checksum does not fit its content" if is_record else "it is not a record")
+        raise damaged(where, "its checksum does not fit its content" if is_record else "it is not a record")
     named = json.loads(found)["name"]
     if named != name:
-        raise StateError(f"{path} is another record: {named!r}, and not {name!r}; {WHAT_TO_DO}")
+        raise StateError(f"{where} is another record: {named!r}, and not {name!r}; {WHAT_TO_DO}")
     if checksum is not None and own.decode() != checksum:
         raise StateError(
-            f"{path} is not the record that belongs here: the epochs name the one with checksum {checksum}, and "
+            f"{where} is not the record that belongs here: the epochs name the one with checksum {checksum}, and "
             f"this one has {own.decode()}; {WHAT_TO_DO}"
         )
-    return found
 
 
 def _before(found: bytes) -> str:

@@ -1,24 +1,23 @@
-"""Segments: immutable Arrow IPC files that hold one chunk each, memory-mapped when they are local.
+"""Segments: immutable pieces of objects that hold one chunk each, as Arrow IPC, memory-mapped when they are read.
 
-A segment is described by the manifest that names it: rows, bytes, a CRC-32 of the file, the range of the sort key
-and the labels of its chunk. A process verifies the checksum of a mapped segment when it first opens it, and again
-when the file has changed since. What comes from another file system is read whole, and verified, every time.
+A segment is described by the manifest that names it: the object in which it lies and where, rows, bytes, a CRC-32,
+the range of the sort key and the labels of its chunk. A process verifies the checksum of a segment when it first
+opens it, and again when the file has changed since.
 """
 
 from __future__ import annotations
 
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
 from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.files import write_atomically
 from panes.state.storage.locations import Location
+from panes.state.storage.object_cache import forget_object, read_object
 from panes.state.storage.records import WHAT_TO_DO
 from panes.state.storage.verified import verified_difference
 
@@ -27,7 +26,9 @@ from panes.state.storage.verified import verified_difference
 class SegmentEntry:
     """One line of a manifest."""
 
-    segment: str
+    object: str
+    """The name of the object in which it lies, below the folder of all states."""
+    offset: int
     rows: int
     bytes: int
     crc32: int
@@ -36,32 +37,33 @@ class SegmentEntry:
     high: int
     labels: dict[str, int]
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+    @property
+    def name(self) -> str:
+        """What tells it from all other segments."""
+        return f"{self.object}@{self.offset}"
+
+    def as_json(self) -> list[Any]:
+        return list(astuple(self))
 
 
-def write_segment(path: Location, chunk: Chunk) -> SegmentEntry:
-    written = 0
-    checksum = 0
+def encode_segment(chunk: Chunk) -> pa.Buffer:
+    """The bytes of a chunk."""
+    sink = pa.BufferOutputStream()
+    # One record batch: a table of many small ones would cost more to open than to read.
+    table = chunk.table.combine_chunks()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
-    def write(file: BinaryIO) -> None:
-        nonlocal written, checksum
-        sink = pa.BufferOutputStream()
-        # One record batch: a table of many small ones would cost more to open than to read.
-        table = chunk.table.combine_chunks()
-        with pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-        content = sink.getvalue()
-        written = content.size
-        checksum = zlib.crc32(content)
-        file.write(content)
 
-    write_atomically(path, write)
+def entry_of(chunk: Chunk, content: pa.Buffer, name: str, offset: int) -> SegmentEntry:
+    """The line of a manifest for a chunk whose bytes lie in an object of that name."""
     return SegmentEntry(
-        path.name,
+        name,
+        offset,
         chunk.rows,
-        written,
-        checksum,
+        content.size,
+        zlib.crc32(content),
         chunk.sort_key,
         chunk.low,
         chunk.high,
@@ -69,46 +71,44 @@ def write_segment(path: Location, chunk: Chunk) -> SegmentEntry:
     )
 
 
-def open_segment(folder: Location, entry: SegmentEntry) -> Chunk:
-    """The chunk of a segment; the file is opened when its table is first asked for."""
+def open_segment(states: Location, entry: SegmentEntry, *, whole: bool = False) -> Chunk:
+    """The chunk of a segment; it is read when its table is first asked for.
+
+    With `whole`, all of an object that lies elsewhere is fetched, because its other segments are needed too.
+    """
     return Chunk(
-        partial(_read, folder / entry.segment, entry),
+        partial(_read, states, entry, whole),
         rows=entry.rows,
         sort_key=entry.sort_key,
         low=entry.low,
         high=entry.high,
         labels=entry.labels,
-        segment=entry.segment,
+        segment=entry.name,
     )
 
 
-def check_segment(folder: Location, entry: SegmentEntry) -> None:
-    """Raises StateError unless the file of a segment is as it was written."""
-    _content(folder / entry.segment, entry)
+def check_segment(states: Location, entry: SegmentEntry) -> None:
+    """Raises StateError unless a segment is as it was written."""
+    _content(states / entry.object, entry, False)
 
 
-def _read(path: Location, entry: SegmentEntry) -> pa.Table:
-    return pa.ipc.open_file(pa.BufferReader(_content(path, entry))).read_all()
+def _read(states: Location, entry: SegmentEntry, whole: bool) -> pa.Table:
+    return pa.ipc.open_file(pa.BufferReader(_content(states / entry.object, entry, whole))).read_all()
 
 
-def _content(path: Location, entry: SegmentEntry) -> pa.Buffer:
+def _content(location: Location, entry: SegmentEntry, whole: bool) -> pa.Buffer:
+    where = f"segment {location} at {entry.offset}"
     try:
-        if isinstance(path, Path):
-            content = pa.memory_map(str(path)).read_buffer()
-            wrong = verified_difference(path, entry.bytes, entry.crc32, content)
-        else:
-            content = path.read_buffer()
-            wrong = _difference(content, entry)
+        wrong, content = _difference(location, entry, whole)
+        if wrong is not None and forget_object(location, entry.offset, entry.bytes):
+            wrong, content = _difference(location, entry, whole)
     except (OSError, pa.ArrowException) as error:
-        raise StateError(f"segment {path} cannot be read: {error}; {WHAT_TO_DO}") from error
+        raise StateError(f"{where} cannot be read: {error}; {WHAT_TO_DO}") from error
     if wrong is not None:
-        raise StateError(f"segment {path} is damaged: {wrong}; {WHAT_TO_DO}")
+        raise StateError(f"{where} is damaged: {wrong}; {WHAT_TO_DO}")
     return content
 
 
-def _difference(content: pa.Buffer, entry: SegmentEntry) -> str | None:
-    found = content.size, zlib.crc32(content)
-    if found == (entry.bytes, entry.crc32):
-        return None
-    written = f"{entry.bytes} bytes with checksum {entry.crc32} were written"
-    return f"{written}, {found[0]} bytes with checksum {found[1]} are there"
+def _difference(location: Location, entry: SegmentEntry, whole: bool) -> tuple[str | None, pa.Buffer]:
+    path, content = read_object(location, entry.offset, entry.bytes, whole=whole)
+    return verified_difference(path, entry.bytes, entry.crc32, content, entry.offset), content

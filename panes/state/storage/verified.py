@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-_verified: dict[tuple[Path, int], tuple[int, int, int]] = {}
-"""The stamps of files, by path and checksum."""
+_verified: dict[tuple[Path, int, int], tuple[int, int, int]] = {}
+"""The stamps of files, by path, and by offset and checksum of the part that was verified."""
 _MOST_VERIFIED = 100_000
 """Then it begins to forget: files come and go for as long as a process lives."""
 
@@ -27,13 +27,16 @@ def file_checksum(path: Path) -> tuple[int, int]:
         return int(content.size), zlib.crc32(content)
 
 
-def verified_difference(path: Path, size: int, crc32: int, content: pa.Buffer | None = None) -> str | None:
-    """In what a file differs from the one of that size and checksum; None when it does not.
+def verified_difference(
+    path: Path, size: int, crc32: int, content: pa.Buffer | None = None, offset: int = 0
+) -> str | None:
+    """In what a file, or a part of it, differs from the one of that size and checksum; None when it does not.
 
-    `content` are its bytes, if somebody has them. FileNotFoundError or OSError when it cannot be read.
+    `content` are its bytes, if somebody has them; of a part, which begins at `offset`, they must be given.
+    FileNotFoundError or OSError when it cannot be read.
     """
     stamp = _stamp(path)
-    if _verified.get((path, crc32)) == stamp:
+    if _verified.get((path, offset, crc32)) == stamp:
         return None
     found = file_checksum(path) if content is None else (int(content.size), zlib.crc32(content))
     if found != (size, crc32):
@@ -41,7 +44,7 @@ def verified_difference(path: Path, size: int, crc32: int, content: pa.Buffer | 
         return f"{written}, {found[0]} bytes with checksum {found[1]} are there"
     if len(_verified) >= _MOST_VERIFIED:
         _verified.clear()
-    _verified[path, crc32] = stamp
+    _verified[path, offset, crc32] = stamp
     return None
 
 

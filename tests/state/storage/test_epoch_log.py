@@ -1,11 +1,21 @@
 """The log of epochs."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from panes.errors import StateError
-from panes.state.storage.epoch_log import EpochLog, EpochRecord, MissingRows, QueryProgress, StreamProgress
+from panes.errors import DriverReplaced, StateError
+from panes.state.storage.epoch_log import (
+    NOTHING,
+    EpochLog,
+    EpochRecord,
+    MissingRows,
+    QueryProgress,
+    StreamProgress,
+)
+from panes.state.storage.followed import FollowedLog
+from panes.state.storage.terms import Term, terms_begun
 
 
 def record(epoch: int) -> EpochRecord:
@@ -139,3 +149,72 @@ def test_micro_batches_that_brought_nothing_are_remembered(tmp_path):
     assert EpochLog(tmp_path).last_batch() == 2
     log.skip(3)
     assert EpochLog(tmp_path).last_batch() == 3
+
+
+def test_an_old_driver_cannot_commit_once_another_has_come(tmp_path):
+    old, term = taken(tmp_path)
+    old.commit(replace(NOTHING, epoch=0))
+    new, _ = taken(tmp_path)
+    with pytest.raises(DriverReplaced, match="another driver has taken over"):
+        old.commit(replace(NOTHING, epoch=1, rows=1))
+    new.commit(replace(NOTHING, epoch=1, rows=2))
+    assert [record.rows for record in EpochLog(tmp_path / "epochs").recent(5)] == [0, 2]
+    assert term.later() is not None
+
+
+def test_what_an_old_driver_commits_after_the_claim_does_not_count(tmp_path):
+    old, term = taken(tmp_path)
+    old.commit(replace(NOTHING, epoch=0))
+    claimed = Term.claim(tmp_path / "terms")
+    new = EpochLog(tmp_path / "epochs")
+    new.take(claimed)
+    # It looked for other drivers before the claim, and puts its record down after it.
+    old._term = Blind(tmp_path / "terms", term.name)
+    old.commit(replace(NOTHING, epoch=1, rows=1))
+    assert list(EpochLog(tmp_path / "epochs").epochs) == [0]
+    new.commit(replace(NOTHING, epoch=1, rows=2))
+    assert EpochLog(tmp_path / "epochs").record(1).rows == 2
+    assert FollowedLog(tmp_path / "epochs").record(1).rows == 2
+
+
+def test_what_an_old_driver_committed_before_the_claim_counts(tmp_path):
+    old, _ = taken(tmp_path)
+    old.commit(replace(NOTHING, epoch=0, rows=7))
+    new, _ = taken(tmp_path)
+    assert new.record(0).rows == 7
+    new.commit(replace(NOTHING, epoch=1))
+    assert [record.epoch for record in EpochLog(tmp_path / "epochs").recent(5)] == [0, 1]
+
+
+def test_a_commit_that_another_driver_overtakes_is_told_to_nobody(tmp_path, monkeypatch):
+    log, term = taken(tmp_path)
+    looks = iter([None, "00000009-ffffffff"])
+    monkeypatch.setattr(term, "later", lambda: next(looks))
+    with pytest.raises(DriverReplaced):
+        log.commit(replace(NOTHING, epoch=0))
+    assert log.latest() is None
+
+
+def test_terms_of_which_no_epoch_is_kept_are_removed(tmp_path):
+    for epoch in range(5):
+        log, _ = taken(tmp_path)
+        log.commit(replace(NOTHING, epoch=epoch))
+        log.collect(epoch - 1)
+    log, _ = taken(tmp_path)
+    assert list(log.epochs) == [3, 4]
+    assert [begun.after for begun in terms_begun(tmp_path / "terms")] == [2, 3, 4]
+    assert log.record(3).epoch == 3
+
+
+class Blind(Term):
+    """Does not see that others have come."""
+
+    def later(self) -> None:
+        return None
+
+
+def taken(folder: Path) -> tuple[EpochLog, Term]:
+    term = Term.claim(folder / "terms")
+    log = EpochLog(folder / "epochs")
+    log.take(term)
+    return log, term

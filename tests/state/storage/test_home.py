@@ -18,7 +18,7 @@ def database(tmp_path):
 
 
 def test_states_are_in_the_directory_of_the_database_unless_said_otherwise(database):
-    assert state_home(database, None) == database / "queries"
+    assert state_home(database, None) == database / "states"
     assert list(database.iterdir()) == [database / "epochs"]
 
 

@@ -13,9 +13,8 @@ from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage import locations
 from panes.state.storage.files import write_bytes
-from panes.state.storage.locations import UriPath, location_of, names_in, remove_tree
-from panes.state.storage.manifest import ShardState, shard_folder
-from panes.state.storage.segments import open_segment, write_segment
+from panes.state.storage.locations import UriPath, location_of, names_in, parent_of, remove_tree
+from tests.kept_states import KeptStates
 from tests.state.full_disk import FullDisk
 
 
@@ -42,9 +41,10 @@ def test_a_place_is_a_folder_of_this_machine_or_a_uri(tmp_path, monkeypatch):
 
 
 def test_a_path_below_a_uri_is_shown_as_a_uri():
-    below = UriPath("s3://bucket/states/?region=eu-west-1") / "000001" / "shard-0000"
-    assert str(below) == "s3://bucket/states/000001/shard-0000?region=eu-west-1"
-    assert below.name == "shard-0000"
+    below = UriPath("s3://bucket/states/?region=eu-west-1") / "000001" / "one"
+    assert str(below) == "s3://bucket/states/000001/one?region=eu-west-1"
+    assert below.name == "one"
+    assert parent_of(below) == UriPath("s3://bucket/states/?region=eu-west-1") / "000001"
     assert str(below.with_name("other")) == "s3://bucket/states/000001/other?region=eu-west-1"
     assert pickle.loads(pickle.dumps(below)) == below
 
@@ -56,48 +56,25 @@ def test_a_uri_of_an_unknown_kind_is_refused_with_a_reason():
 
 def test_epochs_are_the_same_files_as_in_a_local_folder(folder, tmp_path):
     for home in (folder, tmp_path / "local"):
-        state = ShardState(shard_folder(home / "000007", 3))
-        first = state.save(0, {"window": [chunk(1), chunk(9)]}, None)
-        before = first
+        states = KeptStates(home / "states")
+        states.save(0, {"window": [chunk(1), chunk(9)]})
         for epoch in range(1, 4):
-            kept = state.chunks(before, "window")[-1]
-            before = state.save(epoch, {"window": [chunk(epoch, epoch), kept]}, before)
-        state.collect(oldest_epoch=2)
-        rows = [part.table.column("_exp").to_pylist() for part in state.chunks(state.load(3), "window")]
+            states.save(epoch, {"window": [chunk(epoch, epoch), states.chunks("window")[-1]]})
+        rows = [part.table.column("_exp").to_pylist() for part in states.chunks("window")]
         assert rows == [[3, 3], [9]]
-        with pytest.raises(StateError, match=r"manifest-0000000001\.json is missing"):
-            state.load(1)
-    here, there = (tmp_path / home / "000007" / "shard-0003" for home in ("local", "db"))
-    assert {path.name: path.read_bytes() for path in here.iterdir()} == {
-        path.name: path.read_bytes() for path in there.iterdir()
-    }
+    assert files_of(tmp_path / "local") == files_of(tmp_path / "db")
 
 
 def test_names_are_listed_and_whole_folders_removed(folder):
-    assert names_in(folder / "queries") == []
-    (folder / "queries" / "1").mkdir()
-    write_bytes(folder / "queries" / "1" / "a.json", b"1")
-    write_bytes(folder / "queries" / "1" / "a.json", b"2")
-    assert (folder / "queries" / "1" / "a.json").read_bytes() == b"2"
-    assert names_in(folder / "queries" / "1") == ["a.json"]
-    remove_tree(folder / "queries" / "1")
-    remove_tree(folder / "queries" / "1")
-    assert names_in(folder / "queries") == []
-
-
-@pytest.mark.parametrize("damage", ["truncated", "altered", "missing"])
-def test_damage_is_told_every_time_a_segment_is_read(folder, tmp_path, damage):
-    folder.mkdir()
-    entry = write_segment(folder / "one.arrow", chunk(5, 6))
-    assert open_segment(folder, entry).table.column("_exp").to_pylist() == [5, 6]
-    path = tmp_path / "db" / "one.arrow"
-    content = path.read_bytes()
-    if damage == "missing":
-        path.unlink()
-    else:
-        path.write_bytes(content[:-10] if damage == "truncated" else content[:40] + b"\xff" + content[41:])
-    with pytest.raises(StateError, match=r"one\.arrow (is damaged|cannot be read)"):
-        _ = open_segment(folder, entry).table
+    assert names_in(folder / "many") == []
+    (folder / "many" / "1").mkdir()
+    write_bytes(folder / "many" / "1" / "a.json", b"1")
+    write_bytes(folder / "many" / "1" / "a.json", b"2")
+    assert (folder / "many" / "1" / "a.json").read_bytes() == b"2"
+    assert names_in(folder / "many" / "1") == ["a.json"]
+    remove_tree(folder / "many" / "1")
+    remove_tree(folder / "many" / "1")
+    assert names_in(folder / "many") == []
 
 
 @pytest.fixture
@@ -113,13 +90,14 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_disk_that_fills_up_at_any_byte_changes_nothing_that_was_committed(disk, tmp_path):
-    state = ShardState(UriPath("full://disk") / "shard-0000")
+    states = KeptStates(UriPath("full://disk") / "states")
+    states.save(0, {"window": [chunk(1, 2)]})
+    pins = dict(states.pins)
 
     def save_next():
-        chunks = {"window": [*state.chunks(before, "window"), chunk(3)], "answer": [chunk(4, 5)]}
-        return state.save(1, chunks, before)
+        states.pins = dict(pins)
+        states.save(1, {"window": [*states.chunks("window"), chunk(3)], "answer": [chunk(4, 5)]})
 
-    before = state.save(0, {"window": [chunk(1, 2)]}, None)
     committed = files_of(tmp_path)
     disk.room = 1_000_000
     save_next()
@@ -132,14 +110,14 @@ def test_a_disk_that_fills_up_at_any_byte_changes_nothing_that_was_committed(dis
         disk.room = room
         with pytest.raises(
             StateError,
-            match=r"cannot write full://disk/shard-0000/.*000001.*No space left on device.*run again",
+            match=r"cannot write full://disk/states/.*000001.*No space left on device.*run again",
         ):
             save_next()
         left = files_of(tmp_path)
         assert {name: left[name] for name in committed} == committed
-        # What is there besides is whole, under the name that the epoch will write again, and no manifest.
+        # What is there besides is whole, and has no index.
         assert {name: left[name] for name in left.keys() - committed.keys()}.items() <= whole.items()
-        assert not any("manifest-0000000001" in name for name in left)
+        assert not any("0000000001" in name and "answers" in name for name in left)
     disk.room = needed
     save_next()
     assert files_of(tmp_path) == whole

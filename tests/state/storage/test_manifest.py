@@ -1,106 +1,60 @@
-"""Manifests: each epoch from the one before, nothing written twice, nothing kept for ever."""
+"""Manifests: what is written is what is read, and what is not the manifest of the place is refused."""
 
-import pyarrow as pa
+from pathlib import Path
+
 import pytest
 
 from panes.errors import StateError
-from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import ShardState
+from panes.state.storage.manifest import Manifest, Place, RecordRef
+from panes.state.storage.segments import SegmentEntry
+
+PLACE = Place(7, 1, 3)
+ENTRY = SegmentEntry("0000000004/0-00003-a_1-answers.arrow", 64, 2, 700, 5, "_exp", 1, 9, {"day": 2})
+BEFORE = RecordRef("0000000003/0-00003-a_1-answers.arrow", 0, 40, "0123456789abcdef")
 
 
-def chunk(*exps: int) -> Chunk:
-    return Chunk.of(pa.table({"_exp": pa.array(exps, pa.int64())}))
+def written(folder: Path, manifest: Manifest, place: Place = PLACE) -> RecordRef:
+    content, checksum = manifest.encoded(place)
+    (folder / "object").write_bytes(b"before" + content + b"after")
+    return RecordRef("object", len(b"before"), len(content), checksum)
 
 
-def segments(folder):
-    return sorted(path.name for path in folder.glob("*.arrow"))
+def test_a_manifest_is_read_as_it_was_written(tmp_path):
+    manifest = Manifest(4, {"answer": (ENTRY,), "window.rows": ()}, BEFORE)
+    ref = written(tmp_path, manifest)
+    found = Manifest.read(tmp_path, PLACE, ref)
+    assert (found.epoch, found.buffers, found.before) == (4, manifest.buffers, BEFORE)
+    assert (found.ref, found.size) == (ref, 700)
+    assert RecordRef.of(str(ref)) == ref
+    assert Place.of(str(PLACE)) == PLACE
 
 
-def rows(state, epoch, buffer):
-    return [c.table.column("_exp").to_pylist() for c in state.chunks(state.load(epoch), buffer)]
+def test_a_manifest_of_another_place_is_refused(tmp_path):
+    ref = written(tmp_path, Manifest(4, {}), Place(7, 1, 2))
+    with pytest.raises(StateError, match=r"object at 6 is another record: 'manifest of 000007/01/0002'"):
+        Manifest.read(tmp_path, PLACE, ref)
 
 
-def test_a_chunk_that_stays_keeps_its_segment(tmp_path):
-    state = ShardState(tmp_path)
-    first = state.save(0, {"window": [chunk(1, 2)], "answer": [chunk(7)]}, None)
-    kept = state.chunks(first, "window")
-    state.save(1, {"window": [*kept, chunk(3)], "answer": []}, first)
-    assert segments(tmp_path) == [
-        "answer-0000000000-0001.arrow",
-        "segment-0000000000-0000.arrow",
-        "segment-0000000001-0000.arrow",
-    ]
-    assert rows(state, 0, "window") == [[1, 2]]
-    assert rows(state, 1, "window") == [[1, 2], [3]]
-    assert rows(state, 1, "answer") == []
+def test_another_manifest_than_the_one_that_was_named_is_refused(tmp_path):
+    first = written(tmp_path, Manifest(4, {}))
+    written(tmp_path, Manifest(5, {}))
+    with pytest.raises(StateError, match="is not the record that belongs here"):
+        Manifest.read(tmp_path, PLACE, first)
 
 
-def test_an_epoch_done_again_writes_the_same_names(tmp_path):
-    state = ShardState(tmp_path)
-    first = state.save(0, {"window": [chunk(1)]}, None)
-    once = state.save(1, {"window": [*state.chunks(first, "window"), chunk(2)]}, first)
-    files = sorted(path.name for path in tmp_path.iterdir())
-    again = state.save(1, {"window": [*state.chunks(first, "window"), chunk(2)]}, first)
-    assert sorted(path.name for path in tmp_path.iterdir()) == files
-    assert again == once
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-20], lambda b: b.replace(b"epoch", b"epock"), lambda _: b""]
+)
+def test_a_damaged_manifest_is_named(tmp_path, damage):
+    ref = written(tmp_path, Manifest(4, {}))
+    path = tmp_path / "object"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(StateError, match="object at 6 is damaged"):
+        Manifest.read(tmp_path, PLACE, ref)
 
 
-def test_collecting_removes_what_only_old_epochs_name(tmp_path):
-    state = ShardState(tmp_path)
-    before = state.save(0, {"window": [chunk(1), chunk(9)]}, None)
-    for epoch in range(1, 4):
-        stays = state.chunks(before, "window")[-1]
-        before = state.save(epoch, {"window": [chunk(epoch), stays]}, before)
-    state.collect(oldest_epoch=3)
-    assert [path.name for path in tmp_path.glob("manifest-*")] == ["manifest-0000000003.json"]
-    assert segments(tmp_path) == ["segment-0000000000-0001.arrow", "segment-0000000003-0000.arrow"]
-    assert rows(state, 3, "window") == [[3], [9]]
-
-
-def test_answers_and_changes_stay_longer_than_the_states_of_operators(tmp_path):
-    state = ShardState(tmp_path)
-    before = None
-    for epoch in range(5):
-        chunks = {"window": [chunk(epoch)], "answer": [chunk(10 + epoch)], "changes": [chunk(20 + epoch)]}
-        before = state.save(epoch, chunks, before)
-    state.collect(oldest_epoch=2, oldest_state=4)
-    for epoch in (2, 3, 4):
-        assert rows(state, epoch, "answer") == [[10 + epoch]]
-        assert rows(state, epoch, "changes") == [[20 + epoch]]
-    assert rows(state, 4, "window") == [[4]]
-    assert len(segments(tmp_path)) == 2 * 3 + 1
-    assert len(list(tmp_path.glob("manifest-*"))) == 3
-
-
-def test_what_a_failed_epoch_left_behind_is_collected(tmp_path):
-    state = ShardState(tmp_path)
-    first = state.save(0, {"window": [chunk(1)]}, None)
-    # An attempt at epoch 1 wrote three segments and the beginning of a fourth, and then failed.
-    state.save(1, {"window": [chunk(1), chunk(2), chunk(3)]}, first)
-    (tmp_path / ".segment-0000000001-0003.arrow.77.tmp").write_text("half")
-    before = state.save(1, {"window": [chunk(2)]}, first)
-    state.save(2, {"window": state.chunks(before, "window")}, before)
-    state.collect(oldest_epoch=2)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "manifest-0000000002.json",
-        "segment-0000000001-0000.arrow",
-    ]
-    assert rows(state, 2, "window") == [[2]]
-
-
-def test_the_last_manifest_is_never_collected(tmp_path):
-    state = ShardState(tmp_path)
-    state.save(0, {"window": [chunk(1)]}, None)
-    state.collect(oldest_epoch=5)
-    assert rows(state, 0, "window") == [[1]]
-
-
-def test_a_missing_manifest_is_named(tmp_path):
-    with pytest.raises(StateError, match=r"manifest-0000000004\.json is missing"):
-        ShardState(tmp_path).load(4)
-
-
-def test_a_damaged_manifest_is_named(tmp_path):
-    (tmp_path / "manifest-0000000004.json").write_text('{"epoch": 4, "buff')
-    with pytest.raises(StateError, match=r"manifest-0000000004\.json is damaged"):
-        ShardState(tmp_path).load(4)
+def test_a_missing_object_is_named(tmp_path):
+    ref = written(tmp_path, Manifest(4, {}))
+    (tmp_path / "object").unlink()
+    with pytest.raises(StateError, match="object is missing"):
+        Manifest.read(tmp_path, PLACE, ref)

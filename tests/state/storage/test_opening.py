@@ -34,7 +34,7 @@ def test_a_folder_with_other_files_is_refused_and_stays_as_it_is(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("part", ["epochs", "checkpoint", "history", "queries"])
+@pytest.mark.parametrize("part", ["epochs", "checkpoint", "history", "states", "terms"])
 def test_a_database_without_its_catalog_is_refused(tmp_path, part):
     (tmp_path / part).mkdir()
     with pytest.raises(StateError, match=rf"holds {part} of a database, but catalog\.sqlite is missing"):

@@ -1,0 +1,141 @@
+"""The states of all queries at the end of an epoch: an index for each task, which names the manifests of its
+places.
+
+The record of the epoch pins the index of each task of each level. An index also says which objects each place
+uses, so that whoever replaces it knows what nobody needs any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.locations import Location
+from panes.state.storage.manifest import Manifest, Place, RecordRef
+from panes.state.storage.records import damaged, encode_record
+from panes.state.storage.segments import open_segment
+
+
+class StagePlace(NamedTuple):
+    """A stage of what runs, and on which tasks of which level its shards are."""
+
+    running: int
+    stage: int
+    level: int
+    is_sharded: bool
+
+    def shard(self, number: int) -> Place:
+        return Place(self.running, self.stage, number)
+
+    def task_of(self, shard: int, tasks: int) -> int:
+        """The task that has a shard; the stages that have only one are spread over all tasks."""
+        return shard if self.is_sharded else self.running % tasks
+
+
+class IndexEntry(NamedTuple):
+    """Where the manifest of a place is, and the objects that its segments are in."""
+
+    manifest: RecordRef
+    segments: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Index:
+    """What a task has."""
+
+    level: int
+    task: int
+    places: Mapping[str, IndexEntry]
+    ref: RecordRef | None = field(default=None, compare=False)
+    """Where it lies, once it is written."""
+
+    @cached_property
+    def objects(self) -> frozenset[str]:
+        """The objects without which it cannot be read, or its places cannot."""
+        own = () if self.ref is None else (self.ref.object,)
+        named = (name for e in self.places.values() for name in (e.manifest.object, *e.segments))
+        return frozenset((*own, *named))
+
+    def encoded(self) -> tuple[bytes, str]:
+        """Its record, and the checksum of that."""
+        names = sorted({n for e in self.places.values() for n in (e.manifest.object, *e.segments)})
+        number = {name: place for place, name in enumerate(names)}
+        places = {
+            place: [
+                number[entry.manifest.object],
+                *entry.manifest[1:],
+                sorted(number[name] for name in entry.segments),
+            ]
+            for place, entry in self.places.items()
+        }
+        return encode_record(_name(self.level, self.task), {"objects": names, "places": places})
+
+    @classmethod
+    def read(cls, states: Location, level: int, task: int, ref: RecordRef, *, whole: bool = False) -> Index:
+        """The index of a task that lies there."""
+        content = ref.read(states, _name(level, task), whole=whole).content
+        try:
+            names = content["objects"]
+            places = {place: _entry(names, *entry) for place, entry in content["places"].items()}
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise damaged(f"{states / ref.object} at {ref.offset}", f"not an index: {error}") from error
+        return cls(level, task, places, ref)
+
+
+def _entry(names: list[str], manifest: int, offset: int, size: int, checksum: str, uses: list[int]) -> Any:
+    ref = RecordRef(names[manifest], int(offset), int(size), str(checksum))
+    return IndexEntry(ref, frozenset(names[number] for number in uses))
+
+
+def _name(level: int, task: int) -> str:
+    return f"index of task {pin_of_task(level, task)}"
+
+
+def pin_of_task(level: int, task: int) -> str:
+    """Under which name the record of an epoch holds the index of a task."""
+    return f"{level}/{task}"
+
+
+class EpochStates:
+    """What can be read of the states of an epoch, by tasks of the next one and by readers.
+
+    Manifests and indexes never change, so what was read is kept.
+    """
+
+    def __init__(self, states: Location, pins: Mapping[str, str], tasks: int, *, whole: bool = False) -> None:
+        """`states` is the folder of all states, `pins` and `tasks` are those of the record of the epoch. With
+        `whole`, objects that lie elsewhere are fetched whole."""
+        self.states = states
+        self.tasks = tasks
+        self._pins = pins
+        self._whole = whole
+        self._indexes: dict[str, Index | None] = {}
+
+    def index(self, level: int, task: int) -> Index | None:
+        """What a task had at the end of the epoch; None when it had nothing."""
+        name = pin_of_task(level, task)
+        if name not in self._indexes:
+            pin = self._pins.get(name)
+            ref = None if pin is None else RecordRef.of(pin)
+            self._indexes[name] = (
+                None if ref is None else Index.read(self.states, level, task, ref, whole=self._whole)
+            )
+        return self._indexes[name]
+
+    def load(self, stage: StagePlace, shard: int) -> Manifest | None:
+        """The manifest of a shard; None when there is none."""
+        index = self.index(stage.level, stage.task_of(shard, self.tasks))
+        place = stage.shard(shard)
+        entry = None if index is None else index.places.get(str(place))
+        return None if entry is None else self.manifest(place, entry.manifest)
+
+    def manifest(self, place: Place, ref: RecordRef) -> Manifest:
+        """A manifest of a place, of this or an earlier epoch."""
+        return Manifest.read(self.states, place, ref, whole=self._whole)
+
+    def chunks(self, manifest: Manifest, buffer: str) -> list[Chunk]:
+        entries = manifest.buffers.get(buffer, ())
+        return [open_segment(self.states, entry, whole=self._whole) for entry in entries]
