@@ -44,7 +44,7 @@ class CursorsCopy:
                 (self._folder / name).unlink(missing_ok=True)
 
     def keep(self, told: int) -> None:
-        """After an epoch: brings the copy up to date if readers have moved. After a failure the next one does it."""
+        """After an epoch: brings the copy up to date if readers have moved; after a failure the next does."""
         self._told = told
         if self._kept[0] != self._cursors.moves:
             with suppress(StateError):
