@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import panes
+from panes.check import check_database
 from panes.errors import DriverReplaced, StateError
 
 PUSHED = "CREATE STREAM p (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS"
@@ -107,6 +108,15 @@ def test_a_home_that_is_the_folder_is_no_home_elsewhere(tmp_path):
         assert not (Path(db.path) / "catalog").exists()
     with panes.connect(tmp_path / "db") as db:
         assert streams(db) == ["p"]
+
+
+def test_a_database_with_a_home_elsewhere_is_checked(state, tmp_path):
+    with panes.connect(tmp_path / "db", state=state) as db:
+        db.sql(PUSHED)
+    found = check_database(tmp_path / "db")
+    assert (found.problems, found.refusals) == ([], [])
+    (tmp_path / "home" / "database.json").unlink()
+    assert "database.json is missing" in check_database(tmp_path / "db").refusals[0]
 
 
 def test_readers_beside_it_see_the_home(state, tmp_path):
