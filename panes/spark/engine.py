@@ -99,7 +99,7 @@ class Engine:
         self._heartbeat_us = 0
         self._broadcasts = Broadcasts()
         self.history = History(home / "history", log, is_ours=not is_read_only)
-        self.pushed = PushedFiles(home, folder)
+        self.pushed = PushedFiles(home, folder, log.check_term)
 
     @property
     def is_running(self) -> bool:
