@@ -29,7 +29,7 @@ from panes.delta.delta import BEGINNING
 from panes.history.event_time import latest_time
 from panes.history.history_store import History, pin_of
 from panes.history.retention import Retained
-from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
+from panes.ingest.bad_files import BadFile, note_bad_files
 from panes.ingest.rejected_rows import forget_epoch
 from panes.operators.measures import Measures
 from panes.plan.stream import Stream
@@ -42,6 +42,7 @@ from panes.spark.operator_task import Report, StatesBefore
 from panes.spark.session import exchanges_files, set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
+from panes.spark.unseen_files import bad_files_of_tasks
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
 from panes.stages.exchange import FAILED_QUERY, STATES, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
@@ -180,6 +181,7 @@ class EpochRunner:
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
             plan = JobPlan(shipped, rule)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
+        bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
         if moved is None:
@@ -191,7 +193,6 @@ class EpochRunner:
             # Before the commit: the epoch holds nothing of them, and a restart must know why.
             self._suspend(failed)
         with self._phase("history"):
-            bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
             note_bad_files(self._folder / "aside", rule.epoch, bad)
             pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
         if occasion == "rows":

@@ -6,6 +6,7 @@ came late, keeps the history of streams whose source does not, and computes ever
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -221,7 +222,7 @@ class _Work:
             name = write_part(self._context.history, stream, self._context.epoch, self._number, rows)
             yield Message(0, "kept", {"stream": stream, "file": name})
         for file in self._rejected:
-            yield Message(0, BAD_FILE, asdict(file))
+            yield Message(0, BAD_FILE, asdict(file) | {"host": socket.gethostname()})
         for measured in self._measured.values():
             for task in range(self._context.tasks):
                 yield Message(task, "measured", asdict(measured))
