@@ -26,6 +26,7 @@ from panes.spark.operator_task import OperatorTask, StatesBefore
 from panes.spark.task_plans import SentPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.exchange import BEGIN, MESSAGES
+from panes.state.storage.locations import Location
 
 _ROWS_PER_TASK = 50_000
 """A task for fewer rows costs more than it saves."""
@@ -37,8 +38,8 @@ class Folders:
 
     exchange: Path | None
     """None when tables go through Spark's shuffle."""
-    aside: Path
-    history: Path
+    aside: Location
+    history: Location
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.ingest.arrived_file import ArrivedFile, read_arrived
 from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
-from panes.ingest.rejected_rows import BAD, keep_rejected_rows
+from panes.ingest.rejected_rows import BAD, REJECTED, attempt_folder, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
 from panes.plan.stream import Stream
@@ -32,6 +32,7 @@ from panes.stages.clock_rule import Measured
 from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
+from panes.state.storage.locations import Location
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class IngestContext:
     values: PlanValues
     exchange: Path | None
     """The folder of the exchange; None when tables go through Spark's shuffle."""
-    aside: Path
-    history: Path
+    aside: Location
+    history: Location
     writer: str
-    """What tells this attempt at the epoch from all others."""
+    """What tells this attempt at the epoch from all others, in the names of what tasks write."""
     now_us: int
     """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
@@ -162,9 +163,10 @@ class _Work:
 
     def __init__(self, context: IngestContext, name: str, number: int) -> None:
         self._context = context
+        self._name = name
         self._number = number
-        writer = f"{context.writer}_{_spark_task().taskAttemptId()}"
-        self._exchange = Exchange(context.exchange, name, writer)
+        self._writer = f"{context.writer}_{_spark_task().taskAttemptId()}"
+        self._exchange = Exchange(context.exchange, name, self._writer)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
         self._failed: dict[int, str] = {}
@@ -213,14 +215,17 @@ class _Work:
 
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
+        context = self._context
+        attempt = attempt_folder(context.epoch, context.writer)
         for (stream, kind), tables in self._aside.items():
-            keep_rejected_rows(
-                self._context.aside, stream, kind, self._context.epoch, self._number, pa.concat_tables(tables)
-            )
+            rows = pa.concat_tables(tables)
+            name = f"{self._name}-{self._writer}"
+            rejected = keep_rejected_rows(context.aside, stream, kind, attempt, name, rows)
+            yield Message(0, REJECTED, asdict(rejected))
         for stream, tables in self._kept.items():
             rows = pa.concat_tables(tables)
-            name = write_part(self._context.history, stream, self._context.epoch, self._number, rows)
-            yield Message(0, "kept", {"stream": stream, "file": name})
+            part = write_part(context.history, stream, context.epoch, self._number, rows, self._writer)
+            yield Message(0, "kept", {"stream": stream, "part": asdict(part)})
         for file in self._rejected:
             yield Message(0, BAD_FILE, asdict(file) | {"host": socket.gethostname()})
         for measured in self._measured.values():

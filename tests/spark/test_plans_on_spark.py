@@ -90,7 +90,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 first_epoch=0,
             )
         oracle = Oracle(came.tables)
-        engine = Engine(folder, folder / "states", log, HandClock(), spark)
+        engine = Engine(folder, folder, log, HandClock(), spark)
         epochs = []
         segments = OpenSegments(log, folder / "states")
 
