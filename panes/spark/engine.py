@@ -22,7 +22,8 @@ from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.epoch import EpochRunner, Workload
 from panes.spark.heartbeat import Heartbeat
-from panes.spark.session import epoch_session, is_spark_lost, local_session, why_spark_was_lost
+from panes.spark.reachable import check_reachable
+from panes.spark.session import epoch_session, is_spark_lost, local_session, runs_here, why_spark_was_lost
 from panes.spark.sources import read_source
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
@@ -124,6 +125,8 @@ class Engine:
         if self._query is not None:
             self.stop(cut=True)  # what is left of a run that has failed, or whose end was interrupted
         session = self._spark()
+        if not runs_here(session):
+            self._in_spark(lambda: check_reachable(session, self._home, streams))
         runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
 
         def read() -> dict[int, DataFrame]:

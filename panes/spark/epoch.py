@@ -30,7 +30,7 @@ from panes.history.event_time import latest_time
 from panes.history.history_store import History, pin_of
 from panes.history.parts import Part
 from panes.history.retention import Retained
-from panes.ingest.bad_files import BAD_FILE, BadFile
+from panes.ingest.bad_files import BadFile
 from panes.ingest.pushed_files import PushedFiles
 from panes.ingest.rejected_log import RejectedLog, pin_of_rejected
 from panes.ingest.rejected_rows import REJECTED, RejectedPart
@@ -45,6 +45,7 @@ from panes.spark.operator_task import Report, StatesBefore
 from panes.spark.session import exchanges_files, set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
+from panes.spark.unseen_files import bad_files_of_tasks
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
 from panes.stages.exchange import FAILED_QUERY, STATES, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
@@ -197,6 +198,7 @@ class EpochRunner:
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
             plan = JobPlan(shipped, rule)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
+        bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
         if moved is None:
@@ -208,7 +210,6 @@ class EpochRunner:
             # Before the commit: the epoch holds nothing of them, and a restart must know why.
             self._suspend(failed)
         with self._phase("history"):
-            bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
             pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
             rejected = [RejectedPart(**m.content) for m in messages if m.kind == REJECTED]
             pins |= self._rejected.note(rule.epoch, self._writer, rejected, bad, before.pins)
