@@ -101,7 +101,7 @@ class Engine:
     def start(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[EpochRecord], Workload],
+        workload: Callable[[EpochRecord, int], Workload],
         after_commit: Callable[[EpochRecord], None],
         *,
         suspend: Callable[[Mapping[int, str]], None],
@@ -111,7 +111,9 @@ class Engine:
         """Starts the streaming query over the base streams.
 
         With a heartbeat it runs until it is stopped; without one until the sources have nothing more to bring.
-        An epoch takes in at most `epoch_bytes` of each source. `suspend` is told which queries failed, and why.
+        An epoch takes in at most `epoch_bytes` of each source. `workload` is given the record of the epoch before
+        and the number of the cluster's cores, which is that of the first epoch for the whole run. `suspend` is
+        told which queries failed, and why.
         """
         if self._query is not None:
             self.stop(cut=True)  # what is left of a run that has failed, or whose end was interrupted
@@ -140,7 +142,7 @@ class Engine:
     def _new_runner(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[EpochRecord], Workload],
+        workload: Callable[[EpochRecord, int], Workload],
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
     ) -> EpochRunner:
@@ -150,15 +152,22 @@ class Engine:
             except BaseException as error:
                 self._end_after(record.epoch, error)
 
+        cores = functools.cache(lambda: self._cores())
+
         def shipped(before: EpochRecord) -> Workload:
             assert self._session is not None
-            work = workload(before)
+            work = workload(before, cores())
             context = self._session.sparkContext
             return replace(work, queries=self._broadcasts.shipped(context, work.queries))
 
         return EpochRunner(
             self._folder, self._states, streams, shipped, self._log, self.history, self._clock, told, suspend
         )
+
+    def _cores(self) -> int:
+        """The cores that Spark has, as it counts them."""
+        assert self._session is not None
+        return int(self._session.sparkContext.defaultParallelism)
 
     def _end_after(self, epoch: int, error: BaseException) -> None:
         """Ends the run because the caller's own function has raised. The epoch is committed, for Spark too."""
