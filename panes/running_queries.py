@@ -33,7 +33,7 @@ class RunningQueries:
         return self._incomplete.after(latest)
 
     def workload(self, before: EpochRecord, cores: int) -> Workload:
-        """What to do in the epoch that follows: the queries of that moment, on a cluster of so many cores."""
+        """What to do in the epoch that follows: the queries of that moment, on a cluster with that number of cores."""
         epoch = before.epoch + 1
         streams = self._catalog.base_streams()
         numbers = {stream.name: stream.number for stream in streams}
