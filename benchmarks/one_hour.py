@@ -128,7 +128,7 @@ def run(folder: Path, traces: Path | None, epochs: int, retain: int) -> list[Mea
 
         def measure(epoch: panes.Epoch) -> None:
             status = db.status()
-            files, size = disk_use(db.path / "queries")
+            files, size = disk_use(db.path / "states")
             others = sum(status.queries[name].bytes for name in KEEP_SOMETHING_OF_ALL)
             assert epoch.clock is not None
             measures.append(

@@ -26,9 +26,21 @@ if TYPE_CHECKING:
     from panes.ingest.given_rows import Rows
     from panes.query import Query
     from panes.spark.session import SparkSession
+    from panes.spark.spark_settings import spark_settings
     from panes.status import Epoch, Status
 
-__all__ = ["Answer", "Change", "Database", "Epoch", "Query", "Rows", "Status", "connect", "errors"]
+__all__ = [
+    "Answer",
+    "Change",
+    "Database",
+    "Epoch",
+    "Query",
+    "Rows",
+    "Status",
+    "connect",
+    "errors",
+    "spark_settings",
+]
 
 __version__ = "0.1.0"
 
@@ -41,6 +53,7 @@ _HOMES = {
     "Query": "panes.query",
     "Rows": "panes.ingest.given_rows",
     "Status": "panes.status",
+    "spark_settings": "panes.spark.spark_settings",
 }
 
 

@@ -8,7 +8,8 @@ together.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,7 +20,7 @@ from panes.errors import CatalogError
 from panes.language import parse
 from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable, Statement
 from panes.plan.stream import Stream
-from panes.sqlite_file import SqliteFile
+from panes.sqlite_file import Change, Copy, SqliteFile
 
 _SCHEMA = """
 CREATE TABLE objects (
@@ -91,13 +92,42 @@ def check_there(catalog: Path) -> None:
 
 
 class Catalog:
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self._file = SqliteFile(path, _SCHEMA, database=uuid4().hex, read_only=read_only)
+    def __init__(self, path: Path, *, database: str | None = None, read_only: bool = False) -> None:
+        """`database` is the id that a new one gets; None makes one up."""
+        self._file = SqliteFile(path, _SCHEMA, database=database or uuid4().hex, read_only=read_only)
         self._select, self._execute = self._file.select, self._file.execute
         self.is_read_only = read_only
 
     def close(self) -> None:
         self._file.close()
+
+    # The copy in a home elsewhere.
+
+    def copied_to(self, copy: Copy) -> None:
+        """Has all changes from now on kept elsewhere too, but for how far the epochs have come."""
+        self._file.copied_to(copy)
+
+    def content(self) -> bytes:
+        """All of the catalog, as a file of SQLite."""
+        return self._file.content()
+
+    def replay(self, changes: Iterable[Change]) -> None:
+        """Makes changes again that were kept elsewhere."""
+        with self._file.transaction():
+            for sql, values in changes:
+                self._execute(sql, *values)
+
+    def note_epochs(self, last: int) -> None:
+        """Notes which epoch is the last: whoever makes a catalog again knows it from the epochs."""
+        with self._file.transaction():
+            self._set_mark(_BEGUN, last, is_copied=False)
+            self._set_mark(_COMMITTED, last, is_copied=False)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes inside count together, or none does."""
+        with self._file.transaction():
+            yield
 
     @property
     def database(self) -> str:
@@ -124,13 +154,13 @@ class Catalog:
     def begin_epoch(self, epoch: int) -> None:
         """Notes that an epoch begins, and so that the one before it was committed."""
         if epoch != self.last_begun:
-            self._set_mark(_BEGUN, epoch)
-            self._set_mark(_COMMITTED, epoch - 1)
+            self._set_mark(_BEGUN, epoch, is_copied=False)
+            self._set_mark(_COMMITTED, epoch - 1, is_copied=False)
 
     def note_committed(self, epoch: int) -> None:
         """Notes that an epoch was committed; the next one that begins does so too."""
         if epoch > self.last_committed:
-            self._set_mark(_COMMITTED, epoch)
+            self._set_mark(_COMMITTED, epoch, is_copied=False)
 
     def note_readers(self, *, are_there: bool = True) -> None:
         if are_there != self.has_readers:
@@ -140,10 +170,9 @@ class Catalog:
         rows = self._select("SELECT value FROM marks WHERE name = ?", name)
         return int(rows[0][0]) if rows else -1
 
-    def _set_mark(self, name: str, value: int) -> None:
-        self._execute(
-            "INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", name, value
-        )
+    def _set_mark(self, name: str, value: int, *, is_copied: bool = True) -> None:
+        set_value = "INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+        self._execute(set_value, name, value, is_copied=is_copied)
 
     # Streams and tables.
 

@@ -18,8 +18,7 @@ from panes.directory import is_in_use
 from panes.errors import CatalogError, PanesError, StateError
 from panes.history.file_checksums import check as check_file
 from panes.history.history_store import History
-from panes.ingest.bad_files import read_bad_files
-from panes.ingest.rejected_rows import read_rejected_rows
+from panes.ingest.rejected_log import RejectedLog
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.plan.begin_end import is_begin_end
@@ -29,7 +28,7 @@ from panes.stages.measure_log import PIN, MeasureLog
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.epoch_states import EpochStates, Index
-from panes.state.storage.home import state_home
+from panes.state.storage.home import home_of
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import FOR_READERS, Place
 from panes.state.storage.opening import CATALOG, check_opening, check_place
@@ -81,6 +80,7 @@ class _Check:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._home: Location = path
         self._found = Found()
         self._told: dict[Location | str, str | None] = {}
         """What was wrong with the files and segments that several epochs name."""
@@ -95,7 +95,9 @@ class _Check:
 
     def _check(self, catalog: Catalog) -> None:
         found = self._found
-        log = EpochLog(self._path / "epochs", catalog.database)
+        home = home_of(self._path, None)
+        self._home = home.location
+        log = EpochLog(self._home / "epochs", catalog.database)
         found.queries = {query.name: None for query in catalog.queries()}
         furthest = -1
         if catalog.has_readers or (self._path / READERS).exists():
@@ -106,7 +108,8 @@ class _Check:
             ):
                 furthest = cursors.furthest()
         with self._noting(refuses=True):
-            check_opening(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
+            if not home.is_elsewhere:  # there, a connection makes all of it again
+                check_opening(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
         records = []
         for epoch in log.epochs:
             with self._noting(refuses=epoch == log.epochs[-1]):
@@ -119,7 +122,7 @@ class _Check:
         if records:
             self._check_rejected(catalog, records[-1])
             with self._noting():
-                MeasureLog(self._path / "measures").read(records[-1].pins.get(PIN))
+                MeasureLog(self._home / "measures").read(records[-1].pins.get(PIN))
                 found.files += 1
         for error in Checkpoint(self._path / "checkpoint").check_content():
             self._note(error)
@@ -127,16 +130,13 @@ class _Check:
     # The states and answers of queries.
 
     def _check_states(self, catalog: Catalog, records: list[EpochRecord]) -> None:
-        homes: list[Location] = []
-        with self._noting(refuses=True):
-            homes.append(state_home(self._path, None))
-        if not homes or not records:
+        if not records:
             return
         names = _names_by_number(catalog.queries())
         damaged: dict[str, list[int]] = {}
         for record in records:
             is_last = record is records[-1]
-            states = EpochStates(homes[0], record.states, record.tasks)
+            states = EpochStates(self._home / "states", record.states, record.tasks)
             for task in record.states:
                 for running in self._damaged_in(states, task, is_last=is_last):
                     # An index that cannot be read does not tell whose states it had.
@@ -179,7 +179,7 @@ class _Check:
     # The history of streams.
 
     def _check_history(self, catalog: Catalog, log: EpochLog, records: list[EpochRecord]) -> None:
-        history = History(self._path / "history", log)
+        history = History(self._home / "history", log)
         for stream in catalog.base_streams():
             lost: list[str] = []
             for record in records:
@@ -200,16 +200,12 @@ class _Check:
 
     def _check_rejected(self, catalog: Catalog, last: EpochRecord) -> None:
         """Whether the rows and files that could not be used, or came late, are all there."""
-        folder = self._path / "aside"
+        rejected = RejectedLog(self._home / "aside")
         for stream in catalog.base_streams():
-            progress = last.streams.get(stream.number)
-            if progress is None:
-                continue
-            for kind, counted in (("bad", progress.bad), ("late", progress.late)):
-                with self._noting():
-                    read_rejected_rows(folder, stream, kind, counted)
             with self._noting():
-                read_bad_files(folder, stream, last.epoch)
+                rejected.rows(stream, "bad", last.pins)
+            with self._noting():
+                rejected.rows(stream, "late", last.pins)
 
     def _reads_damage(self, catalog: Catalog, query: QueryRecord) -> bool:
         (statement,) = parse(query.sql)

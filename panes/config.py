@@ -81,6 +81,13 @@ SETTINGS: dict[str, Setting] = {
             "a whole number above 0",
         ),
         Setting(
+            "exchange",
+            "auto",
+            "how tables reach other tasks: in files or through Spark's shuffle; auto: in files on one machine",
+            _one_of("auto", "shuffle", "files"),
+            "'auto', 'shuffle' or 'files'",
+        ),
+        Setting(
             "epoch_megabytes",
             128,
             "how much of each source an epoch takes in at most, when there is a backlog",

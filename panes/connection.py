@@ -10,22 +10,33 @@ from pathlib import Path
 from typing import TextIO, TypeVar, cast
 
 from panes.answers.cursors import Cursors
+from panes.answers.cursors_copy import CursorsCopy, read_places
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
 from panes.catalog import Catalog
 from panes.directory import is_in_use, lock_directory
 from panes.errors import DatabaseClosed, EpochGone, ReadOnly, StateError
 from panes.followed_catalog import FollowedCatalog
+from panes.ingest.pushed_files import PushedFiles
+from panes.ingest.rejected_log import RejectedLog
+from panes.spark.batch_files import source_name
 from panes.stages.measure_log import MeasureLog
-from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.catalog_copy import CatalogCopy, restore_catalog
+from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.checkpoint_copy import PIN as CHECKPOINT_COPY
+from panes.state.storage.checkpoint_copy import CheckpointCopy, restore_checkpoint
+from panes.state.storage.epoch_log import NOTHING, EpochLog
 from panes.state.storage.followed import FollowedLog
-from panes.state.storage.home import state_home
+from panes.state.storage.home import home_of
 from panes.state.storage.locations import remove_tree
 from panes.state.storage.opening import CATALOG, check_opening, check_place
 from panes.state.storage.terms import Term
 
 T = TypeVar("T")
 
+_READERS = "readers.sqlite"
+_MADE_AGAIN = (_READERS, f"{_READERS}-wal", f"{_READERS}-shm", "skipped.json")
+"""Files of a working folder that are removed before they are made again from the home."""
 _ATTEMPTS = 20
 """How many times a connection that only reads tries to read what another process keeps removing."""
 
@@ -37,8 +48,11 @@ class Connection:
     """
 
     def __init__(self, path: str | Path | None, state: str | Path | None, *, read_only: bool) -> None:
-        """`path` None makes a temporary directory, which goes when the connection is closed."""
+        """`path` None makes a temporary directory, which goes when the connection is closed; `state` stays."""
         self._is_temporary = path is None
+        self._cursors_copy: CursorsCopy | None = None
+        self.checkpoint_copy: CheckpointCopy | None = None
+        """Where the home is elsewhere: what keeps there what Spark notes of each epoch."""
         self._is_closed = False
         self.is_read_only = read_only
         if path is not None:
@@ -47,20 +61,62 @@ class Connection:
             self._open_to_read(path, state)
         else:
             self._open(path, state)
-        self.measures = MeasureLog(self.path / "measures")
+        self.measures = MeasureLog(self.home.location / "measures")
 
     def _open(self, path: str | Path | None, state: str | Path | None) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="panes-") if path is None else path).absolute()
         with ExitStack() as opened:
             self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
-            self.states = state_home(self.path, state)
-            self.catalog = opened.enter_context(closing(Catalog(self.path / CATALOG)))
-            # Before the epochs are looked at: what others commit from now on does not count.
-            term = Term.claim(self.path / "terms")
-            self.log = EpochLog(self.path / "epochs", self.catalog.database)
-            self.readers = self._open_readers(opened)
+            self.home = home_of(self.path, state, is_fresh=not (self.path / CATALOG).exists())
+            # Before anything there is looked at: what others commit from now on does not count.
+            term = Term.claim(self.home.location / "terms")
+            if self.home.is_elsewhere:
+                self._open_elsewhere(opened, term)
+            else:
+                self._open_here(opened)
+            RejectedLog(self.home.location / "aside").forget_after(self.log.last)
             self.log.take(term)
             opened.pop_all()  # all is well: they stay open
+
+    def _open_here(self, opened: ExitStack) -> None:
+        """Opens what is in the directory, and checks that all of it belongs together."""
+        catalog = self._open_catalog(opened)
+        log = self.log = EpochLog(self.path / "epochs", catalog.database)
+        cursors = Cursors(self.path / _READERS, catalog.database, must_exist=catalog.has_readers)
+        opened.enter_context(closing(cursors))
+        check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        catalog.note_readers()
+        self._note_committed()
+        self.readers = Readers(log, self.path / "states", cursors, catalog.has_query)
+
+    def _open_elsewhere(self, opened: ExitStack, term: Term) -> None:
+        """Makes the working folder again from the home, whatever is left in it: another driver may have gone on
+        since, from another folder."""
+        home = self.home.location
+        for name in _MADE_AGAIN:
+            (self.path / name).unlink(missing_ok=True)
+        restore_catalog(home / "catalog", self.path / CATALOG)
+        catalog = self._open_catalog(opened)
+        log = self.log = EpochLog(home / "epochs", catalog.database, self.path / "skipped.json")
+        latest = log.latest() or NOTHING
+        catalog.note_epochs(latest.epoch)
+        restore_checkpoint(home / "checkpoint", latest.pins.get(CHECKPOINT_COPY), self.path / "checkpoint")
+        PushedFiles(home, self.path).make_markers(_taken(self.path, catalog, latest.batch))
+        cursors = opened.enter_context(closing(Cursors(self.path / _READERS, catalog.database)))
+        cursors.put(read_places(home / "readers", latest.epoch))
+        check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        copy = CatalogCopy(home / "catalog", term)
+        copy.begin(catalog.content())
+        catalog.copied_to(copy)
+        self._cursors_copy = CursorsCopy(home / "readers", term.name, cursors)
+        self._cursors_copy.begin()
+        self.checkpoint_copy = CheckpointCopy(home / "checkpoint", self.path / "checkpoint", term.name)
+        self.readers = Readers(log, home / "states", cursors, catalog.has_query)
+
+    def _open_catalog(self, opened: ExitStack) -> Catalog:
+        catalog = Catalog(self.path / CATALOG, database=self.home.database)
+        self.catalog = opened.enter_context(closing(catalog))
+        return catalog
 
     def _open_to_read(self, path: str | Path | None, state: str | Path | None) -> None:
         """Opens what is there, and nothing that would write; another process may be changing it."""
@@ -71,28 +127,23 @@ class Connection:
         self.path = Path(path).absolute()
         self._lock = None
         self.catalog = cast(Catalog, FollowedCatalog(self.path / CATALOG))
-        self.states = state_home(self.path, None)
-        self.log = FollowedLog(self.path / "epochs", self.catalog.database)
+        self.home = home_of(self.path, None)
+        home = self.home.location
+        self.log = FollowedLog(home / "epochs", self.catalog.database)
         self.readers = Readers(
-            self.log, self.states, MemoryCursors(), lambda query: self.catalog.has_query(query)
+            self.log, home / "states", MemoryCursors(), lambda query: self.catalog.has_query(query)
         )
-
-    def _open_readers(self, opened: ExitStack) -> Readers:
-        """Opens what is left once the catalog and the epochs are, and checks that all of it belongs together."""
-        catalog, log = self.catalog, self.log
-        places = self.path / "readers.sqlite"
-        cursors = Cursors(places, catalog.database, must_exist=catalog.has_readers)
-        opened.enter_context(closing(cursors))
-        check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
-        catalog.note_readers()
-        self._note_committed()
-        return Readers(log, self.states, cursors, catalog.has_query)
 
     def _note_committed(self) -> None:
         """Notes in the catalog which epoch must be there when the database is opened again."""
         epochs = self.log.epochs
         if epochs:
             self.catalog.note_committed(epochs[-1])
+
+    def after_epoch(self) -> None:
+        """Keeps what has changed beside the epoch that was committed."""
+        if self._cursors_copy is not None:
+            self._cursors_copy.keep()
 
     @property
     def is_closed(self) -> bool:
@@ -157,6 +208,8 @@ class Connection:
     def close(self) -> None:
         """Lets go of the directory; a temporary one is removed."""
         self._is_closed = True
+        if self._cursors_copy is not None:
+            self._cursors_copy.keep()
         self.readers.close()
         if not self.is_read_only:
             # The folder may be gone; the mark only makes the next opening stricter.
@@ -166,5 +219,19 @@ class Connection:
         if self._lock is not None:
             self._lock.close()
         if self._is_temporary:
-            remove_tree(self.states)
             remove_tree(self.path)
+
+
+def _taken(folder: Path, catalog: Catalog, batch: int) -> dict[int, set[str]]:
+    """The names of the pushed files that are in the epochs up to a micro-batch, by stream."""
+    checkpoint = Checkpoint(folder / "checkpoint")
+    return {
+        stream.number: {
+            str(entry["path"]).rpartition("/")[2]
+            for entry in checkpoint.entries(
+                source_name(stream), -1, checkpoint.log_offset(source_name(stream), batch)
+            )
+        }
+        for stream in catalog.base_streams()
+        if stream.source.kind == "PUSH" and batch >= 0
+    }

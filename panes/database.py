@@ -16,9 +16,8 @@ from rich.console import Console
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
 from panes.errors import CatalogError
-from panes.ingest.bad_files import read_bad_files
 from panes.ingest.push import Rows, push
-from panes.ingest.rejected_rows import read_rejected_rows
+from panes.ingest.rejected_log import RejectedLog
 from panes.language import parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
@@ -58,7 +57,17 @@ class Database:
         self._catalog = self._connection.catalog
         self._log = self._connection.log
         self._clock = clock or WallClock()
-        self._engine = Engine(self.path, self._connection.states, self._log, self._clock, spark)
+        home = self._connection.home.location
+        self._engine = Engine(
+            self.path,
+            home,
+            self._log,
+            self._clock,
+            spark,
+            copy=self._connection.checkpoint_copy,
+            is_read_only=read_only,
+        )
+        self._rejected_log = RejectedLog(home / "aside")
         self._registered = Registered(self._catalog)
         self._running = RunningQueries(self._catalog, self._engine.history, self._registered)
         one_time = OneTime(self._log, self._engine.history, self._base_streams)
@@ -152,7 +161,7 @@ class Database:
         not hold exactly, such as 2.7 in an integer or a text in a number; then nothing is stored.
         """
         self._connection.check_writable()
-        return push(self.path / "pushed", self._base_stream(stream), rows)
+        return push(self._engine.pushed, self._base_stream(stream), rows)
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""
@@ -164,15 +173,12 @@ class Database:
 
     def _rejected(self, name: str, kind: Literal["late", "bad"]) -> pa.Table:
         stream, latest = self._base_stream(name), self._log.latest()
-        progress = None if latest is None else latest.streams.get(stream.number)
-        counted = 0 if progress is None else progress.bad if kind == "bad" else progress.late
-        return read_rejected_rows(self.path / "aside", stream, kind, counted)
+        return self._rejected_log.rows(stream, kind, {} if latest is None else latest.pins)
 
     def bad_files(self, stream: str) -> pa.Table:
         """The files that could not be read: `path`, `reason` and `epoch`."""
-        latest = self._log.latest()
-        last = -1 if latest is None else latest.epoch
-        return read_bad_files(self.path / "aside", self._base_stream(stream), last)
+        found, latest = self._base_stream(stream), self._log.latest()
+        return self._rejected_log.bad_files(found, {} if latest is None else latest.pins)
 
     def stop(self) -> None:
         """Ends what `start` began, after the epoch that is under way. Nothing is lost.

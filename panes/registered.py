@@ -40,18 +40,19 @@ class Registered:
             # What cannot run is refused before it is registered.
             self._physical.under_settings(plan)
         found = template_of(plan)
-        record = self._catalog.register(
-            statement.name,
-            statement.query.sql,
-            _number(self._catalog.setting("shards")),
-            str(self._catalog.setting("strategy")),
-            int(self._catalog.setting("calendar_days")),
-            None if found is None else found[0].key,
-            str(self._catalog.setting("changes")),
-        )
-        self._plans[record.id] = plan
-        if record.group is not None or not is_begin_end(plan):
-            self.physical_plan(record)
+        with self._catalog.transaction():
+            record = self._catalog.register(
+                statement.name,
+                statement.query.sql,
+                _number(self._catalog.setting("shards")),
+                str(self._catalog.setting("strategy")),
+                int(self._catalog.setting("calendar_days")),
+                None if found is None else found[0].key,
+                str(self._catalog.setting("changes")),
+            )
+            self._plans[record.id] = plan
+            if record.group is not None or not is_begin_end(plan):
+                self.physical_plan(record)
 
     def drop(self, name: str) -> int:
         """Ends a query; gives its id."""

@@ -33,7 +33,7 @@ class RunningQueries:
         return self._incomplete.after(latest)
 
     def workload(self, before: EpochRecord, cores: int) -> Workload:
-        """What to do in the epoch that follows: the queries of that moment, on a cluster with that number of cores."""
+        """What to do in the epoch that follows: the queries of that moment. `cores` is the cluster's number."""
         epoch = before.epoch + 1
         streams = self._catalog.base_streams()
         numbers = {stream.name: stream.number for stream in streams}
@@ -70,6 +70,7 @@ class RunningQueries:
             standing,
             retain_epochs=int(self._catalog.setting("retain_epochs")),
             idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+            exchange=str(self._catalog.setting("exchange")),
             retained=kept,
             missing=self._incomplete.next(records, before),
         )

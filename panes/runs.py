@@ -117,6 +117,7 @@ class Runs:
         self._on_epoch = on_epoch
 
         def after_commit(record: EpochRecord) -> None:
+            self._connection.after_epoch()
             if on_epoch is not None:
                 on_epoch(epoch_of(record))
 

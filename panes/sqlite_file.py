@@ -12,11 +12,11 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from panes.errors import StateError
 
@@ -41,6 +41,26 @@ _NO_DAMAGE = (
 _WHAT_TO_DO = "restore it from a copy (`panes check` says what can still be answered)"
 
 
+Change: TypeAlias = tuple[str, Sequence[Any]]
+"""A statement that has changed rows, and its values."""
+
+
+class Copy(Protocol):
+    """Who keeps the changes of a file elsewhere too. `content` gives all of the file."""
+
+    def prepare(self, content: Callable[[], bytes]) -> None:
+        """A transaction is about to begin."""
+
+    def add(self, changes: Sequence[Change]) -> None:
+        """The changes of a transaction that is about to count; it does not if this raises."""
+
+    def doubt(self) -> None:
+        """The last transaction does not count, though it was added or may have been."""
+
+    def settle(self, content: Callable[[], bytes]) -> None:
+        """The transaction counts."""
+
+
 class SqliteFile:
     """A file with the tables of a schema, for any number of threads.
 
@@ -61,6 +81,9 @@ class SqliteFile:
         `is_durable` a change is safe from a failure of the machine when it returns."""
         self.path = path
         self._lock = threading.RLock()
+        self._copy: Copy | None = None
+        self._changes: list[Change] = []
+        """Those of the transaction under way."""
         if not path.exists():
             if must_exist or read_only:
                 raise StateError(f"{path} is missing: the database is damaged; {_WHAT_TO_DO}")
@@ -86,24 +109,64 @@ class SqliteFile:
         with self._lock, _explained(self.path), closing(self._connection.execute(sql, values)) as cursor:
             return cursor.fetchall()
 
-    def execute(self, sql: str, *values: Any) -> int:
-        """Makes a change; gives how many rows it concerned."""
-        with self._lock, _explained(self.path), closing(self._connection.execute(sql, values)) as cursor:
-            return cursor.rowcount
+    def execute(self, sql: str, *values: Any, is_copied: bool = True) -> int:
+        """Makes a change; gives how many rows it concerned. What is not copied can be found again."""
+        with self._lock:
+            if self._copy is not None and not self._connection.in_transaction:
+                with self.transaction():
+                    return self.execute(sql, *values, is_copied=is_copied)
+            rows = self._run(sql, *values)
+            if rows > 0 and is_copied and self._copy is not None:
+                self._changes.append((sql, values))
+            return rows
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All changes inside count together, or none does."""
+        """All changes inside count together, or none does. One inside of another is a part of it."""
         with self._lock:
-            self.execute("BEGIN IMMEDIATE")
+            if self._connection.in_transaction:
+                yield
+                return
+            if self._copy is not None:
+                self._copy.prepare(self.content)
+            self._run("BEGIN IMMEDIATE")
             try:
                 yield
-                self.execute("COMMIT")
+                self._commit()
             except BaseException:
                 # A full disk ends a transaction by itself.
                 if self._connection.in_transaction:
-                    self.execute("ROLLBACK")
+                    self._run("ROLLBACK")
                 raise
+            finally:
+                self._changes = []
+            if self._copy is not None:
+                self._copy.settle(self.content)
+
+    def _commit(self) -> None:
+        if self._copy is None or not self._changes:
+            self._run("COMMIT")
+            return
+        try:
+            self._copy.add(self._changes)
+            self._run("COMMIT")
+        except BaseException:
+            self._copy.doubt()
+            raise
+
+    def copied_to(self, copy: Copy) -> None:
+        """Has all changes from now on kept elsewhere too, each before it counts."""
+        with self._lock:
+            self._copy = copy
+
+    def content(self) -> bytes:
+        """All of the file, as it is at this moment."""
+        with self._lock, _explained(self.path):
+            return self._connection.serialize()
+
+    def _run(self, sql: str, *values: Any) -> int:
+        with _explained(self.path), closing(self._connection.execute(sql, values)) as cursor:
+            return cursor.rowcount
 
     def _verified(self, schema: str) -> str:
         """The id of the database that the file belongs to, when all of it is as it was written."""

@@ -13,7 +13,7 @@ from panes.cli.demo_queries import QUERIES
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
 from panes.spark import operator_task
-from panes.spark.operator_task import StageTask
+from panes.spark.task_plans import StageTask
 from panes.stages.clock_rule import Span
 from panes.stages.explain import Explained, explain
 from panes.stages.explain_tree import StepKey

@@ -45,7 +45,7 @@ def database(tmp_path: Path) -> Path:
             ts = (epoch + 1) * 1_000_000
             rows = pa.table({"ts": [epoch + 1], "k": [epoch], "_ts": [ts]})
             name = write_part(history.folder, stream.number, epoch, 0, rows)
-            pins |= history.note(stream, epoch, [name], rows=1, min_ts=ts, max_ts=ts)
+            pins |= history.note(stream, epoch, [name], rows=1, max_ts=ts)
             chunk = Chunk.of(pa.table({"k": [epoch], "_ts": [ts], "_exp": [ts + 60_000_000]}))
             kept = states.save(epoch, {ANSWER: [chunk], CHANGES: [chunk]})
             log.commit(replace(NOTHING, epoch=epoch, pins=dict(pins), **kept))

@@ -91,7 +91,7 @@ def is_the_name_of_its_thing(path: Path) -> bool:
 
 def is_command(path: Path) -> bool:
     """Commands go by the words that people type, and each is defined under its name."""
-    return path.parent == ROOT / "cli" and path.stem in COMMANDS
+    return path.parent == ROOT / "cli" and path.stem.replace("_", "-") in COMMANDS
 
 
 @pytest.mark.parametrize(

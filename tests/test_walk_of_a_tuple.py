@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from panes.ingest.arrived_file import ArrivedFile
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.optimizer.optimizer import optimize
-from panes.spark import operator_task
+from panes.spark import ingest_task, operator_task
 from panes.spark.ingest_task import Feed, FilesTask, IngestContext
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import OperatorTask, StatesBefore
@@ -111,7 +111,8 @@ def test_a_walk_is_short() -> None:
 
 
 def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_task, "TaskContext", OneTask)
+    for module in (ingest_task, operator_task):
+        monkeypatch.setattr(module, "TaskContext", OneTask)
     stream = base_stream(STREAM, 1)
     shelf = Shelf()
     (shelf.things["packets"],) = parse(STREAM)
@@ -126,26 +127,21 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     position = Position(frozenset({1}), BEGINNING, -1, begins=True)
     rule = ClockRule(0, [stream], {}, {1: position}, 2 * 10**15, 0, 10**7, occasion="end")
     job = JobPlan([running], rule)
+    sent = SimpleNamespace(value=job.plans)
     context = IngestContext(
         0,
         1,
-        tuple(job.inputs),
+        sent,
+        job.values,
         tmp_path / "exchange",
         tmp_path / "rejected",
         tmp_path / "history",
+        "writer",
         rule.now_us,
     )
     ingest = FilesTask(context, (Feed(stream, job.inputs_of("packets")),), (((0, file),),))
-    operate = OperatorTask(
-        0,
-        tuple(job.stages),
-        tuple(job.inputs),
-        tuple(job.input_levels),
-        rule,
-        tmp_path / "exchange",
-        StatesBefore(tmp_path / "states"),
-        "a",
-    )
+    states = StatesBefore(tmp_path / "states")
+    operate = OperatorTask(0, sent, job.values, rule, tmp_path / "exchange", states, "a")
     passed: list[str] = []
     with traced(passed):
         messages = list(ingest([pa.record_batch({"id": [0]})]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from panes.errors import StateError
 from panes.sqlite_file import SqliteFile
@@ -11,6 +13,14 @@ _SCHEMA = """
 CREATE TABLE readers (
   query INTEGER NOT NULL, reader TEXT NOT NULL, epoch INTEGER NOT NULL, PRIMARY KEY (query, reader)) WITHOUT ROWID;
 """
+
+
+class ReaderPlace(NamedTuple):
+    """How far a reader of a query has come."""
+
+    query: int
+    reader: str
+    epoch: int
 
 
 class Cursors:
@@ -29,6 +39,8 @@ class Cursors:
                 f"{path} is missing: it said how far each reader of changes had come; restore it from a copy, or "
                 f"let all readers begin anew with: panes check --forget-readers {path.parent}"
             )
+        self.moves = 0
+        """How many times a place has changed since the file was opened."""
         self._file = SqliteFile(path, _SCHEMA, database=database, read_only=read_only, is_durable=False)
         if self._file.database != database:
             self._file.close()
@@ -55,7 +67,7 @@ class Cursors:
 
     def move(self, query: int, reader: str, epoch: int) -> None:
         """Moves a reader on; never back, should two threads read under one name."""
-        self._file.execute(
+        self._change(
             "INSERT INTO readers VALUES (?, ?, ?) "
             "ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)",
             query,
@@ -64,7 +76,22 @@ class Cursors:
         )
 
     def forget(self, query: int, reader: str) -> None:
-        self._file.execute("DELETE FROM readers WHERE query = ? AND reader = ?", query, reader)
+        self._change("DELETE FROM readers WHERE query = ? AND reader = ?", query, reader)
 
     def forget_query(self, query: int) -> None:
-        self._file.execute("DELETE FROM readers WHERE query = ?", query)
+        self._change("DELETE FROM readers WHERE query = ?", query)
+
+    def places(self) -> list[ReaderPlace]:
+        """Of all readers."""
+        rows = self._file.select("SELECT query, reader, epoch FROM readers ORDER BY query, reader")
+        return [ReaderPlace(*row) for row in rows]
+
+    def put(self, places: Iterable[ReaderPlace]) -> None:
+        """Takes over the places of readers."""
+        with self._file.transaction():
+            for place in places:
+                self.move(*place)
+
+    def _change(self, sql: str, *values: int | str) -> None:
+        self._file.execute(sql, *values)
+        self.moves += 1

@@ -14,6 +14,7 @@ from panes.cli.exits_on_failure import exits_on_failure
 from panes.cli.explain import explain
 from panes.cli.run import run
 from panes.cli.shell import shell
+from panes.cli.spark_settings import spark_settings
 from panes.cli.status import status
 
 app = typer.Typer(
@@ -33,5 +34,5 @@ def version(
         raise typer.Exit
 
 
-for command in (demo, run, shell, explain, status, check, bench):
+for command in (demo, run, shell, explain, status, check, bench, spark_settings):
     app.command()(exits_on_failure(command))

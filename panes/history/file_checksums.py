@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from panes.errors import StateError
 from panes.history.history_file import HistoryFile
+from panes.state.storage.locations import Location
+from panes.state.storage.object_cache import forget_object, local_copy
 from panes.state.storage.records import WHAT_TO_DO, missing
 from panes.state.storage.verified import file_checksum, verified_difference
 
@@ -29,14 +31,14 @@ def check(file: HistoryFile) -> None:
     if file.crc32 is None:
         return
     try:
-        wrong = verified_difference(file.path, file.bytes, file.crc32)
+        wrong = _difference(file.path, file.bytes, file.crc32)
     except FileNotFoundError as error:
         raise missing(file.path) from error
     except (OSError, pa.ArrowException) as error:
         raise StateError(f"{file.path} cannot be read: {error}; {WHAT_TO_DO}") from error
     if wrong is None:
         return
-    if file.is_raw and _has_another_name(file.path):
+    if file.is_raw and isinstance(file.path, Path) and file.path.stat().st_nlink > 1:
         raise StateError(
             f"{file.path} is damaged or was changed after it was taken in ({wrong}): it is one file with that of "
             "the source, which must not be written to in place; put the file as it was in its place"
@@ -45,9 +47,12 @@ def check(file: HistoryFile) -> None:
 
 
 def _sealed(file: HistoryFile) -> HistoryFile:
-    size, crc32 = file_checksum(file.path)
+    size, crc32 = file_checksum(local_copy(file.path))
     return replace(file, bytes=size, crc32=crc32)
 
 
-def _has_another_name(path: Path) -> bool:
-    return path.stat().st_nlink > 1
+def _difference(path: Location, size: int, crc32: int) -> str | None:
+    wrong = verified_difference(local_copy(path), size, crc32)
+    if wrong is not None and forget_object(path, 0, size):
+        return verified_difference(local_copy(path), size, crc32)  # it was the copy that was damaged
+    return wrong

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from panes.delta.delta import BEGINNING
+from panes.state.storage.locations import Location
 
 CAME = "_came"
 """The first instant after the clock that the stream had when a tuple came: a query over this stream alone cannot
@@ -23,7 +23,7 @@ FileKind = Literal["raw", "written", "merged"]
 class HistoryFile:
     """Rows of one stream in the order of their arrival, in one Parquet file."""
 
-    path: Path
+    path: Location
     kind: FileKind
     rows: int
     min_ts: int
@@ -62,5 +62,5 @@ class HistoryFile:
         return content | {"path": self.path.name}
 
     @classmethod
-    def from_json(cls, content: dict[str, Any], folder: Path) -> HistoryFile:
+    def from_json(cls, content: dict[str, Any], folder: Location) -> HistoryFile:
         return cls(**content | {"path": folder / content["path"]})

@@ -8,7 +8,6 @@ change while later epochs come and files are merged. Files go when no epoch that
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +19,15 @@ from panes.delta.delta import BEGINNING, FOREVER, TS
 from panes.history.adopt import adopt_file
 from panes.history.file_checksums import sealed
 from panes.history.history_file import CAME, EPOCH, FileKind, HistoryFile
-from panes.history.manifests import NO_HEAD, Head, Manifest, Manifests
-from panes.history.measure import has_times_beyond, measured_part, measured_raw
+from panes.history.manifests import Manifest, Manifests
+from panes.history.measure import has_times_beyond, measured_raw
 from panes.history.merge_files import merge
-from panes.history.parts import read_rows, stream_folder, write_part
+from panes.history.parts import Part, part_name, read_rows, stream_folder, write_part
 from panes.plan.stream import Stream
 from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.files import make_folder
+from panes.state.storage.heads import NO_HEAD, Head
+from panes.state.storage.locations import Location, remove_tree
 
 __all__ = ["History", "HistoryFile", "write_part"]
 
@@ -40,10 +42,17 @@ class History:
     """
 
     def __init__(
-        self, folder: Path, log: EpochLog | None = None, *, epochs_per_base: int = _EPOCHS_PER_BASE
+        self,
+        folder: Location,
+        log: EpochLog | None = None,
+        *,
+        epochs_per_base: int = _EPOCHS_PER_BASE,
+        is_ours: bool = False,
     ) -> None:
+        """`is_ours` says that no other process writes there."""
         self.folder = folder
         self._log = log
+        self._is_ours = is_ours
         self._epochs_per_base = epochs_per_base
         self._streams: dict[int, Manifests] = {}
 
@@ -53,61 +62,64 @@ class History:
         self,
         stream: Stream,
         epoch: int,
-        files: Sequence[Path],
+        files: Sequence[Location],
         *,
         rows: int,
         min_ts: int,
         max_ts: int,
         since: int = BEGINNING,
         latest: int = LAST_US,
+        writer: str = "",
     ) -> dict[str, str]:
         """Keeps the files that a source had for an epoch, as they are; gives what to pin in the epoch's record.
 
         They are Parquet with the columns of the stream, whose event time is one of them. `since` is the clock
         before the epoch, as in its record. An epoch that is done again replaces what it had. `latest` is the last
         event time that the epoch accepted: a file with times beyond it is kept as a file of our own with the other
-        rows, so that no reader meets what was rejected.
+        rows, so that no reader meets what was rejected. `writer` tells the attempts at an epoch apart. Files can
+        only be adopted where the history is a local folder.
         """
         folder = self._stream_folder(stream.number)
         kept = []
         for number, source in enumerate(files if rows else ()):
-            target = folder / f"raw-{epoch:010d}-{number:05d}.parquet"
+            target = folder / part_name("raw", epoch, number, writer)
+            assert isinstance(source, Path)
+            assert isinstance(target, Path)
             adopt_file(source, target)
             file = _file(target, "raw", epoch, since, rows=rows, min_ts=min_ts, max_ts=max_ts)
             found = measured_raw(file, stream, latest)
             if found.rows and has_times_beyond(found, stream):
                 accepted = read_rows(found, stream, stream.columns.names, latest).drop_columns([CAME, EPOCH])
-                name = write_part(self.folder, stream.number, epoch, number, accepted)
-                found = replace(found, path=folder / name, kind="written", stored={}, layout="")
+                part = write_part(self.folder, stream.number, epoch, number, accepted, writer)
+                found = replace(found, path=folder / part.name, kind="written", stored={}, layout="")
             if found.rows:
                 kept.append(found)
-        return self._put(stream.number, epoch, Manifest(tuple(sealed(kept))))
+        return self._put(stream.number, epoch, Manifest(tuple(sealed(kept))), writer)
 
     def note(
         self,
         stream: Stream,
         epoch: int,
-        files: Sequence[str],
+        parts: Sequence[Part],
         *,
         rows: int,
-        min_ts: int,
         max_ts: int,
         since: int = BEGINNING,
+        writer: str = "",
     ) -> dict[str, str]:
         """Keeps the files that tasks wrote by `write_part` in an epoch, in that order; gives what to pin.
 
         Rows without files are rows that came and are not kept.
         """
         folder = self._stream_folder(stream.number)
+        if not parts and rows:
+            return self._put(stream.number, epoch, Manifest((), dropped=rows, dropped_to=max_ts), writer)
         written = []
-        for name in files:
-            file = _file(folder / name, "written", epoch, since, rows=rows, min_ts=min_ts, max_ts=max_ts)
-            written.append(file if len(files) == 1 else measured_part(file))
-        if files or not rows:
-            manifest = Manifest(tuple(sealed(file for file in written if file.rows)))
-        else:
-            manifest = Manifest((), dropped=rows, dropped_to=max_ts)
-        return self._put(stream.number, epoch, manifest)
+        for part in (part for part in parts if part.rows):
+            size = {"rows": part.rows, "min_ts": part.min_ts, "max_ts": part.max_ts}
+            file = _file(folder / part.name, "written", epoch, since, **size)
+            written.append(replace(file, bytes=part.bytes, crc32=part.crc32))
+        return self._put(stream.number, epoch, Manifest(tuple(written)), writer)
 
     def collect(
         self,
@@ -118,6 +130,7 @@ class History:
         retain_epochs: int,
         keep_rows: int = 0,
         clock: int = FOREVER,
+        writer: str = "",
     ) -> None:
         """Lets go of the files that end before `oldest_ts`, and merges small ones. To be called between epochs.
 
@@ -134,18 +147,19 @@ class History:
             manifests.put_base(
                 epoch,
                 Manifest(
-                    tuple(merge(stays, stream, self._stream_folder(stream.number), epoch)),
+                    tuple(merge(stays, stream, self._stream_folder(stream.number), epoch, writer)),
                     dropped=view.dropped + sum(file.rows for file in gone),
                     dropped_to=max((view.dropped_to, *(file.max_ts for file in gone))),
                 ),
                 head,
+                writer,
             )
         manifests.collect(epoch, retain_epochs)
 
     def forget(self, stream: int) -> None:
         """Removes everything that a stream kept: it was dropped."""
         self._streams.pop(stream, None)
-        shutil.rmtree(stream_folder(self.folder, stream), ignore_errors=True)
+        remove_tree(stream_folder(self.folder, stream))
 
     # Reading.
 
@@ -176,25 +190,24 @@ class History:
         table = pa.concat_tables([nothing, *tables])
         return table if since == BEGINNING else table.filter(pa.array(table.column(TS).to_numpy() >= since))
 
-    def _put(self, stream: int, epoch: int, manifest: Manifest) -> dict[str, str]:
-        head = self._manifests(stream).put(epoch, manifest, self._head(stream, epoch - 1))
+    def _put(self, stream: int, epoch: int, manifest: Manifest, writer: str) -> dict[str, str]:
+        head = self._manifests(stream).put(epoch, manifest, self._head(stream, epoch - 1), writer)
         return {} if head == NO_HEAD else {pin_of(stream): str(head)}
 
     def _head(self, stream: int, epoch: int) -> Head:
         """Where the history of a stream ends at an epoch."""
         if self._log is None:
             return self._manifests(stream).last(epoch)
-        pinned = self._log.record(epoch).pins.get(pin_of(stream)) if epoch >= 0 else None
-        return NO_HEAD if pinned is None else Head.of(pinned)
+        return Head.of(self._log.record(epoch).pins.get(pin_of(stream)) if epoch >= 0 else None)
 
-    def _stream_folder(self, stream: int) -> Path:
+    def _stream_folder(self, stream: int) -> Location:
         folder = stream_folder(self.folder, stream)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         return folder
 
     def _manifests(self, stream: int) -> Manifests:
         if stream not in self._streams:
-            self._streams[stream] = Manifests(stream_folder(self.folder, stream))
+            self._streams[stream] = Manifests(stream_folder(self.folder, stream), is_ours=self._is_ours)
         return self._streams[stream]
 
 
@@ -204,7 +217,7 @@ def pin_of(stream: int) -> str:
 
 
 def _file(
-    path: Path, kind: FileKind, epoch: int, since: int, *, rows: int, min_ts: int, max_ts: int
+    path: Location, kind: FileKind, epoch: int, since: int, *, rows: int, min_ts: int, max_ts: int
 ) -> HistoryFile:
     came = since if since == BEGINNING else since + 1
     return HistoryFile(path, kind, rows, min_ts, max_ts, epoch, came, came)

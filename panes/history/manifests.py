@@ -8,38 +8,19 @@ chain.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from panes.delta.delta import BEGINNING
 from panes.errors import StateError
 from panes.history.history_file import HistoryFile
-from panes.state.storage.records import FIRST, WHAT_TO_DO, damaged, read_record, write_record
-
-
-class Head(NamedTuple):
-    """The last manifest of a chain: its epoch and its checksum."""
-
-    epoch: int
-    checksum: str
-
-    def __str__(self) -> str:
-        return f"{self.epoch}:{self.checksum}"
-
-    @classmethod
-    def of(cls, text: str) -> Head:
-        epoch, _, checksum = text.partition(":")
-        return cls(int(epoch), checksum)
-
-
-NO_HEAD = Head(-1, FIRST)
-"""Before the first manifest."""
+from panes.state.storage.heads import NO_HEAD, Head, numbered
+from panes.state.storage.locations import Location, names_in
+from panes.state.storage.records import WHAT_TO_DO, damaged, read_record, write_record
 
 
 @dataclass(frozen=True)
@@ -80,7 +61,7 @@ class Manifest:
         return {"files": files, "dropped": self.dropped, "dropped_to": self.dropped_to}
 
     @classmethod
-    def from_json(cls, content: dict[str, Any], folder: Path) -> Manifest:
+    def from_json(cls, content: dict[str, Any], folder: Location) -> Manifest:
         files = tuple(HistoryFile.from_json(file, folder) for file in content["files"])
         return cls(files, content["dropped"], content["dropped_to"])
 
@@ -93,33 +74,46 @@ class _Link(NamedTuple):
     before: Head
 
 
+class _Name(NamedTuple):
+    """Which manifest it is: a base or one of an epoch, and the attempt at the epoch that wrote it."""
+
+    kind: str
+    epoch: int
+    writer: str = ""
+
+    @property
+    def file(self) -> str:
+        return f"{numbered(*self)}.json"
+
+
 class Manifests:
     """The folder of one stream.
 
     What was read is remembered: manifests are small, but an answer in a millisecond cannot read ten files.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Location, *, is_ours: bool = False) -> None:
+        """`is_ours` says that nobody else writes there: then the folder is listed once."""
         self._folder = folder
+        self._is_ours = is_ours
         self._lock = threading.Lock()
+        self._listed: set[_Name] | None = None
         self._read: dict[str, _Link] = {}
 
-    def put(self, epoch: int, manifest: Manifest, before: Head) -> Head:
+    def put(self, epoch: int, manifest: Manifest, before: Head, writer: str = "") -> Head:
         """What an epoch brought after those that end with `before`; gives the new end.
 
         A base that has the epoch is no longer true, if the epoch is done again.
         """
-        for base in self._numbers("base"):
-            if base >= epoch:
-                self._path("base", base).unlink(missing_ok=True)
+        self._remove([base for base in self._names("base") if base.epoch >= epoch])
         if manifest == Manifest():
-            self._path("epoch", epoch).unlink(missing_ok=True)
+            self._remove([name for name in self._names("epoch") if name == ("epoch", epoch, writer)])
             return before
-        return Head(epoch, self._write("epoch", epoch, manifest, before))
+        return Head(epoch, self._write(_Name("epoch", epoch, writer), manifest, before), writer)
 
-    def put_base(self, epoch: int, manifest: Manifest, head: Head) -> None:
+    def put_base(self, epoch: int, manifest: Manifest, head: Head, writer: str = "") -> None:
         """All that is kept up to an epoch, at which the chain ends with `head`."""
-        self._write("base", epoch, manifest, head)
+        self._write(_Name("base", epoch, writer), manifest, head)
 
     def at(self, epoch: int, head: Head) -> Manifest:
         """All that is kept of the epochs up to one, at which the chain ends with `head`."""
@@ -141,96 +135,108 @@ class Manifests:
 
     def last(self, epoch: int) -> Head:
         """The last manifest up to an epoch, of those that are there."""
-        number = max((found for found in self._numbers("epoch") if found <= epoch), default=None)
-        if number is not None:
-            return Head(number, self._load("epoch", number, None).checksum)
-        base = max((found for found in self._numbers("base") if found <= epoch), default=None)
-        return NO_HEAD if base is None else self._load("base", base, None).before
+        name = max((found for found in self._names("epoch") if found.epoch <= epoch), default=None)
+        if name is not None:
+            return Head(name.epoch, self._load(name, None).checksum, name.writer)
+        base = max((found for found in self._names("base") if found.epoch <= epoch), default=None)
+        return NO_HEAD if base is None else self._load(base, None).before
 
     def collect(self, epoch: int, retain_epochs: int) -> None:
         """Removes what no reader of the last epochs needs; nothing may be written meanwhile."""
         # Not the base of the oldest epoch itself: a reader may have begun before there was one.
-        oldest = max((base for base in self._numbers("base") if base < epoch - retain_epochs), default=None)
+        bases = self._names("base")
+        oldest = max((base.epoch for base in bases if base.epoch < epoch - retain_epochs), default=None)
         if oldest is None:
             return
-        gone = [("base", number) for number in self._numbers("base") if number < oldest]
-        gone += [("epoch", number) for number in self._numbers("epoch") if number <= oldest]
+        gone = [base for base in bases if base.epoch < oldest]
+        gone += [name for name in self._names("epoch") if name.epoch <= oldest]
         if not gone:
             return
-        for kind, number in gone:
-            self._path(kind, number).unlink(missing_ok=True)
-        with self._lock:
-            for kind, number in gone:
-                self._read.pop(self._path(kind, number).name, None)
+        self._remove(gone)
         named = {
             file.path.name
             for kind in ("base", "epoch")
-            for number in self._numbers(kind)
-            for file in self._load(kind, number, None).manifest.files
+            for name in self._names(kind)
+            for file in self._load(name, None).manifest.files
         }
-        for path in self._folder.glob("*.parquet"):
-            ours = _ROWS.fullmatch(path.name)
-            if ours and path.name not in named and int(ours[1]) <= epoch:
-                path.unlink(missing_ok=True)
-        for path in self._folder.glob(".*.tmp"):
-            path.unlink(missing_ok=True)
+        for file in names_in(self._folder):
+            ours = _ROWS.fullmatch(file)
+            is_left_over = ours is not None and file not in named and int(ours[1]) <= epoch
+            if is_left_over or (file.startswith(".") and file.endswith(".tmp")):
+                (self._folder / file).unlink(missing_ok=True)
 
     def _chain(self, epoch: int, head: Head) -> tuple[Manifest | None, list[Manifest]]:
         """The last base up to an epoch, and the manifests after it, the last first."""
-        number = max((found for found in self._numbers("base") if found <= epoch), default=-1)
+        last = max((found for found in self._names("base") if found.epoch <= epoch), default=None)
         chain: list[Manifest] = []
-        while head != NO_HEAD and head.epoch > number:
-            link = self._load("epoch", head.epoch, head.checksum)
+        while head != NO_HEAD and (last is None or head.epoch > last.epoch):
+            name = _Name("epoch", head.epoch, head.writer)
+            link = self._load(name, head.checksum)
             if link.before.epoch >= head.epoch:
-                raise damaged(self._path("epoch", head.epoch), "it names no earlier one before it")
+                raise damaged(self._folder / name.file, "it names no earlier one before it")
             chain.append(link.manifest)
             head = link.before
-        if number < 0:
+        if last is None:
             return None, chain
-        base = self._load("base", number, None)
+        base = self._load(last, None)
         if base.before != head:
             raise StateError(
-                f"{self._path('base', number)} does not belong to the epochs after it: it ends with epoch "
+                f"{self._folder / last.file} does not belong to the epochs after it: it ends with epoch "
                 f"{base.before.epoch}, and they follow epoch {head.epoch}; {WHAT_TO_DO}"
             )
         return base.manifest, chain
 
-    def _numbers(self, kind: str) -> list[int]:
-        """The epochs of which there are manifests of a kind, in order."""
-        names = os.listdir(self._folder) if self._folder.is_dir() else []
-        found = (_RECORD.fullmatch(name) for name in names)
-        return sorted(int(match[2]) for match in found if match and match[1] == kind)
-
-    def _load(self, kind: str, number: int, checksum: str | None) -> _Link:
-        path = self._path(kind, number)
+    def _names(self, kind: str) -> list[_Name]:
+        """The manifests of a kind that are there, in order."""
         with self._lock:
-            known = self._read.get(path.name)
+            listed = self._listed
+        if listed is None:
+            found = (_RECORD.fullmatch(name) for name in names_in(self._folder))
+            listed = {_Name(match[1], int(match[2]), match[3] or "") for match in found if match}
+            if self._is_ours:
+                with self._lock:
+                    self._listed = listed
+        return sorted(name for name in listed if name.kind == kind)
+
+    def _remove(self, names: list[_Name]) -> None:
+        for name in names:
+            (self._folder / name.file).unlink(missing_ok=True)
+        with self._lock:
+            for name in names:
+                self._read.pop(name.file, None)
+            if self._listed is not None:
+                self._listed = self._listed.difference(names)
+
+    def _load(self, name: _Name, checksum: str | None) -> _Link:
+        path = self._folder / name.file
+        with self._lock:
+            known = self._read.get(name.file)
         if known is not None and checksum in (None, known.checksum):
             return known
-        record = read_record(path, self._record_name(kind, number), checksum)
+        record = read_record(path, self._record_name(name), checksum)
+        content = record.content
         try:
-            manifest = Manifest.from_json(record.content, self._folder)
-            link = _Link(manifest, record.checksum, Head(int(record.content["after"]), record.before))
+            manifest = Manifest.from_json(content, self._folder)
+            before = Head(int(content["after"]), record.before, str(content["after_writer"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(path, f"not a manifest: {error}") from error
+        link = _Link(manifest, record.checksum, before)
         with self._lock:
-            self._read[path.name] = link
+            self._read[name.file] = link
         return link
 
-    def _write(self, kind: str, number: int, manifest: Manifest, before: Head) -> str:
-        path = self._path(kind, number)
-        content = manifest.as_json() | {"after": before.epoch}
-        checksum = write_record(path, self._record_name(kind, number), content, before.checksum)
+    def _write(self, name: _Name, manifest: Manifest, before: Head) -> str:
+        content = manifest.as_json() | {"after": before.epoch, "after_writer": before.writer}
+        checksum = write_record(self._folder / name.file, self._record_name(name), content, before.checksum)
         with self._lock:
-            self._read[path.name] = _Link(manifest, checksum, before)
+            self._read[name.file] = _Link(manifest, checksum, before)
+            if self._listed is not None:
+                self._listed = self._listed | {name}
         return checksum
 
-    def _record_name(self, kind: str, number: int) -> str:
-        return f"{kind} {number} of history {self._folder.name}"
-
-    def _path(self, kind: str, number: int) -> Path:
-        return self._folder / f"{kind}-{number:010d}.json"
+    def _record_name(self, name: _Name) -> str:
+        return f"{name.file} of history {self._folder.name}"
 
 
-_RECORD = re.compile(r"(base|epoch)-(\d{10})\.json")
-_ROWS = re.compile(r"(?:raw|part|merged)-(\d{10})-\d+\.parquet")
+_RECORD = re.compile(r"(base|epoch)-(\d{10})(?:-([\w-]+))?\.json")
+_ROWS = re.compile(r"(?:raw|part|merged)-(\d{10})-\d+(?:-[\w-]+)?\.parquet")

@@ -17,8 +17,6 @@ from panes.history.history_file import HistoryFile
 from panes.history.parts import metadata_of, read_rows, read_stored
 from panes.plan.stream import Stream, TimestampBy
 
-_MICROSECONDS = TimestampBy(TS, "MICROSECONDS")
-
 
 def measured_raw(file: HistoryFile, stream: Stream, latest: int = LAST_US) -> HistoryFile:
     """The file with the columns and the rows it has, and their times; 0 rows when all are rejected.
@@ -52,17 +50,6 @@ def stored_columns(schema: pa.Schema, stream: Stream) -> dict[str, str]:
     """Under what name a file has each column of the stream that it has."""
     there = {name.casefold(): name for name in schema.names}
     return {name: there[name.casefold()] for name in stream.columns.names if name.casefold() in there}
-
-
-def measured_part(file: HistoryFile) -> HistoryFile:
-    """The same of a file that `write_part` wrote."""
-    metadata = metadata_of(file.path)
-    if not metadata.num_rows:
-        return replace(file, rows=0)
-    found = _times(metadata, _MICROSECONDS, TS, LAST_US)
-    assert found is not None, "write_part leaves statistics"
-    rows, min_ts, max_ts = found
-    return replace(file, rows=rows, min_ts=min_ts, max_ts=max_ts)
 
 
 def _times(

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from panes.errors import StateError
-from panes.history.file_checksums import sealed
 from panes.history.history_file import HistoryFile
-from panes.history.parts import read_rows, write_rows
+from panes.history.parts import part_name, read_rows, write_rows
 from panes.plan.stream import Stream
 from panes.state.log import Log, MergePolicy
+from panes.state.storage.locations import Location
 
 _FAN_IN = 8
 _LARGE = _FAN_IN**5
@@ -45,8 +44,10 @@ class Group:
         return max(file.max_ts for file in self.files)
 
 
-def merge(files: Sequence[HistoryFile], stream: Stream, folder: Path, epoch: int) -> list[HistoryFile]:
-    """The same rows in the same order, in fewer files; new ones are named after the epoch.
+def merge(
+    files: Sequence[HistoryFile], stream: Stream, folder: Location, epoch: int, writer: str = ""
+) -> list[HistoryFile]:
+    """The same rows in the same order, in fewer files; new ones are named after the epoch and the writer.
 
     A group of which a file cannot be read stays as it is. Whoever reads that file is told so, and nobody else is
     concerned: a file of a source may be damaged in a column that no query has read yet.
@@ -57,7 +58,7 @@ def merge(files: Sequence[HistoryFile], stream: Stream, folder: Path, epoch: int
         if rows is None:
             merged += group.files
         else:
-            merged.append(_one_file(group, rows, folder, f"merged-{epoch:010d}-{number:05d}"))
+            merged.append(_one_file(group, rows, folder / part_name("merged", epoch, number, writer)))
     return merged
 
 
@@ -92,10 +93,9 @@ def _rows_to_merge(group: Group, stream: Stream) -> pa.Table | None:
         return None
 
 
-def _one_file(group: Group, rows: pa.Table, folder: Path, name: str) -> HistoryFile:
-    path = folder / f"{name}.parquet"
-    write_rows(path, rows)
-    merged = HistoryFile(
+def _one_file(group: Group, rows: pa.Table, path: Location) -> HistoryFile:
+    size, crc32 = write_rows(path, rows)
+    return HistoryFile(
         path,
         "merged",
         rows=group.rows,
@@ -104,5 +104,6 @@ def _one_file(group: Group, rows: pa.Table, folder: Path, name: str) -> HistoryF
         epoch=group.files[-1].epoch,
         came=group.files[0].came,
         last_came=group.files[-1].last_came,
+        bytes=size,
+        crc32=crc32,
     )
-    return sealed([merged])[0]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,46 +12,74 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from panes.clock import LAST_US
-from panes.delta.delta import TS
+from panes.delta.delta import BEGINNING, TS
 from panes.errors import StateError
 from panes.history.event_time import event_time, timestamp_of
 from panes.history.file_checksums import check
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.plan.stream import Stream
-from panes.state.storage.files import write_atomically
+from panes.state.storage.files import make_folder
+from panes.state.storage.heads import numbered
+from panes.state.storage.locations import Location
+from panes.state.storage.object_cache import local_copy, write_object
 
 
-def stream_folder(folder: Path, stream: int) -> Path:
+@dataclass(frozen=True)
+class Part:
+    """A file that a task wrote, as it tells the driver of it."""
+
+    name: str
+    rows: int
+    min_ts: int
+    max_ts: int
+    bytes: int
+    crc32: int
+
+
+def stream_folder(folder: Location, stream: int) -> Location:
     """Where the files of the stream with a number are."""
     return folder / f"{stream:06d}"
 
 
-def write_part(folder: Path, stream: int, epoch: int, part: int, rows: pa.Table) -> str:
-    """Writes rows (the stream's columns and `_ts`) that came in an epoch; gives the name of their file.
+def part_name(kind: str, epoch: int, number: int, writer: str = "") -> str:
+    """The name of a file that came, or was made, in an epoch."""
+    return f"{numbered(kind, epoch, '')}-{number:05d}{f'-{writer}' if writer else ''}.parquet"
 
-    To be called in tasks: the name follows from the epoch and the part, so that one done again writes the
-    same file again. It counts once `History.note` has it.
+
+def write_part(
+    folder: Location, stream: int, epoch: int, part: int, rows: pa.Table, writer: str = ""
+) -> Part:
+    """Writes rows (the stream's columns and `_ts`) that came in an epoch.
+
+    To be called in tasks. `writer` tells the attempts of a task apart: each writes a file of its own, and the one
+    counts that `History.note` is told of.
     """
     target = stream_folder(folder, stream)
-    target.mkdir(parents=True, exist_ok=True)
-    name = f"part-{epoch:010d}-{part:05d}.parquet"
-    write_rows(target / name, rows)
-    return name
+    make_folder(target)
+    name = part_name("part", epoch, part, writer)
+    size, crc32 = write_rows(target / name, rows)
+    bounds = pc.min_max(rows.column(TS)).as_py() if rows.num_rows else {"min": BEGINNING, "max": BEGINNING}
+    return Part(name, rows.num_rows, bounds["min"], bounds["max"], size, crc32)
 
 
-def write_rows(path: Path, rows: pa.Table) -> None:
-    write_atomically(path, lambda file: pq.write_table(rows, file, write_page_checksum=True))
+def write_rows(path: Location, rows: pa.Table) -> tuple[int, int]:
+    """Writes a file; gives its size and its checksum."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, write_page_checksum=True)
+    content = sink.getvalue()
+    write_object(path, content)
+    return int(content.size), zlib.crc32(content)
 
 
-def metadata_of(path: Path) -> pq.FileMetaData:
+def metadata_of(path: Location) -> pq.FileMetaData:
     with opened(path) as file:
         return file.metadata
 
 
-def opened(path: Path) -> pq.ParquetFile:
+def opened(path: Location) -> pq.ParquetFile:
     """A file that is there and looks whole; StateError names it when it does not."""
     try:
-        return pq.ParquetFile(path, page_checksum_verification=True)
+        return pq.ParquetFile(local_copy(path), page_checksum_verification=True)
     except FileNotFoundError as error:
         raise StateError(f"{path} is missing: the history is damaged; restore it from a copy") from error
     except (OSError, pa.ArrowException) as error:
@@ -85,7 +114,7 @@ def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str], latest:
     return _conforming(pa.table(arrays).filter(pc.is_valid(arrays[TS])), stream, columns)
 
 
-def read_stored(path: Path, columns: Sequence[str]) -> pa.Table:
+def read_stored(path: Location, columns: Sequence[str]) -> pa.Table:
     """Columns of a file under the names and in the types that it has them."""
     with opened(path) as file:
         try:
@@ -102,5 +131,5 @@ def _conforming(table: pa.Table, stream: Stream, columns: Sequence[str]) -> pa.T
     )
 
 
-def _damaged(path: Path, error: Exception) -> StateError:
+def _damaged(path: Location, error: Exception) -> StateError:
     return StateError(f"{path} is damaged ({error}); restore it from a copy")

@@ -20,6 +20,7 @@ from panes.history.parts import metadata_of, read_rows, read_stored
 from panes.history.stored_types import converted, reading_of, why_unreadable
 from panes.ingest.rejected_times import rows_with_rejected_times, with_times
 from panes.plan.stream import Stream
+from panes.state.storage.locations import Location
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The folder name that stands for NULL."""
@@ -40,7 +41,7 @@ class ArrivedFile:
         return self.file.rows
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Location:
         return self.file.path
 
     def can_be_history(self, stream: Stream) -> bool:
@@ -48,7 +49,7 @@ class ArrivedFile:
         return stream.timestamp is not None and not self.is_checked and not self.folders
 
 
-def arrived(stream: Stream, path: Path, now_us: int) -> ArrivedFile:
+def arrived(stream: Stream, path: Location, now_us: int) -> ArrivedFile:
     """What the footer of a file tells; raises StateError, SourceError or ArrowException when it cannot be read."""
     metadata = metadata_of(path)
     schema = metadata.schema.to_arrow_schema()
@@ -61,7 +62,7 @@ def arrived(stream: Stream, path: Path, now_us: int) -> ArrivedFile:
             raise SourceError(why_unreadable(name, stream.columns[name].type, type_))
     folders = {
         name: text
-        for name, text in columns_in_folders(path).items()
+        for name, text in (columns_in_folders(path) if isinstance(path, Path) else {}).items()
         if name in stream.columns and name not in stored
     }
     file = HistoryFile(path, "raw", metadata.num_rows, BEGINNING, BEGINNING, 0, stored=stored)

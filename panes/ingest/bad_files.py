@@ -1,27 +1,18 @@
 """Bad files: those that cannot be read are listed with the reason, and the epoch goes on without them.
 
-The list of an epoch lies under `aside/STREAM/files/epoch=N`, written before the epoch is committed. An epoch that
-is done again writes its list again.
+The list is part of the records of `panes/ingest/rejected_log.py`.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-import pyarrow as pa
 
 from panes.errors import PanesError, SourceError
-from panes.history.parts import stream_folder
-from panes.ingest.rejected_rows import keep_rejected_rows, read_rejected_file
 from panes.plan.stream import Stream
 
 BAD_FILE = "bad file"
 """The kind of message by which a task tells of one."""
-_KIND = "files"
-_SCHEMA = pa.schema([("path", pa.string()), ("reason", pa.string()), ("epoch", pa.int64())])
 
 GONE = "it was removed before it was read"
 _OF_THE_FILE = (None, errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EIO)
@@ -60,24 +51,6 @@ def set_aside(stream: Stream, path: str, error: BaseException) -> BadFile:
             "nothing else is lost"
         ) from error
     return BadFile(stream.number, path, reason)
-
-
-def note_bad_files(aside: Path, epoch: int, found: Iterable[BadFile]) -> None:
-    """Writes the list of the bad files of an epoch."""
-    by_stream: dict[int, list[BadFile]] = {}
-    for bad in found:
-        by_stream.setdefault(bad.stream, []).append(bad)
-    for stream, bad_files in by_stream.items():
-        rows = [{"path": bad.path, "reason": bad.reason, "epoch": epoch} for bad in bad_files]
-        keep_rejected_rows(aside, stream, _KIND, epoch, 0, pa.Table.from_pylist(rows, _SCHEMA))
-
-
-def read_bad_files(aside: Path, stream: Stream, last_epoch: int) -> pa.Table:
-    """The bad files of a stream up to an epoch: `path`, `reason` and `epoch`, in that order."""
-    found: Sequence[Path] = sorted((stream_folder(aside, stream.number) / _KIND).rglob("*.parquet"))
-    tables = [read_rejected_file(path) for path in found]
-    table = pa.concat_tables([_SCHEMA.empty_table(), *tables]).sort_by("epoch")
-    return table.filter(pa.compute.less_equal(table.column("epoch"), last_epoch))
 
 
 def _sentence(error: BaseException) -> str:

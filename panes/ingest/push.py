@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from panes.errors import SourceError
-from panes.history.parts import stream_folder
 from panes.ingest.exact_values import Inexact, exact
 from panes.ingest.given_rows import Rows, columns_given
+from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
-from panes.state.storage.files import make_folder, write_atomically
 
 __all__ = ["Rows", "push"]
 
 
-def push(folder: Path, stream: Stream, rows: Rows) -> int:
-    """Stores rows for the next epoch, on disk before it returns; gives their number."""
+def push(files: PushedFiles, stream: Stream, rows: Rows) -> int:
+    """Stores rows for the next epoch, safely before it returns; gives their number."""
     if stream.source.kind != "PUSH":
         raise SourceError(
             f"stream {stream.name!r} takes its rows from {stream.source.kind}; "
@@ -27,10 +24,8 @@ def push(folder: Path, stream: Stream, rows: Rows) -> int:
         )
     table = _conforming(stream, rows)
     if table.num_rows:
-        target = stream_folder(folder, stream.number)
-        make_folder(target)
         # A name that was never used before: Spark remembers the files it has read by their names.
-        write_atomically(target / f"{uuid.uuid4().hex}.parquet", lambda file: pq.write_table(table, file))
+        files.add(stream.number, f"{uuid.uuid4().hex}.parquet", table)
     return int(table.num_rows)
 
 

@@ -1,79 +1,76 @@
 """Rejected rows, which cannot be used, and late rows, kept where people can look at them.
 
-They lie as Parquet under `aside/STREAM/bad` and `aside/STREAM/late`, a folder per epoch, which an epoch that is
-done again writes again. The name of a file has its size and its checksum.
+They lie as Parquet under `aside/STREAM`, in a folder per attempt at an epoch. What of that counts is in the chain
+of records of `panes/ingest/rejected_log.py`.
 """
 
 from __future__ import annotations
 
-import re
-import shutil
 import zlib
-from pathlib import Path
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from panes.errors import StateError
 from panes.history.parts import stream_folder
-from panes.plan.stream import Stream
-from panes.state.storage.files import write_bytes
+from panes.state.storage.files import make_folder
+from panes.state.storage.heads import numbered
+from panes.state.storage.locations import Location
+from panes.state.storage.object_cache import local_copy, write_object
 from panes.state.storage.records import damaged
 from panes.state.storage.verified import verified_difference
 
 BAD = "_bad"
 """The column that says why a row cannot be used."""
-_NAME = re.compile(r"part-\d+-(\d+)-([0-9a-f]{8})\.parquet")
+
+REJECTED = "rejected"
+"""The kind of message by which a task tells of a file of rejected or late rows."""
 
 
-def keep_rejected_rows(folder: Path, stream: int, kind: str, epoch: int, part: int, rows: pa.Table) -> None:
-    """Writes the bad or late rows that a task has found."""
-    target = stream_folder(folder, stream) / kind / f"epoch={epoch}"
-    target.mkdir(parents=True, exist_ok=True)
+@dataclass(frozen=True)
+class RejectedPart:
+    """A file of bad or late rows that a task wrote, as it tells the driver of it."""
+
+    stream: int
+    """The number of the stream."""
+    kind: str
+    """'bad' or 'late'."""
+    file: str
+    """Below the folder of the stream."""
+    bytes: int
+    crc32: int
+
+
+def attempt_folder(epoch: int, token: str) -> str:
+    """The name of the folder in which an attempt at an epoch keeps its files, in that of each stream."""
+    return numbered("epoch", epoch, token)
+
+
+def keep_rejected_rows(
+    folder: Location, stream: int, kind: str, attempt: str, name: str, rows: pa.Table
+) -> RejectedPart:
+    """Writes the bad or late rows that a task has found. `attempt` is the folder of the attempt at the epoch, and
+    `name` that of the attempt of the task, which no other one has."""
+    target = stream_folder(folder, stream) / attempt
+    make_folder(target)
     sink = pa.BufferOutputStream()
     pq.write_table(rows, sink)
     content = sink.getvalue()
-    name = f"part-{part:06d}-{content.size}-{zlib.crc32(content):08x}.parquet"
-    write_bytes(target / name, content)
+    file = f"{kind}-{name}.parquet"
+    write_object(target / file, content)
+    return RejectedPart(stream, kind, f"{attempt}/{file}", int(content.size), zlib.crc32(content))
 
 
-def forget_epoch(folder: Path, epoch: int) -> None:
-    """Removes the rows of an epoch that failed: it is done again, and other tasks may find them then."""
-    for of_epoch in folder.glob(f"*/*/epoch={epoch}"):
-        shutil.rmtree(of_epoch)
-
-
-def read_rejected_rows(folder: Path, stream: Stream, kind: str, counted: int = 0) -> pa.Table:
-    """All rejected or late rows of a stream: its columns, and `_bad`, the reason, where there is one.
-
-    `counted` is how many the epochs know of: StateError when there are fewer, or when a file is damaged.
-    """
-    columns = [*stream.columns.arrow, *([pa.field(BAD, pa.string())] if kind == "bad" else [])]
-    schema = pa.schema(columns)
-    found = stream_folder(folder, stream.number) / kind
-    table = pa.concat_tables(
-        [
-            schema.empty_table(),
-            *(read_rejected_file(path).cast(schema) for path in sorted(found.glob("epoch=*/*.parquet"))),
-        ]
-    )
-    if table.num_rows < counted:
-        raise StateError(
-            f"{found} is damaged: {counted} {kind} rows of stream {stream.name!r} were put there, "
-            f"{table.num_rows} are there; restore it from a copy"
-        )
-    return table
-
-
-def read_rejected_file(path: Path) -> pa.Table:
-    """The rows of a file; StateError when it is damaged."""
-    named = _NAME.fullmatch(path.name)
+def read_rejected_rows(folder: Location, part: RejectedPart) -> pa.Table:
+    """The rows of a file; StateError when it is missing or damaged."""
+    path = stream_folder(folder, part.stream)
+    for name in part.file.split("/"):
+        path = path / name
     try:
-        wrong = (
-            verified_difference(path, int(named[1]), int(named[2], 16)) if named else "it has another name"
-        )
+        copy = local_copy(path)
+        wrong = verified_difference(copy, part.bytes, part.crc32)
         if wrong is None:
-            return pq.read_table(path, partitioning=None)
+            return pq.read_table(copy, partitioning=None)
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, error) from error
     raise damaged(path, wrong)

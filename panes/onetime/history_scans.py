@@ -18,6 +18,7 @@ from panes.plan.stream import Stream
 from panes.plan.to_sql import quoted
 from panes.plan.types import DOUBLE, TIMESTAMP, Type
 from panes.plan.windows import Reach
+from panes.state.storage.object_cache import local_copy
 
 _FILE = "CAST(file_index AS BIGINT) + 1"
 _MOST_ROWS = 1 << 40
@@ -93,7 +94,7 @@ class _Reader:
         if self._reach.needs_order:
             numbers = [number * _MOST_ROWS for number, _ in files]
             columns.append(f"{numbers}[{_FILE}] + file_row_number AS {ORDER}")
-        paths = ", ".join(_text(glob.escape(str(file.path))) for _, file in files)
+        paths = ", ".join(_text(glob.escape(str(local_copy(file.path)))) for _, file in files)
         read = f"read_parquet([{paths}], hive_partitioning = false)"
         return f"SELECT {', '.join(columns)} FROM {read} WHERE {within}"
 

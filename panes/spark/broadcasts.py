@@ -1,7 +1,7 @@
-"""The Spark broadcasts through which query indexes reach tasks: one for each set of queries.
+"""The Spark broadcasts through which query indexes and plans reach tasks.
 
-An index of thousands of queries is not small. It is broadcast when the set of queries changes, and serves all
-epochs until the next change.
+An index of thousands of queries is not small, and neither are a hundred plans. They are broadcast when the set of
+queries changes, and serve all epochs until the next change.
 """
 
 from __future__ import annotations
@@ -10,52 +10,78 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import ForTasks, Indexes
-from panes.spark.sent_indexes import SentIndexes
+from panes.spark.sent import Sent
+from panes.spark.task_plans import TaskPlans
 from panes.stages.running_query import RunningQuery
+
+T = TypeVar("T")
 
 
 class Broadcasts:
     """The broadcasts of the last epoch, kept for the next one.
 
     A broadcast belongs to its Spark context. In another context it is made anew, and the old one is left alone: it
-    went with its context, and its number may by now be that of a broadcast of the new one.
+    went with its context, and its number may by now be that of a broadcast of the new one. What an epoch does not
+    use is destroyed, so no task of an earlier epoch may be running.
     """
 
     def __init__(self) -> None:
         self._database = uuid4().hex
         self._numbers = count()
         self._context: SparkContext | None = None
-        self._sent: dict[Indexes, SentIndexes] = {}
+        self._indexes: dict[Indexes, Sent[Sequence[QueryIndex]]] = {}
+        self._plans: tuple[TaskPlans, Sent[TaskPlans]] | None = None
 
     def shipped(self, context: SparkContext, queries: Sequence[RunningQuery]) -> list[RunningQuery]:
-        """The queries with broadcasts in place of indexes, for an epoch in this context.
-
-        Broadcasts that these queries do not use are destroyed, so no task of an earlier epoch may be running.
-        """
-        if context is not self._context:
-            self._context, self._sent = context, {}
+        """The queries with broadcasts in place of indexes, for an epoch in this context."""
+        self._enter(context)
         used = {indexes: query.id for query in queries for indexes in _indexes_of(query)}
-        for gone in self._sent.keys() - used.keys():
-            _destroy(self._sent.pop(gone))
+        for gone in self._indexes.keys() - used.keys():
+            _destroy(self._indexes.pop(gone))
         for indexes, query in used.items():
-            if indexes not in self._sent:
+            if indexes not in self._indexes:
                 content = [index.to_ship() for index in indexes.value]
-                sent = SentIndexes((self._database, query), next(self._numbers), context.broadcast(content))
-                self._sent[indexes] = sent
+                self._indexes[indexes] = self._send(context, str(query), content)
         return [query if query.members is None else self._with_broadcasts(query) for query in queries]
+
+    def plans(self, context: SparkContext, plans: TaskPlans) -> Sent[TaskPlans]:
+        """The plans of an epoch in this context, in a broadcast: the last one, when they are the same."""
+        self._enter(context)
+        if self._plans is not None:
+            before, sent = self._plans
+            if before == plans:
+                return sent
+            _destroy(sent)
+        sent = self._send(context, "plans", plans)
+        self._plans = plans, sent
+        return sent
 
     def close(self) -> None:
         """Destroys the broadcasts, if their context still runs."""
         if self._context is not None and self._context._jsc is not None:
-            for sent in self._sent.values():
+            for sent in self._all():
                 _destroy(sent)
-        self._context, self._sent = None, {}
+        self._context, self._indexes, self._plans = None, {}, None
+
+    def _enter(self, context: SparkContext) -> None:
+        if context is not self._context:
+            self._context, self._indexes, self._plans = context, {}, None
+
+    def _send(self, context: SparkContext, name: str, value: T) -> Sent[T]:
+        return Sent((self._database, name), next(self._numbers), context.broadcast(value))
+
+    def _all(self) -> Iterator[Sent[Any]]:
+        yield from self._indexes.values()
+        if self._plans is not None:
+            yield self._plans[1]
 
     def _with_broadcasts(self, query: RunningQuery) -> RunningQuery:
         assert query.members is not None
@@ -68,7 +94,7 @@ class Broadcasts:
         return replace(query, members=members)
 
     def _of(self, indexes: ForTasks) -> ForTasks:
-        return self._sent[indexes] if isinstance(indexes, Indexes) else indexes
+        return self._indexes[indexes] if isinstance(indexes, Indexes) else indexes
 
 
 def _indexes_of(query: RunningQuery) -> Iterator[Indexes]:
@@ -78,7 +104,7 @@ def _indexes_of(query: RunningQuery) -> Iterator[Indexes]:
                 yield indexes
 
 
-def _destroy(sent: SentIndexes) -> None:
+def _destroy(sent: Sent[Any]) -> None:
     # Nothing depends on it any more: a failure must not become one of the epoch.
     with suppress(Py4JError, OSError):
         sent.broadcast.destroy()

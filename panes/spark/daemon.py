@@ -16,7 +16,7 @@ _NEEDED = (
     "pyspark.sql.pandas.serializers",
     "panes.spark.operator_task",
     "panes.spark.ingest_task",
-    "panes.spark.sent_indexes",
+    "panes.spark.sent",
 )
 
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +17,7 @@ from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
 from panes.history.history_store import History
 from panes.history.parts import stream_folder
+from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.epoch import EpochRunner, Workload
@@ -27,6 +27,7 @@ from panes.spark.sources import read_source
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
 from panes.spark.union_streams import union_streams
+from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.locations import Location, remove_tree
 
@@ -65,13 +66,19 @@ class Engine:
     def __init__(
         self,
         folder: Path,
-        states: Location,
+        home: Location,
         log: EpochLog,
         clock: Clock,
         session: SparkSession | None,
+        *,
+        copy: CheckpointCopy | None = None,
+        is_read_only: bool = False,
     ) -> None:
+        """`folder` has Spark's checkpoint; `copy` keeps what it takes to make that again, where `home`, which has
+        all else, is another one."""
         self._folder = folder
-        self._states = states
+        self._home = home
+        self._copy = copy
         self._log = log
         self._clock = clock
         self._callers_session = session
@@ -91,7 +98,8 @@ class Engine:
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
         self._broadcasts = Broadcasts()
-        self.history = History(folder / "history", log)
+        self.history = History(home / "history", log, is_ours=not is_read_only)
+        self.pushed = PushedFiles(home, folder)
 
     @property
     def is_running(self) -> bool:
@@ -121,9 +129,8 @@ class Engine:
         runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
 
         def read() -> dict[int, DataFrame]:
-            pushed = self._folder / "pushed"
             return {
-                place: read_source(session, stream, pushed, epoch_bytes)
+                place: read_source(session, stream, self.pushed.listed, epoch_bytes)
                 for place, stream in enumerate(streams)
             }
 
@@ -152,16 +159,21 @@ class Engine:
             except BaseException as error:
                 self._end_after(record.epoch, error)
 
-        cores = functools.cache(lambda: self._cores())
-
-        def shipped(before: EpochRecord) -> Workload:
-            assert self._session is not None
-            work = workload(before, cores())
-            context = self._session.sparkContext
-            return replace(work, queries=self._broadcasts.shipped(context, work.queries))
+        cores = functools.cache(self._cores)
 
         return EpochRunner(
-            self._folder, self._states, streams, shipped, self._log, self.history, self._clock, told, suspend
+            self._folder,
+            self._home,
+            streams,
+            lambda before: workload(before, cores()),
+            self._log,
+            self.history,
+            self.pushed,
+            self._copy,
+            self._clock,
+            told,
+            suspend,
+            self._broadcasts,
         )
 
     def _cores(self) -> int:
@@ -257,8 +269,8 @@ class Engine:
     def forget(self, stream: Stream) -> None:
         """Removes everything that a stream has left here: it was dropped."""
         self.history.forget(stream.number)
-        for kept in ("pushed", "aside"):
-            remove_tree(stream_folder(self._folder / kept, stream.number))
+        self.pushed.forget(stream.number)
+        remove_tree(stream_folder(self._home / "aside", stream.number))
 
     def wait(self) -> None:
         """Returns when the streaming query has ended; raises what ended it."""

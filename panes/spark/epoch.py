@@ -28,17 +28,21 @@ from panes.crash_points import reach
 from panes.delta.delta import BEGINNING
 from panes.history.event_time import latest_time
 from panes.history.history_store import History, pin_of
+from panes.history.parts import Part
 from panes.history.retention import Retained
-from panes.ingest.bad_files import BAD_FILE, BadFile, note_bad_files
-from panes.ingest.rejected_rows import forget_epoch
+from panes.ingest.bad_files import BAD_FILE, BadFile
+from panes.ingest.pushed_files import PushedFiles
+from panes.ingest.rejected_log import RejectedLog, pin_of_rejected
+from panes.ingest.rejected_rows import REJECTED, RejectedPart
 from panes.operators.measures import Measures
 from panes.plan.stream import Stream
+from panes.spark.broadcasts import Broadcasts
 from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
 from panes.spark.epoch_job import Arrivals, Folders, epoch_job
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import Report, StatesBefore
-from panes.spark.session import set_epoch_conf
+from panes.spark.session import exchanges_files, set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.stages.clock_rule import ClockRule, Measured, Moved, Occasion, Position, Span
@@ -46,6 +50,8 @@ from panes.stages.exchange import FAILED_QUERY, STATES, Message, decoded
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.checkpoint_copy import PIN as CHECKPOINT_COPY
+from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, MissingRows, QueryProgress
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
@@ -63,6 +69,8 @@ class Workload:
     retain_epochs: int
     idle_after_us: int
     """After so long without rows a stream no longer holds back the clock."""
+    exchange: str = "auto"
+    """How tables reach other tasks: the setting of that name."""
     retained: Mapping[int, Retained] = field(default_factory=dict)
     """What is kept of each stream, by number."""
     missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
@@ -91,30 +99,41 @@ class EpochRunner:
     def __init__(
         self,
         folder: Path,
-        states: Location,
+        home: Location,
         streams: Sequence[Stream],
         workload: Callable[[EpochRecord], Workload],
         log: EpochLog,
         history: History,
+        pushed: PushedFiles,
+        copy: CheckpointCopy | None,
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
+        broadcasts: Broadcasts,
     ) -> None:
         self._folder = folder
-        self._states = states
-        self._collector = StateCollector(states, log)
+        self._home = home
+        self._states = home / "states"
+        self._collector = StateCollector(self._states, log)
         self._streams = streams
         self._numbers = {stream.name: stream.number for stream in streams}
         self._workload = workload
         self._log = log
         self._history = history
+        self._pushed = pushed
+        self._copy = copy
+        self._rejected = RejectedLog(home / "aside")
+        self._writer = ""
+        """Tells the attempt at an epoch that is under way, or that failed, from all others; empty when there is
+        none."""
         self._clock = clock
         self._after_commit = after_commit
         self._checkpoint = Checkpoint(folder / "checkpoint")
-        self._measures = MeasureLog(folder / "measures")
+        self._measures = MeasureLog(home / "measures")
         self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
         """The last measures that were written, by their pin."""
         self._suspend = suspend
+        self._broadcasts = broadcasts
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
 
@@ -131,7 +150,9 @@ class EpochRunner:
         self._forget_failed()
         began = self._began()
         with self._phase("arrivals"):
-            files = files_of_epoch(self._folder / "checkpoint", self._streams, batch_id, began.now_us)
+            files = files_of_epoch(
+                self._folder / "checkpoint", self._pushed, self._streams, batch_id, began.now_us
+            )
         while True:
             try:
                 self._epoch(session, before, self._arrivals(batch, files), batch_id, began, "rows")
@@ -171,7 +192,10 @@ class EpochRunner:
         rule = replace(rule, found=_found(arrivals.bad_files))
         if occasion != "rows" and rule.moved(()) is None:
             return
-        plan = JobPlan(workload.queries, rule)
+        self._begin_attempt(rule.epoch)
+        with self._phase("plan"):
+            shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
+            plan = JobPlan(shipped, rule)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
@@ -185,15 +209,31 @@ class EpochRunner:
             self._suspend(failed)
         with self._phase("history"):
             bad = [*arrivals.bad_files, *(BadFile(**m.content) for m in messages if m.kind == BAD_FILE)]
-            note_bad_files(self._folder / "aside", rule.epoch, bad)
             pins = self._keep(workload, rule, arrivals, {file.path for file in bad}, measured, messages)
+            rejected = [RejectedPart(**m.content) for m in messages if m.kind == REJECTED]
+            pins |= self._rejected.note(rule.epoch, self._writer, rejected, bad, before.pins)
         if occasion == "rows":
             pins["checkpoint"] = self._checkpoint.pin(batch_id)
+            if self._copy is not None:
+                pins[CHECKPOINT_COPY] = self._copy.keep(batch_id)
         pins = self._pins(before) | pins
         pins[PIN] = self._measure(workload, rule, moved, before, done_by_steps(messages, plan.readers))
         states = self._states_after(before, plan, messages)
         queries = _queries(workload, messages, moved, before, failed)
         self._commit(workload, rule, moved, batch_id, began, queries, pins, states)
+        pushed = {stream.number for stream in self._streams if stream.source.kind == "PUSH"}
+        if self._copy is not None and CHECKPOINT_COPY in pins:
+            self._copy.collect(pins[CHECKPOINT_COPY])
+        self._pushed.remove(
+            file.path for stream, files in arrivals.files.items() if stream in pushed for file in files
+        )
+
+    def _begin_attempt(self, epoch: int) -> None:
+        """Gives the attempt a name, so that nothing of an earlier one is taken for its own; removes what one that
+        failed here has left."""
+        if self._writer:
+            self._rejected.forget_attempt(self._streams, epoch, self._writer)
+        self._writer = uuid4().hex[:8]
 
     def _began(self) -> _Began:
         return _Began(self._clock.elapsed(), self._clock.now_us())
@@ -207,7 +247,9 @@ class EpochRunner:
             files.by_tasks,
             files.arrival_us,
             [frame for frame in batches if frame is not None],
-            are_history=frozenset(s.number for s in self._streams if files.can_be_history(s)),
+            are_history=frozenset(s.number for s in self._streams if files.can_be_history(s))
+            if isinstance(self._home, Path)
+            else frozenset(),
             bad_files=files.bad,
         )
 
@@ -242,9 +284,7 @@ class EpochRunner:
         before: EpochRecord,
     ) -> list[Message]:
         exchange = self._folder / "exchange"
-        aside = self._folder / "aside"
         shutil.rmtree(exchange, ignore_errors=True)
-        forget_epoch(aside, rule.epoch)
         with self._phase("plan"):
             if before.epoch >= 0 and any(query.needs_history(rule.epoch) for query in workload.queries):
                 past = {s.number: self._history.files(s.number, before.epoch) for s in self._streams}
@@ -254,10 +294,11 @@ class EpochRunner:
                 for stream, retained in workload.retained.items()
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
-            folders = Folders(exchange, aside, self._history.folder)
+            in_files = exchanges_files(workload.exchange, session)
+            folders = Folders(exchange if in_files else None, self._home / "aside", self._history.folder)
             states = StatesBefore(self._states, before.states, before.tasks)
-            writer = uuid4().hex[:8]
-            tasks = epoch_job(session, plan, arrivals, rule, folders, states, writer, kept)
+            plans = self._broadcasts.plans(session.sparkContext, plan.plans)
+            tasks = epoch_job(session, plan, plans, arrivals, rule, folders, states, self._writer, kept)
         with self._phase("tasks"):
             messages = decoded([tasks.toArrow()])
         shutil.rmtree(exchange, ignore_errors=True)
@@ -281,26 +322,26 @@ class EpochRunner:
             bounds = [t for found in mine for t in (found.min_ts, found.max_ts) if t is not None]
             if not rows:
                 continue
-            since = rule.since(stream.number)
-            size = {"rows": rows, "min_ts": min(bounds), "max_ts": max(bounds)}
+            since, writer = rule.since(stream.number), self._writer
+            size = {"rows": rows, "max_ts": max(bounds)}
             if stream.number in arrivals.are_history and not retained.is_nothing:
                 files = arrivals.files[stream.number]
                 paths = [file.path for file in files if str(file.path) not in bad_files]
                 latest = latest_time(stream, rule.now_us)
-                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since, latest=latest)
+                size |= {"min_ts": min(bounds), "latest": latest}
+                pins |= self._history.adopt(stream, rule.epoch, paths, **size, since=since, writer=writer)
             else:
-                written = sorted(
-                    m.content["file"]
-                    for m in messages
-                    if m.kind == "kept" and m.content["stream"] == stream.number
-                )
-                pins |= self._history.note(stream, rule.epoch, written, **size, since=since)
+                kept = [m.content for m in messages if m.kind == "kept"]
+                written = [Part(**content["part"]) for content in kept if content["stream"] == stream.number]
+                written.sort(key=lambda part: part.name)
+                pins |= self._history.note(stream, rule.epoch, written, **size, since=since, writer=writer)
         return pins
 
     def _pins(self, before: EpochRecord) -> dict[str, str]:
         """What the epoch pins of what was there before."""
-        streams = {pin_of(stream.number) for stream in self._streams}
-        return {name: pin for name, pin in before.pins.items() if name == "checkpoint" or name in streams}
+        kept = {of(stream.number) for stream in self._streams for of in (pin_of, pin_of_rejected)}
+        kept |= {"checkpoint", CHECKPOINT_COPY}
+        return {name: pin for name, pin in before.pins.items() if name in kept}
 
     def _states_after(self, before: EpochRecord, plan: JobPlan, messages: Sequence[Message]) -> _States:
         """The indexes that tasks wrote, and of the other tasks those from before."""
@@ -336,7 +377,7 @@ class EpochRunner:
             for query, span in moved.spans.items()
         }
         found = measured_after(known, rule.epoch, seconds, done)
-        self._measured = self._measures.write(rule.epoch, found), found
+        self._measured = self._measures.write(rule.epoch, found, self._writer), found
         return self._measured[0]
 
     def _known_measures(self, pin: str | None) -> Mapping[StepPlace, StepMeasures]:
@@ -375,6 +416,7 @@ class EpochRunner:
         self._log.commit(record)
         reach("after commit")
         self._phases = {}
+        self._writer = ""
         with self._phase("collect"):
             self._collect(workload, rule, moved)
         self._after_commit(record)
@@ -394,6 +436,7 @@ class EpochRunner:
                 retain_epochs=rule.epoch - oldest,
                 keep_rows=retained.rows,
                 clock=clock,
+                writer=uuid4().hex[:8],
             )
 
     def _forget_failed(self) -> None:

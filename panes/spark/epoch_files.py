@@ -17,6 +17,7 @@ from panes.errors import SourceError, StateError
 from panes.ingest.arrived_file import ArrivedFile, arrived
 from panes.ingest.bad_files import BadFile, set_aside
 from panes.ingest.file_location import FileLocation
+from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
 from panes.spark.batch_files import files_of_batch, local_path
 from panes.spark.sources import brings_files, is_read_by_tasks
@@ -67,7 +68,9 @@ class EpochFiles:
         return replace(self, by_spark=good, bad=(*self.bad, *bad)) if bad else None
 
 
-def files_of_epoch(checkpoint: Path, streams: Sequence[Stream], batch: int, now_us: int) -> EpochFiles:
+def files_of_epoch(
+    checkpoint: Path, pushed: PushedFiles, streams: Sequence[Stream], batch: int, now_us: int
+) -> EpochFiles:
     """The files that Spark gave to a micro-batch. Raises SourceError where a stream is to stop at a bad one."""
     by_tasks: dict[int, tuple[ArrivedFile, ...]] = {}
     by_spark: dict[int, tuple[SparkFile, ...]] = {}
@@ -79,7 +82,9 @@ def files_of_epoch(checkpoint: Path, streams: Sequence[Stream], batch: int, now_
             path = local_path(uri)
             try:
                 if is_read_by_tasks(stream) and path is not None:
-                    arrived_files.append(arrived(stream, path, now_us))
+                    is_pushed = stream.source.kind == "PUSH"
+                    location = pushed.location(stream.number, path.name) if is_pushed else path
+                    arrived_files.append(arrived(stream, location, now_us))
                 else:
                     spark_files.append(checked(stream, uri))
             except (OSError, SourceError, StateError, pa.ArrowException) as error:

@@ -23,8 +23,10 @@ from panes.plan.stream import Stream
 from panes.spark.ingest_task import BatchTask, Feed, FilesTask, IngestContext
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import OperatorTask, StatesBefore
+from panes.spark.task_plans import SentPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.exchange import BEGIN, MESSAGES
+from panes.state.storage.locations import Location
 
 _ROWS_PER_TASK = 50_000
 """A task for fewer rows costs more than it saves."""
@@ -34,9 +36,10 @@ _ROWS_PER_TASK = 50_000
 class Folders:
     """Where the tasks of an epoch write what is not state."""
 
-    exchange: Path
-    aside: Path
-    history: Path
+    exchange: Path | None
+    """None when tables go through Spark's shuffle."""
+    aside: Location
+    history: Location
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Arrivals:
 def epoch_job(
     session: SparkSession,
     plan: JobPlan,
+    plans: SentPlans,
     arrivals: Arrivals,
     rule: ClockRule,
     folders: Folders,
@@ -70,15 +74,17 @@ def epoch_job(
 ) -> DataFrame:
     """The DataFrame that advances the queries on every shard, also on those that get no rows.
 
-    `writer` tells this attempt at the epoch from all others.
+    `plans` are those of the plan, as tasks get them. `writer` tells this attempt at the epoch from all others.
     """
     context = IngestContext(
         rule.epoch,
         plan.tasks,
-        tuple(plan.inputs),
+        plans,
+        plan.values,
         folders.exchange,
         folders.aside,
         folders.history,
+        writer,
         rule.now_us,
         arrivals.arrival_us,
     )
@@ -105,9 +111,8 @@ def epoch_job(
     for level in range(plan.levels):
         task = OperatorTask(
             level,
-            tuple(stage for stage in plan.stages if stage.query.plan.levels[stage.stage] == level),
-            tuple(plan.inputs),
-            tuple(plan.input_levels),
+            plans,
+            plan.values,
             rule,
             folders.exchange,
             states,
@@ -118,6 +123,7 @@ def epoch_job(
                 F.col("id").cast("int").alias("shard"),
                 F.lit(BEGIN).alias("kind"),
                 F.lit("{}").alias("content"),
+                F.lit(None).cast("binary").alias("block"),
             )
         else:
             by_task = messages.repartitionById(plan.tasks, F.col("shard"))

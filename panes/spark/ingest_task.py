@@ -21,16 +21,17 @@ from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
 from panes.ingest.arrived_file import ArrivedFile, read_arrived
 from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
-from panes.ingest.rejected_rows import BAD, keep_rejected_rows
+from panes.ingest.rejected_rows import BAD, REJECTED, attempt_folder, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
 from panes.plan.stream import Stream
+from panes.spark.task_plans import PlanValues, SentPlans
 from panes.spark.union_streams import STREAM
 from panes.stages.clock_rule import Measured
 from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
-from panes.stages.routing import Route
+from panes.state.storage.locations import Location
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,14 @@ class IngestContext:
     epoch: int
     tasks: int
     """How many tasks there are on the next level."""
-    inputs: tuple[Route, ...]
-    exchange: Path
-    aside: Path
-    history: Path
+    plans: SentPlans
+    values: PlanValues
+    exchange: Path | None
+    """The folder of the exchange; None when tables go through Spark's shuffle."""
+    aside: Location
+    history: Location
+    writer: str
+    """What tells this attempt at the epoch from all others, in the names of what tasks write."""
     now_us: int
     """The wall time of the epoch: event times that lie too far ahead of it are rejected."""
     arrival_us: int = BEGINNING
@@ -84,7 +89,7 @@ class FilesTask:
                     self._take(work, self.feeds[place], file)
                 else:
                     self._take_history(work, self.feeds[place], file)
-            yield encoded(list(work.messages()))
+            yield from encoded(work.messages())
 
     def _take_history(self, work: _Work, feed: Feed, file: HistoryFile) -> None:
         try:
@@ -109,7 +114,8 @@ class FilesTask:
             work.take(feed, rows, unusable)
 
     def _needed(self, feed: Feed) -> list[str]:
-        read = {name for number in feed.inputs for name in self.context.inputs[number].source.columns}
+        inputs = self.context.plans.value.inputs
+        read = {name for number in feed.inputs for name in inputs[number].source.columns}
         return [name for name in feed.stream.columns.names if name in read]
 
 
@@ -122,9 +128,7 @@ class BatchTask:
     """By the number of the stream in the batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        number = context.partitionId()
+        number = _spark_task().partitionId()
         # Files, which may hold what came before, are first in the order of names.
         work = _Work(self.context, f"0-read-{number:06d}", number)
         for batch in batches:
@@ -133,7 +137,7 @@ class BatchTask:
                 is_mine = streams == place
                 if is_mine.any():
                     self._take(work, feed, batch if is_mine.all() else batch.filter(pa.array(is_mine)), place)
-        yield encoded(list(work.messages()))
+        yield from encoded(work.messages())
 
     def _take(self, work: _Work, feed: Feed, batch: pa.RecordBatch, place: int) -> None:
         columns = batch.column(f"_{place}").flatten()
@@ -147,13 +151,21 @@ class BatchTask:
         work.take(feed, usable, unusable)
 
 
+def _spark_task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
 class _Work:
     """What one task has done so far."""
 
     def __init__(self, context: IngestContext, name: str, number: int) -> None:
         self._context = context
+        self._name = name
         self._number = number
-        self._exchange = Exchange(context.exchange, name)
+        self._writer = f"{context.writer}_{_spark_task().taskAttemptId()}"
+        self._exchange = Exchange(context.exchange, name, self._writer)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}
         self._failed: dict[int, str] = {}
@@ -184,8 +196,9 @@ class _Work:
         self._failed |= dict.fromkeys(inputs, str(failure))
 
     def _compute(self, number: int, run: FragmentRun, *, is_history: bool) -> None:
-        route = self._context.inputs[number]
-        computed, steps = run.input(route.source, route.since, route.members_for(is_history))
+        route, values = self._context.plans.value.inputs[number], self._context.values
+        members = values.indexes_of(route, is_history=is_history)
+        computed, steps = run.input(route.source, values.since_of(number), members)
         before = self._steps.setdefault(number, {})
         for name, measures in steps.items():
             before[name] = before.get(name, Measures()) + measures
@@ -201,14 +214,17 @@ class _Work:
 
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
+        context = self._context
+        attempt = attempt_folder(context.epoch, context.writer)
         for (stream, kind), tables in self._aside.items():
-            keep_rejected_rows(
-                self._context.aside, stream, kind, self._context.epoch, self._number, pa.concat_tables(tables)
-            )
+            rows = pa.concat_tables(tables)
+            name = f"{self._name}-{self._writer}"
+            rejected = keep_rejected_rows(context.aside, stream, kind, attempt, name, rows)
+            yield Message(0, REJECTED, asdict(rejected))
         for stream, tables in self._kept.items():
             rows = pa.concat_tables(tables)
-            name = write_part(self._context.history, stream, self._context.epoch, self._number, rows)
-            yield Message(0, "kept", {"stream": stream, "file": name})
+            part = write_part(context.history, stream, context.epoch, self._number, rows, self._writer)
+            yield Message(0, "kept", {"stream": stream, "part": asdict(part)})
         for file in self._rejected:
             yield Message(0, BAD_FILE, asdict(file))
         for measured in self._measured.values():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from panes.delta.delta import BEGINNING
-from panes.spark.operator_task import StageTask
+from panes.spark.task_plans import PlanValues, StageTask, TaskPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
@@ -22,7 +22,10 @@ class InputPlace(NamedTuple):
 
 
 class JobPlan:
-    """Which inputs there are, and which stage of which query reads them."""
+    """Which inputs there are, and which stage of which query reads them.
+
+    `plans` are the same in every epoch as long as the queries are, and share inputs as before; `values` change.
+    """
 
     def __init__(self, queries: Sequence[RunningQuery], rule: ClockRule) -> None:
         # A query that has another number of shards than before may have nothing to do: then its state stays.
@@ -33,10 +36,21 @@ class JobPlan:
         self.readers: list[list[InputPlace]] = []
         """By whom each input is read."""
         self._rule = rule
+        self._since: dict[int, int] = {}
+        """By input, where what is computed depends on the clock."""
+        self._members = {query.id: query.members for query in queries if query.members is not None}
         self._numbers: dict[object, int] = {}
         self._of_new: set[int] = set()
         for query in queries:
             self._add(query)
+
+    @property
+    def plans(self) -> TaskPlans:
+        return TaskPlans(tuple(self.stages), tuple(self.inputs), tuple(self.input_levels))
+
+    @property
+    def values(self) -> PlanValues:
+        return PlanValues(self._since, self._members)
 
     @property
     def levels(self) -> int:
@@ -60,32 +74,35 @@ class JobPlan:
         for number, stage in enumerate(query.plan.stages):
             inputs.append([])
             for source in stage.inputs:
-                since = self._since(query) if source.sees_since else BEGINNING
-                route = Route(source, query.shards, alone[number], since)
+                group = query.id if source.scan_number is not None and query.members is not None else None
+                route = Route(source, query.shards, alone[number], group)
                 found = self._number(route, query, query.plan.levels[number])
                 self.readers[found].append(InputPlace(query.id, number, source.name))
                 inputs[-1].append(found)
                 if source.stage is not None:
                     outputs[source.stage].append(found)
+        plain = replace(query, members=None)
         for number, task in enumerate(alone):
-            self.stages.append(StageTask(query, number, tuple(inputs[number]), tuple(outputs[number]), task))
+            self.stages.append(StageTask(plain, number, tuple(inputs[number]), tuple(outputs[number]), task))
 
-    def _since(self, query: RunningQuery) -> int:
+    def _clock_before(self, query: RunningQuery) -> int:
         """The clock after which a query sees what comes; in its first epoch it sees what is there of all times."""
         is_first = query.first_epoch == self._rule.epoch
         return BEGINNING if is_first else self._rule.queries[query.id].clock
 
     def _number(self, route: Route, query: RunningQuery, level: int) -> int:
         """Queries share what they compute alike from a stream, unless some see its history and some do not."""
+        since = self._clock_before(query) if route.source.sees_since else None
         if route.source.scan_number is not None:
-            route = replace(route, members=query.members)
             is_new = query.members is not None and query.members.fresh is not None
         else:
             is_new = query.first_epoch == self._rule.epoch
         owner = -1 if route.source.stage is None else query.id
-        key = (route.key, route.members, level, owner, is_new)
+        key = (route.key, since, level, owner, is_new)
         if key not in self._numbers:
             self._numbers[key] = len(self.inputs)
+            if since is not None:
+                self._since[len(self.inputs)] = since
             self.inputs.append(route)
             self.input_levels.append(level)
             self.readers.append([])

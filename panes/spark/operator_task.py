@@ -15,14 +15,15 @@ from panes.delta.delta import BEGINNING, Delta
 from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.measures import STORE, Measures, as_list
 from panes.sharing.selection_store import SelectionStore
+from panes.spark.task_plans import PlanValues, SentPlans, StageTask
 from panes.stages.clock_rule import ClockRule, Measured, Span
 from panes.stages.exchange import (
     FAILED_INPUT,
     FAILED_QUERY,
+    PART,
     STATES,
     Exchange,
     Message,
-    Part,
     decoded,
     encoded,
     read_parts,
@@ -30,10 +31,8 @@ from panes.stages.exchange import (
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.redistribute import Redistribution
-from panes.stages.routing import Route
-from panes.stages.running_query import RunningQuery
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.epoch_states import EpochStates, StagePlace, pin_of_task
+from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.files import flushed_together
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import ANSWER, CHANGES, FOR_READERS, TUPLES, Manifest
@@ -41,29 +40,6 @@ from panes.state.storage.records import missing
 from panes.state.storage.task_states import TaskStates
 
 InputSteps = dict[int, dict[str, list[int]]]
-
-
-@dataclass(frozen=True)
-class StageTask:
-    """A stage of a query, the inputs it reads, and the task on which it runs if it runs on one alone."""
-
-    query: RunningQuery
-    stage: int
-    inputs: tuple[int, ...]
-    """The numbers of its inputs."""
-    outputs: tuple[int, ...]
-    """The numbers of the inputs of later stages that are computed from it."""
-    only_task: int | None
-
-    @property
-    def place(self) -> StagePlace:
-        return self.query.place_of(self.stage)
-
-    def shard_of(self, task: int, spread: int) -> int | None:
-        """The shard of a task when the query is spread over that many; None when it has none of them."""
-        if self.only_task is not None:
-            return 0 if task == self.only_task else None
-        return task if task < spread else None
 
 
 @dataclass(frozen=True)
@@ -100,12 +76,11 @@ class OperatorTask:
     """What the tasks of one level do for all queries; it is shipped to the workers."""
 
     level: int
-    stages: tuple[StageTask, ...]
-    inputs: tuple[Route, ...]
-    input_levels: tuple[int, ...]
-    """On which level each input is read."""
+    plans: SentPlans
+    values: PlanValues
     rule: ClockRule
-    exchange: Path
+    exchange: Path | None
+    """The folder of the exchange; None when tables go through Spark's shuffle."""
     states: StatesBefore
     writer: str
     """What tells this attempt at the epoch from all others."""
@@ -119,25 +94,34 @@ class OperatorTask:
         writer = f"{self.writer}_{context.taskAttemptId()}"
         with flushed_together():
             sent = [*self._passed_on(messages), *self._advanced(task, writer, messages)]
-        yield encoded(sent)
+        yield from encoded(sent)
 
     def _passed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
         """What is for later levels, or for the driver."""
         for message in messages:
-            if message.kind != "part" or self.input_levels[message.content["input"]] > self.level:
+            if message.kind != PART or self._level_of(message) > self.level:
                 yield message
+
+    def _level_of(self, part: Message) -> int:
+        """The level on which a part is read."""
+        number: int = part.content["input"]
+        return self.plans.value.input_levels[number]
+
+    def _stages(self) -> Iterator[StageTask]:
+        for stage in self.plans.value.stages:
+            if stage.query.plan.levels[stage.stage] == self.level:
+                yield self.values.with_members(stage)
 
     def _advanced(self, task: int, writer: str, messages: list[Message]) -> Iterator[Message]:
         moved = self.rule.moved(Measured(**m.content) for m in messages if m.kind == "measured")
         if moved is None:
             return
         failed = {m.content["input"]: m.content["error"] for m in messages if m.kind == FAILED_INPUT}
-        parts = [Part(**m.content) for m in messages if m.kind == "part"]
-        arrivals = read_parts(part for part in parts if self.input_levels[part.input] == self.level)
-        exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}")
+        arrivals = read_parts(m for m in messages if m.kind == PART and self._level_of(m) == self.level)
+        exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}", writer)
         before = self.states.opened()
         states = TaskStates(before, self.rule.epoch, self.level, task, writer)
-        for stage in self.stages:
+        for stage in self._stages():
             query = stage.query
             span = moved.spans.get(query.id)
             # A query that is not run stays spread as it is.
@@ -178,8 +162,8 @@ class OperatorTask:
             return measured
         run = FragmentRun(delta.table)
         for number in stage.outputs:
-            route = self.inputs[number]
-            rows, steps = run.input(route.source, route.since)
+            route = self.plans.value.inputs[number]
+            rows, steps = run.input(route.source, self.values.since_of(number))
             measured[number] = {name: as_list(measures) for name, measures in steps.items()}
             for shard, mine in route.split(rows):
                 exchange.add(number, shard, mine)

@@ -20,12 +20,14 @@ from panes.errors import EnvironmentMissing, PanesError
 from panes.java import find_java
 from panes.spark.java_process import JavaProcess, log_level
 from panes.spark.py4j_log import own_py4j_log
+from panes.spark.spark_settings import spark_settings
 from panes.spark.uninterrupted import uninterrupted
 
 __all__ = [
     "CONTEXT_CONF",
     "SparkSession",
     "epoch_session",
+    "exchanges_files",
     "forget_spark",
     "is_spark_lost",
     "local_session",
@@ -40,25 +42,22 @@ _EPOCH_CONF = {
     # An epoch is planned once and runs for less than a second: re-planning in the middle only costs.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
+    # A task that is done again gives the same rows, but other names of files and other measures. Spark would take
+    # that for other rows, and fail the epoch because tasks that have ended cannot be done again.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     # Streams can be added and dropped over one checkpoint, because every source has a name.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     # Answers are read from the epochs' files; nothing asks Spark for the past of a stream.
     "spark.sql.streaming.minBatchesToRetain": "10",
 }
 
-CONTEXT_CONF = {
+CONTEXT_CONF = spark_settings() | {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "4g",
     "spark.sql.shuffle.partitions": "2",
-    # Telling Java where in Python each column was made takes longer than making it, at every epoch.
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # Workers that are forked from this module have imported everything already.
-    "spark.python.daemon.module": "panes.spark.daemon",
-    # One task works on one core; the kernels' own threads would only fight over it.
-    "spark.executorEnv.POLARS_MAX_THREADS": "1",
-    "spark.executorEnv.OMP_NUM_THREADS": "1",
 }
+"""Of a session that is started here."""
 
 
 _java: JavaProcess | None = None
@@ -189,6 +188,13 @@ def epoch_session(session: SparkSession) -> SparkSession:
     own = session.newSession()
     set_epoch_conf(own)
     return own
+
+
+def exchanges_files(setting: str, session: SparkSession) -> bool:
+    """Whether tasks hand tables to each other in files: with 'auto', when all run on the driver's machine."""
+    if setting == "auto":
+        return str(session.sparkContext.master).startswith("local")
+    return setting == "files"
 
 
 def set_epoch_conf(session: SparkSession) -> None:

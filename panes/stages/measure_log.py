@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, fields
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -18,7 +17,10 @@ import pyarrow as pa
 from panes.errors import StateError
 from panes.operators.measures import Measures
 from panes.stages.explain_tree import StepKey
-from panes.state.storage.files import make_folder, write_bytes
+from panes.state.storage.files import make_folder
+from panes.state.storage.heads import numbered
+from panes.state.storage.locations import Location, names_in, remove_tree
+from panes.state.storage.object_cache import local_copy, write_object
 from panes.state.storage.records import damaged
 from panes.state.storage.verified import verified_difference
 
@@ -27,7 +29,7 @@ PIN = "measures"
 _WEIGHT = 0.2
 """Of the last epoch in the average: after ten epochs a change has come through to nine tenths."""
 _KEPT = 100
-"""The number of epochs that keep their measures."""
+"""The number of epochs that keep their measures; as many lie in one folder, which is removed as a whole."""
 _NAMES = [field.name for field in fields(Measures)]
 _SCHEMA = pa.schema(
     [("query", pa.int64()), ("stage", pa.int32()), ("part", pa.string()), ("step", pa.string())]
@@ -85,33 +87,38 @@ def measured_after(
 class MeasureLog:
     """The files of a database."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Location) -> None:
         self._folder = folder
+        self._folders: set[str] | None = None
+        """Those that were there when they were first asked for, and those that were made since."""
 
-    def write(self, epoch: int, measured: Measured) -> str:
-        """Writes the file of an epoch; gives its pin."""
-        make_folder(self._folder)
+    def write(self, epoch: int, measured: Measured, writer: str = "") -> str:
+        """Writes the file of an epoch; gives its pin. `writer` tells the attempts at an epoch apart."""
         columns = list(zip(*((*place, m.epoch, m.seconds) for place, m in measured.items()), strict=True))
         columns += list(
             zip(*((*astuple(m.last), *astuple(m.smooth)) for m in measured.values()), strict=True)
         )
         table = pa.table(columns, schema=_SCHEMA) if columns else _SCHEMA.empty_table()
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-            writer.write_table(table)
+        with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as arrow:
+            arrow.write_table(table)
         content = sink.getvalue()
-        write_bytes(self._path(epoch), content)
-        return f"{epoch}:{content.size}:{zlib.crc32(content)}"
+        make_folder(self._folder / _folder_of(epoch))
+        write_object(self._path(epoch, writer), content)
+        if self._folders is not None:
+            self._folders.add(_folder_of(epoch))
+        return f"{epoch}:{content.size}:{zlib.crc32(content)}:{writer}"
 
     def read(self, pin: str | None) -> Measured:
         """What an epoch knew, by its pin; nothing when it has none."""
         if pin is None:
             return {}
-        epoch, size, checksum = map(int, pin.split(":"))
-        path = self._path(epoch)
+        epoch, size, checksum, writer = pin.split(":")
+        path = self._path(int(epoch), writer)
         try:
-            wrong = verified_difference(path, size, checksum)
-            table = None if wrong else pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+            copy = local_copy(path)
+            wrong = verified_difference(copy, int(size), int(checksum))
+            table = None if wrong else pa.ipc.open_file(pa.memory_map(str(copy))).read_all()
         except (OSError, pa.ArrowException) as error:
             raise damaged(path, error) from error
         if table is None:
@@ -133,12 +140,19 @@ class MeasureLog:
 
     def collect(self, epoch: int) -> None:
         """Removes the files that are too old to be asked for."""
-        for path in self._folder.glob("*.arrow"):
-            if int(path.stem) <= epoch - _KEPT:
-                path.unlink(missing_ok=True)
+        if self._folders is None:
+            self._folders = set(names_in(self._folder))
+        for name in [name for name in self._folders if name < _folder_of(epoch - _KEPT)]:
+            self._folders.remove(name)
+            remove_tree(self._folder / name)
 
-    def _path(self, epoch: int) -> Path:
-        return self._folder / f"{epoch:010d}.arrow"
+    def _path(self, epoch: int, writer: str) -> Location:
+        return self._folder / _folder_of(epoch) / f"{numbered('epoch', epoch, writer)}.arrow"
+
+
+def _folder_of(epoch: int) -> str:
+    """The name of the folder that has the file of an epoch."""
+    return f"{max(0, epoch) // _KEPT:08d}"
 
 
 def _place(row: Mapping[str, object]) -> StepPlace:

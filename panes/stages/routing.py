@@ -9,31 +9,27 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from panes.delta.delta import BEGINNING
 from panes.delta.hashing import BUCKETS, Hashes, buckets_of, hash_rows
 from panes.delta.rows import take
-from panes.sharing.shared_indexes import ForTasks, Members
 from panes.stages.partitioning import Keys
 from panes.stages.physical_plan import PhysicalInput
 
-RouteKey = tuple[str | None, str, Keys, int, int | None, int]
+RouteKey = tuple[str | None, str, Keys, int, int | None, int | None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Route:
     """Where the rows of an input go: to the tasks of `shards` shards by key, or all to one task, `only_task`."""
 
     source: PhysicalInput
     shards: int
     only_task: int | None
-    since: int = BEGINNING
-    """The clock before the epoch, where what is computed depends on it."""
-    members: Members | None = None
-    """The queries that share what is computed from it, where it holds rows that are matched with them."""
+    group: int | None = None
+    """The number of the plan with whose queries rows are matched, where they are."""
 
     @property
     def key(self) -> RouteKey:
-        """Queries whose routes have equal keys read the same input in the same way, and share it."""
+        """Queries whose routes have equal keys read the same input in the same way."""
         source = self.source
         return (
             source.stream,
@@ -41,14 +37,8 @@ class Route:
             source.keys,
             self.shards,
             self.only_task,
-            self.since,
+            self.group,
         )
-
-    def members_for(self, is_history: bool) -> ForTasks | None:
-        """The indexes to match rows with: those of the past are for the queries that begin in this epoch."""
-        if self.members is None:
-            return None
-        return self.members.fresh if is_history else self.members.all
 
     def split(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         """The rows of each shard that has any; those of one shard stay in their order."""

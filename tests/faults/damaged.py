@@ -124,15 +124,15 @@ QUESTIONS: dict[str, Question] = {
 """All that can be asked of the database without Spark."""
 
 
-FOLDERS = {"000001": "grouped", "000002": "twice", "000003": "above_1", "000005": "above_4"}
-"""The folders of states, and a query that is read from each; the fifth is that of the group."""
-
-
 def concerned(place: str) -> list[str]:
     """The questions that need a file of the database; of what all need, one of each kind."""
     match place.split("/"):
-        case ["queries", folder, *_]:
-            return [f"invoke {FOLDERS[folder]}", f"changes of {FOLDERS[folder]}"]
+        case ["states", *_]:
+            return [
+                f"{what} {name}"
+                for name in ("grouped", "twice", "above_1")
+                for what in ("invoke", "changes of")
+            ]
         case ["history", "000001", *_]:
             return [ONE_TIME[0], ONE_TIME[2]]
         case ["history", "000002", *_]:
@@ -254,6 +254,9 @@ class Bench:
             for more in ("-wal", "-shm"):
                 (self._database / f"{name}{more}").unlink(missing_ok=True)
         also = [self._database / "catalog.sqlite", self._database / "readers.sqlite"]
+        # Every opening takes a term, and removes those that nobody needs.
+        also += [*(self._database / "terms").iterdir()] if (self._database / "terms").exists() else []
+        also += [path for path in self._contents if path.parent.name == "terms"]
         for path in {*damage.files, *also}:
             self._write(path, self._contents.get(path))
 

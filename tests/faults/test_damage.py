@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +18,10 @@ from panes.answers.forget_readers import forget_readers
 from panes.check import check_database
 from tests.faults.damaged import QUESTIONS, Bench, Damage, Small, concerned, damages, look, make
 from tests.faults.standing import EPOCHS, ROWS, add_file, answers
+from tests.kept_states import last_states, overwrite, places_in
 
-GROUPED = "000002"
-"""The folder of the query that the damage is done to."""
+GROUPED = 2
+"""The number of the query that the damage is done to."""
 
 
 @pytest.fixture
@@ -29,55 +30,62 @@ def copy(undisturbed, tmp_path) -> Path:
     return shutil.copytree(undisturbed.database, tmp_path / "db")
 
 
-def last_manifest(database: Path) -> Path:
-    """The last manifest of a shard that has rows in its answer."""
-    manifests = sorted((database / "queries" / GROUPED).glob("shard-*/manifest-*.json"), key=lambda p: p.name)
-    return [path for path in manifests if buffers_of(path)["answer"]][-1]
+class Piece(NamedTuple):
+    """A part of a file."""
+
+    path: Path
+    offset: int
+    size: int
 
 
-def buffers_of(manifest: Path) -> dict[str, list[dict[str, str]]]:
-    return json.loads(manifest.read_text())["content"]["buffers"]
-
-
-def segment_of(manifest: Path, *, is_answer: bool) -> Path:
-    entries = [
+def segment_of(database: Path, *, is_answer: bool) -> Piece:
+    """A segment of the last epoch."""
+    entry = next(
         entry
-        for name, entries in buffers_of(manifest).items()
-        for entry in entries
+        for _, manifest in places_in(last_states(database), GROUPED)
+        for name, entries in manifest.buffers.items()
         if (name == "answer") == is_answer and name != "changes"
-    ]
-    return manifest.parent / entries[0]["segment"]
+        for entry in entries
+    )
+    return Piece(database / "states" / entry.object, entry.offset, entry.bytes)
+
+
+def manifest_of(database: Path) -> Piece:
+    """A manifest of the last epoch with rows in its answer."""
+    for _, manifest in places_in(last_states(database), GROUPED):
+        if manifest.buffers["answer"]:
+            assert manifest.ref is not None
+            return Piece(database / "states" / manifest.ref.object, manifest.ref.offset, manifest.ref.bytes)
+    raise AssertionError("no shard has an answer")
+
+
+def flip_a_bit(piece: Piece) -> None:
+    overwrite(piece.path, piece.offset + piece.size // 2, 1)
+
+
+def wipe(piece: Piece) -> None:
+    overwrite(piece.path, piece.offset, piece.size)
+
+
+DAMAGES = {"flipped": flip_a_bit, "wiped": wipe}
 
 
 def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
 
 
-def flip_a_bit(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-DAMAGES = {"truncated": truncate, "one bit flipped": flip_a_bit, "empty": empty, "gone": Path.unlink}
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_answer_is_named_and_the_others_are_right(spark, undisturbed, copy, damage):
+    segment = segment_of(copy, is_answer=True)
+    DAMAGES[damage](segment)
+    check_only_the_damaged_query_fails(spark, undisturbed, copy, segment.path)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_answer_is_named_and_the_others_are_right(spark, undisturbed, copy, damage):
-    segment = segment_of(last_manifest(copy), is_answer=True)
-    DAMAGES[damage](segment)
-    check_only_the_damaged_query_fails(spark, undisturbed, copy, segment)
-
-
-@pytest.mark.parametrize("damage", ["truncated", "empty", "gone"])
 def test_a_damaged_manifest_is_named_and_the_others_are_right(spark, undisturbed, copy, damage):
-    manifest = last_manifest(copy)
+    manifest = manifest_of(copy)
     DAMAGES[damage](manifest)
-    check_only_the_damaged_query_fails(spark, undisturbed, copy, manifest)
+    check_only_the_damaged_query_fails(spark, undisturbed, copy, manifest.path)
 
 
 def check_only_the_damaged_query_fails(spark, undisturbed, database: Path, damaged: Path) -> None:
@@ -90,12 +98,12 @@ def check_only_the_damaged_query_fails(spark, undisturbed, database: Path, damag
         }
 
 
-@pytest.mark.parametrize("damage", ["one bit flipped", "gone"])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_query_over_a_damaged_state_is_suspended_and_the_others_go_on(
     spark, undisturbed, copy, tmp_path, damage
 ):
     whole = shutil.copytree(copy, tmp_path / "whole")
-    segment = segment_of(last_manifest(copy), is_answer=False)
+    segment = segment_of(copy, is_answer=False)
     DAMAGES[damage](segment)
     later = [{**row, "ts": row["ts"] + 45} for row in ROWS[:20]]
     added = add_file(undisturbed.folder, EPOCHS, later)
@@ -105,7 +113,7 @@ def test_a_query_over_a_damaged_state_is_suspended_and_the_others_go_on(
             expected = answers(db)
         with panes.connect(copy, spark=spark) as db:
             db.run()
-            with pytest.raises(errors.QueryFailed, match=re.escape(str(segment))):
+            with pytest.raises(errors.QueryFailed, match=re.escape(str(segment.path))):
                 db.query("grouped").invoke()
             db.query("grouped").drop()
             assert answers(db) == {name: rows for name, rows in expected.items() if name != "grouped"}
@@ -121,7 +129,7 @@ def test_a_damaged_record_of_the_last_epoch_is_named(spark, copy):
 
 
 def test_changes_do_not_end_at_a_record_that_is_lost(spark, copy):
-    record = copy / "epochs" / "epoch-0000000004.json"
+    (record,) = (copy / "epochs").glob("epoch-0000000004-*.json")
     record.unlink()
     with panes.connect(copy, spark=spark) as db:
         with pytest.raises(errors.StateError, match=re.escape(f"{record} is missing")):
@@ -217,10 +225,8 @@ def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
 
 
 def regions(path: Path) -> int:
-    """In how many places to flip a bit: there are many segments and manifests, and few of the others."""
-    if path.suffix == ".sqlite":
-        return 25
-    return 1 if path.suffix == ".arrow" or path.name.startswith("manifest") else 3
+    """In how many places to flip a bit: many where a file holds many things."""
+    return 14 if path.suffix in (".sqlite", ".arrow") else 3
 
 
 def assert_check_finds_it(database: Path, damage: Damage, *, is_noticed: bool) -> None:

@@ -78,7 +78,7 @@ def test_states_behind_a_uri_give_the_same_answers_and_changes(spark, tmp_path, 
         db.run()
     with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
         assert found_in(db) == undisturbed.found
-        assert not (db.path / "queries").exists()
+        assert not (db.path / "states").exists()
 
 
 def wait_until(is_so) -> None:

@@ -13,20 +13,21 @@ import pytest
 
 from panes.errors import StateError
 from panes.history.history_store import History, write_part
+from panes.history.parts import Part
 from panes.plan.stream import Stream
 from tests.base_stream import base_stream
 
 S = base_stream("CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts MICROSECONDS")
 
 
-def part(history: History, epoch: int, *times: int, number: int = 0) -> str:
+def part(history: History, epoch: int, *times: int, number: int = 0) -> Part:
     rows = pa.table({"ts": list(times), "k": [epoch] * len(times), "_ts": list(times)})
     return write_part(history.folder, 1, epoch, number, rows)
 
 
 def write(history: History, epoch: int, *times: int, since: int | None = None) -> None:
     """An epoch of the stream s whose rows have these times."""
-    bounds = {"rows": len(times), "min_ts": min(times), "max_ts": max(times)}
+    bounds = {"rows": len(times), "max_ts": max(times)}
     if since is not None:
         bounds["since"] = since
     history.note(S, epoch, [part(history, epoch, *times)], **bounds)
@@ -77,7 +78,7 @@ def test_a_stream_that_brought_nothing_has_an_empty_history(tmp_path: Path) -> N
 def test_several_parts_keep_their_order_and_are_known_by_their_own_times(tmp_path: Path) -> None:
     history = History(tmp_path)
     names = [part(history, 0, 8, 9, number=0), part(history, 0, number=1), part(history, 0, 1, 2, number=2)]
-    history.note(S, 0, names, rows=4, min_ts=1, max_ts=9)
+    history.note(S, 0, names, rows=4, max_ts=9)
     assert [(file.rows, file.min_ts, file.max_ts) for file in history.files(1, 0)] == [(2, 8, 9), (2, 1, 2)]
     assert times(history, 0) == [8, 9, 1, 2]
 
@@ -88,7 +89,7 @@ def test_an_epoch_done_again_replaces_what_it_had(tmp_path: Path) -> None:
     write(history, 1, 2, 3)
     write(history, 1, 2)
     assert times(history, 1) == [1, 2]
-    history.note(S, 1, [], rows=0, min_ts=0, max_ts=0)
+    history.note(S, 1, [], rows=0, max_ts=0)
     assert times(history, 1) == [1]
 
 
@@ -250,7 +251,7 @@ def test_the_youngest_rows_stay_however_old(tmp_path: Path) -> None:
 def test_of_files_that_are_seen_at_once_the_later_is_younger(tmp_path: Path) -> None:
     history = History(tmp_path, epochs_per_base=1)
     names = [part(history, 0, 3, 4, number=0), part(history, 0, 1, 2, number=1)]
-    history.note(S, 0, names, rows=4, min_ts=1, max_ts=4, since=9)
+    history.note(S, 0, names, rows=4, max_ts=4, since=9)
     assert [file.max_ts for file in history.at(1, 0).youngest(2, 10)] == [2]
     assert [file.max_ts for file in history.at(1, 0).youngest(3, 10)] == [4, 2]
 
@@ -265,7 +266,7 @@ def test_rows_of_the_future_do_not_count_among_the_youngest(tmp_path: Path) -> N
 
 def test_rows_that_are_not_kept_are_known_of(tmp_path: Path) -> None:
     history = History(tmp_path)
-    history.note(S, 0, [], rows=7, min_ts=1, max_ts=9)
+    history.note(S, 0, [], rows=7, max_ts=9)
     write(history, 1, 12)
     assert times(history, 1) == [12]
     assert (history.at(1, 1).dropped, history.at(1, 1).dropped_to) == (7, 9)
@@ -304,7 +305,7 @@ def test_forgetting_a_stream_removes_its_files_and_no_others(tmp_path: Path) -> 
     other = base_stream('CREATE STREAM "a/b" (ts BIGINT) TIMESTAMP BY ts SECONDS', 2)
     write(history, 0, 1)
     name = write_part(tmp_path, 2, 0, 0, pa.table({"ts": [1], "_ts": [1]}))
-    history.note(other, 0, [name], rows=1, min_ts=1, max_ts=1)
+    history.note(other, 0, [name], rows=1, max_ts=1)
     history.forget(2)
     assert rows_of(history, other, 0).num_rows == 0
     assert times(history, 0) == [1]

@@ -28,7 +28,7 @@ class Kept:
         for epoch in range(EPOCHS):
             row = pa.table({"ts": [epoch], "k": [first + epoch], "_ts": [epoch]})
             name = write_part(self.history.folder, 1, epoch, 0, row)
-            pins |= self.history.note(S, epoch, [name], rows=1, min_ts=epoch, max_ts=epoch)
+            pins |= self.history.note(S, epoch, [name], rows=1, max_ts=epoch)
             self.log.commit(replace(NOTHING, epoch=epoch, pins=dict(pins)))
             self.history.collect(S, epoch, oldest_ts=0, retain_epochs=100)
 
@@ -82,7 +82,7 @@ def test_a_manifest_of_another_history_is_refused(kept, tmp_path):
 def test_a_manifest_of_an_epoch_that_was_never_committed_is_not_read(kept):
     row = pa.table({"ts": [9], "k": [9], "_ts": [9]})
     name = write_part(kept.history.folder, 1, EPOCHS, 0, row)
-    kept.history.note(S, EPOCHS, [name], rows=1, min_ts=9, max_ts=9)
+    kept.history.note(S, EPOCHS, [name], rows=1, max_ts=9)
     last = kept.log.latest()
     kept.log.commit(replace(last, epoch=EPOCHS))  # another epoch took the number, without rows
     assert kept.times(EPOCHS) == list(range(EPOCHS))

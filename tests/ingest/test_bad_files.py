@@ -7,8 +7,7 @@ import errno
 import pytest
 
 from panes.errors import SourceError, StateError
-from panes.ingest.bad_files import BadFile, note_bad_files, read_bad_files, set_aside
-from panes.ingest.rejected_rows import forget_epoch
+from panes.ingest.bad_files import BadFile, set_aside
 from tests.base_stream import base_stream
 
 FILES = base_stream("CREATE STREAM s (k INT) FROM FILES 'in'", 1)
@@ -43,15 +42,3 @@ def test_what_another_try_may_mend_is_raised_again():
     for error in (OSError(errno.EMFILE, "Too many open files"), MemoryError()):
         with pytest.raises(type(error)):
             set_aside(FILES, "a", error)
-
-
-def test_an_epoch_that_is_done_again_lists_its_files_once(tmp_path):
-    note_bad_files(tmp_path, 0, [BadFile(1, "a", "x"), BadFile(2, "other", "x")])
-    note_bad_files(tmp_path, 1, [BadFile(1, "b", "y"), BadFile(1, "c", "y")])
-    assert read_bad_files(tmp_path, FILES, last_epoch=0).num_rows == 1
-    forget_epoch(tmp_path, 1)
-    note_bad_files(tmp_path, 1, [BadFile(1, "b", "z")])
-    assert read_bad_files(tmp_path, FILES, last_epoch=1).to_pylist() == [
-        {"path": "a", "reason": "x", "epoch": 0},
-        {"path": "b", "reason": "z", "epoch": 1},
-    ]

@@ -16,6 +16,7 @@ import pytest
 
 from panes.errors import SourceError
 from panes.ingest.push import push
+from panes.ingest.pushed_files import PushedFiles
 from tests.base_stream import base_stream
 
 STREAM = base_stream("CREATE STREAM s (k INT, w STRING)")
@@ -32,8 +33,13 @@ class Word:
     k: int
 
 
+def beside(folder):
+    """Where pushes go when the home is the folder itself."""
+    return PushedFiles(folder, folder)
+
+
 def stored(folder):
-    return [pq.read_table(path) for path in sorted(folder.glob("000001/*"))]
+    return [pq.read_table(path) for path in sorted(folder.glob("pushed/000001/*"))]
 
 
 TWO = [{"k": 1, "w": "a"}, {"k": 2, "w": None}]
@@ -64,7 +70,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_in_any_form_are_stored_in_the_types_of_the_stream(tmp_path, form):
-    assert push(tmp_path, STREAM, FORMS[form]()) == 2
+    assert push(beside(tmp_path), STREAM, FORMS[form]()) == 2
     assert stored(tmp_path) == [pa.table({"k": [1, 2], "w": ["a", None]}, schema=SCHEMA)]
 
 
@@ -72,15 +78,15 @@ def test_rows_in_any_form_are_stored_in_the_types_of_the_stream(tmp_path, form):
     "row", [{"k": 1, "w": "a"}, Pair("a", 1), Word("a", 1)], ids=["dict", "named", "data"]
 )
 def test_one_row_is_a_row(tmp_path, row):
-    assert push(tmp_path, STREAM, row) == 1
+    assert push(beside(tmp_path), STREAM, row) == 1
     assert stored(tmp_path) == [pa.table({"k": [1], "w": ["a"]}, schema=SCHEMA)]
 
 
 def test_every_push_is_a_file_of_its_own_and_nothing_is_no_file(tmp_path):
     for number in range(3):
-        push(tmp_path, STREAM, {"k": number, "w": "x"})
-    assert push(tmp_path, STREAM, []) == 0
-    assert push(tmp_path, STREAM, pd.DataFrame({"k": [], "w": []})) == 0
+        push(beside(tmp_path), STREAM, {"k": number, "w": "x"})
+    assert push(beside(tmp_path), STREAM, []) == 0
+    assert push(beside(tmp_path), STREAM, pd.DataFrame({"k": [], "w": []})) == 0
     assert sorted(table.column("k")[0].as_py() for table in stored(tmp_path)) == [0, 1, 2]
 
 
@@ -102,7 +108,7 @@ TAKEN = {
 @pytest.mark.parametrize("column", TAKEN)
 def test_values_of_python_are_taken_as_what_they_are(tmp_path, column):
     nothing = dict.fromkeys(ALL.columns.names)
-    push(tmp_path, ALL, [nothing | {column: given} for given, _ in TAKEN[column]])
+    push(beside(tmp_path), ALL, [nothing | {column: given} for given, _ in TAKEN[column]])
     assert stored(tmp_path)[0].column(column).to_pylist() == [expected for _, expected in TAKEN[column]]
 
 
@@ -133,7 +139,11 @@ def test_what_would_lose_value_is_refused_with_its_row_and_column(tmp_path, colu
     nothing = dict.fromkeys(ALL.columns.names)
     for value, message in LOSSES[column]:
         with pytest.raises(SourceError, match=f"row 2, column '{column}': .*{message}.*nothing was stored"):
-            push(tmp_path, ALL, [nothing, nothing, nothing | {column: value}, nothing | {column: value}])
+            push(
+                beside(tmp_path),
+                ALL,
+                [nothing, nothing, nothing | {column: value}, nothing | {column: value}],
+            )
     assert stored(tmp_path) == []
 
 
@@ -168,19 +178,19 @@ def test_columns_that_would_lose_value_are_refused_with_row_and_column(
     if chunks == 3:
         table = pa.concat_tables([table.slice(row, 1) for row in range(3)])
     with pytest.raises(SourceError, match=f"row 2, column '{column}': .*{message}.*; nothing was stored"):
-        push(tmp_path, ALL, table)
+        push(beside(tmp_path), ALL, table)
     assert stored(tmp_path) == []
 
 
 def test_missing_values_of_pandas_are_null_and_nan_elsewhere_is_a_number(tmp_path):
     one = base_stream("CREATE STREAM s (k BIGINT, x DOUBLE)")
     nan = float("nan")
-    push(tmp_path, one, pd.DataFrame({"k": [1.0, nan], "x": [nan, 0.5]}))
+    push(beside(tmp_path), one, pd.DataFrame({"k": [1.0, nan], "x": [nan, 0.5]}))
     assert stored(tmp_path)[0].to_pylist() == [{"k": 1, "x": None}, {"k": None, "x": 0.5}]
-    push(tmp_path / "more", one, pl.DataFrame({"k": [1], "x": [nan]}))
+    push(beside(tmp_path / "more"), one, pl.DataFrame({"k": [1], "x": [nan]}))
     assert str(stored(tmp_path / "more")[0].to_pylist()) == "[{'k': 1, 'x': nan}]"
     with pytest.raises(SourceError, match=r"row 1, column 'k': 2\.7 does not fit BIGINT without loss"):
-        push(tmp_path, one, pd.DataFrame({"k": [nan, 2.7], "x": [1, 2]}))
+        push(beside(tmp_path), one, pd.DataFrame({"k": [nan, 2.7], "x": [1, 2]}))
 
 
 @pytest.mark.parametrize(
@@ -205,7 +215,7 @@ def test_missing_values_of_pandas_are_null_and_nan_elsewhere_is_a_number(tmp_pat
 )
 def test_what_is_not_rows_of_the_stream_is_refused_whole(tmp_path, rows, message):
     with pytest.raises(SourceError, match=message):
-        push(tmp_path, STREAM, rows)
+        push(beside(tmp_path), STREAM, rows)
     assert stored(tmp_path) == []
 
 
@@ -213,7 +223,7 @@ def test_a_stream_with_a_source_cannot_be_pushed_to(tmp_path):
     with pytest.raises(
         SourceError, match="takes its rows from FILES; only a stream that was created without FROM"
     ):
-        push(tmp_path, FILES, {"k": 1})
+        push(beside(tmp_path), FILES, {"k": 1})
 
 
 def test_the_program_of_the_page_runs():

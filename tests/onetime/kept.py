@@ -95,8 +95,11 @@ class Keeper:
         names = [
             write_part(self.history.folder, stream.number, epoch, number, piece)
             for number, piece in enumerate(self._pieces(rows))
+            if piece.num_rows
         ]
-        self.history.note(stream, epoch, names, **_bounds(rows), since=since)
+        self.history.note(
+            stream, epoch, names, rows=rows.num_rows, max_ts=_bounds(rows)["max_ts"], since=since
+        )
 
     def _pieces(self, rows: pa.Table) -> list[pa.Table]:
         cut = self._random.randint(0, rows.num_rows)

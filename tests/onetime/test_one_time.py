@@ -51,12 +51,12 @@ class Made:
         since = self._clock * SECOND
         for name, table in came.items():
             ts = [t * SECOND for t in table.column("ts").to_pylist()]
-            bounds = {"rows": len(ts), "min_ts": min(ts), "max_ts": max(ts), "since": since}
+            bounds = {"rows": len(ts), "max_ts": max(ts), "since": since}
             stream = self.streams[name]
             if is_raw:
                 file = self.path / f"{name}-{self._epoch}.parquet"
                 pq.write_table(table, file)
-                self._pins |= self.history.adopt(stream, self._epoch, [file], **bounds)
+                self._pins |= self.history.adopt(stream, self._epoch, [file], **bounds, min_ts=min(ts))
             else:
                 table = table.append_column("_ts", pa.array(ts))
                 part = write_part(self.history.folder, stream.number, self._epoch, 0, table)

@@ -54,7 +54,7 @@ def test_an_answer_never_mixes_two_epochs(tmp_path: Path) -> None:
         times = list(range(epoch * ROWS, (epoch + 1) * ROWS))
         for stream in streams.values():
             name = write_part(history.folder, stream.number, epoch, 0, pa.table({"ts": times, "_ts": times}))
-            history.note(stream, epoch, [name], rows=ROWS, min_ts=times[0], max_ts=times[-1])
+            history.note(stream, epoch, [name], rows=ROWS, max_ts=times[-1])
         progress = {stream.number: StreamProgress(clock=times[-1]) for stream in streams.values()}
         log.commit(EpochRecord(epoch, epoch, ROWS, 0.0, 0, streams=progress))
         oldest = log.holds.release_before(epoch - 1)

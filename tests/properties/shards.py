@@ -55,7 +55,7 @@ class Shards:
             shards = self.query.shards_of(number)
             inputs: list[dict[str, list[pa.Table]]] = [{} for _ in range(shards)]
             for source in stage.inputs:
-                route = Route(source, shards, None if stage.is_sharded else 0, since)
+                route = Route(source, shards, None if stage.is_sharded else 0)
                 for rows in self._rows(source, arrivals, given):
                     computed, _ = FragmentRun(rows).input(source, since)
                     for shard, mine in route.split(computed):

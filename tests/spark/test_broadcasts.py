@@ -1,11 +1,10 @@
-"""Query indexes reach tasks by Spark broadcasts, which are kept, replaced and let go of with their queries."""
+"""Indexes and plans reach tasks by Spark broadcasts, which are kept, replaced and let go of with their queries."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections import OrderedDict
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -14,9 +13,10 @@ from panes.plan.nodes import StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.windows import NowWindow
 from panes.sharing.shared_indexes import Indexes, Members
-from panes.spark import sent_indexes as members
+from panes.spark import sent as module
 from panes.spark.broadcasts import Broadcasts
-from panes.spark.sent_indexes import SentIndexes
+from panes.spark.sent import Sent
+from panes.spark.task_plans import StageTask, TaskPlans
 from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 
@@ -54,7 +54,7 @@ PLAN = make_plan(Window(StreamScan("s", "s", Schema(())), NowWindow()))
 
 
 def group(everyone: Indexes, fresh: Indexes | None = None, number: int = -1) -> RunningQuery:
-    return RunningQuery(number, PLAN, 1, 0, Path("nowhere"), Members(everyone, fresh))
+    return RunningQuery(number, PLAN, 1, 0, Members(everyone, fresh))
 
 
 def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
@@ -68,7 +68,7 @@ def test_a_set_of_queries_is_broadcast_once_for_all_its_epochs() -> None:
 
 def test_queries_on_their_own_are_left_as_they_are() -> None:
     context = Context()
-    alone = RunningQuery(1, PLAN, 1, 0, Path("nowhere"))
+    alone = RunningQuery(1, PLAN, 1, 0)
     assert Broadcasts().shipped(context, [alone]) == [alone]
     assert context.sent == []
 
@@ -104,6 +104,32 @@ def test_another_context_gets_broadcasts_of_its_own_and_the_old_ones_are_left_al
     assert len(new.alive) == 1
 
 
+def plans_of(*queries: RunningQuery) -> TaskPlans:
+    return TaskPlans(tuple(StageTask(query, 0, (), (), None) for query in queries), (), ())
+
+
+def test_plans_are_broadcast_when_the_queries_change_and_the_last_ones_go() -> None:
+    context, broadcasts = Context(), Broadcasts()
+    one, two = (RunningQuery(number, PLAN, 1, 0) for number in (1, 2))
+    first = broadcasts.plans(context, plans_of(one))
+    assert broadcasts.plans(context, plans_of(one)) is first
+    assert first.value == plans_of(one)
+    second = broadcasts.plans(context, plans_of(one, two))
+    assert (second.name, second.number) == (first.name, first.number + 1)
+    assert context.alive == [second.broadcast]
+    broadcasts.close()
+    assert context.alive == []
+
+
+def test_indexes_that_change_leave_the_plans_where_they_are() -> None:
+    context, broadcasts = Context(), Broadcasts()
+    sent = broadcasts.plans(context, plans_of())
+    for _ in range(10):
+        broadcasts.shipped(context, [group(Indexes(()))])
+        assert broadcasts.plans(context, plans_of()) is sent
+    assert len(context.alive) == 2
+
+
 def broadcast_files(spark) -> list[str]:
     return sorted(os.listdir(spark.sparkContext._temp_dir))
 
@@ -121,13 +147,13 @@ def test_a_hundred_changes_of_a_group_leave_one_file_and_a_closed_database_none(
 def test_a_worker_reads_a_broadcast_once_though_it_runs_other_tasks_in_between(spark) -> None:
     broadcasts, everyone = Broadcasts(), Indexes(())
 
-    def look(indexes: SentIndexes | None) -> set[int]:
+    def look(indexes: Sent | None) -> set[int]:
         """Gives how often each worker has read the broadcast so far."""
 
         def read(_batches):
             reads = sys.__dict__.setdefault("reads_of_the_broadcast", [0])
             if indexes is not None:
-                was_read = indexes.group in members._read
+                was_read = indexes.name in module._read
                 assert len(indexes.value) == 0
                 reads[0] += not was_read
             yield pa.RecordBatch.from_pydict({"reads": [reads[0]]})
@@ -143,14 +169,14 @@ def test_a_worker_reads_a_broadcast_once_though_it_runs_other_tasks_in_between(s
 
 
 def test_a_worker_keeps_the_last_indexes_of_a_group_alone(monkeypatch) -> None:
-    monkeypatch.setattr(members, "_read", OrderedDict())
+    monkeypatch.setattr(module, "_read", OrderedDict())
     for number in range(100):
-        assert SentIndexes(("db", 1), number, Variable([number])).value == [number]
-        assert SentIndexes(("db", 1), number, Variable(["not read"])).value == [number]
-    assert list(members._read.values()) == [(99, [99])]
+        assert Sent(("db", "1"), number, Variable([number])).value == [number]
+        assert Sent(("db", "1"), number, Variable(["not read"])).value == [number]
+    assert list(module._read.values()) == [(99, [99])]
     for number in range(1000):
-        assert SentIndexes(("db", number), 0, Variable([number])).value == [number]
-    assert len(members._read) == members._GROUPS_IN_MEMORY
+        assert Sent(("db", str(number)), 0, Variable([number])).value == [number]
+    assert len(module._read) == module._IN_MEMORY
 
 
 def test_indexes_of_shared_queries_are_nowhere_in_the_database(spark, tmp_path) -> None:

@@ -44,7 +44,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = EpochLog(folder / "epochs")
-        engine = Engine(folder, folder / "states", log, HandClock(), spark)
+        engine = Engine(folder, folder, log, HandClock(), spark)
         oracle = Oracle(came.tables)
         segments = OpenSegments(log, folder / "states")
         declared = streams(folder, came)

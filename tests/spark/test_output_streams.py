@@ -103,7 +103,7 @@ def ran(
                 add(history, rows.events(ran, is_first=ran.epoch == query.first_epoch))
 
         workload = Workload(queries, retain_epochs=8, idle_after_us=60_000_000)
-        engine = Engine(folder, folder / "states", log, HandClock(), spark)
+        engine = Engine(folder, folder, log, HandClock(), spark)
         engine.start(
             streams(folder, arrivals), lambda _: workload, collect, suspend=no_query_fails, heartbeat_s=None
         )

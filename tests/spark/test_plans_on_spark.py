@@ -73,8 +73,9 @@ def no_query_fails(failures: Mapping[int, str]) -> None:
     came=arrivals(),
     shards=st.sampled_from([1, 2, 5]),
     strategy=st.sampled_from(["upa", "nt"]),
+    exchange=st.sampled_from(["files", "shuffle"]),
 )
-def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, strategy):
+def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, strategy, exchange):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = EpochLog(folder / "epochs")
@@ -89,7 +90,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 first_epoch=0,
             )
         oracle = Oracle(came.tables)
-        engine = Engine(folder, folder / "states", log, HandClock(), spark)
+        engine = Engine(folder, folder, log, HandClock(), spark)
         epochs = []
         segments = OpenSegments(log, folder / "states")
 
@@ -107,7 +108,9 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 assert difference is None, f"{drawn[number - 1]} at {ran.clock}: {difference}"
             epochs.append(record)
 
-        workload = Workload(list(queries.values()), retain_epochs=8, idle_after_us=60_000_000)
+        workload = Workload(
+            list(queries.values()), retain_epochs=8, idle_after_us=60_000_000, exchange=exchange
+        )
         engine.start(
             streams(folder, came), lambda _: workload, compare, suspend=no_query_fails, heartbeat_s=None
         )

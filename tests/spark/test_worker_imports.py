@@ -15,7 +15,8 @@ from pyspark import cloudpickle
 
 import panes
 from panes.spark import ingest_task, operator_task
-from panes.spark.sent_indexes import SentIndexes
+from panes.spark.sent import Sent
+from panes.spark.task_plans import PlanValues, TaskPlans
 from panes.state.storage.epoch_log import NOTHING
 
 ONLY_FOR_THE_DRIVER = (
@@ -91,7 +92,9 @@ def test_a_worker_loads_nothing_more_when_it_gets_queries(tmp_path):
     shipped = [
         *running,
         *(index.to_ship() for query in running if query.members for index in query.members.all.value),
-        SentIndexes,
+        Sent,
+        PlanValues,
+        TaskPlans,
     ]
     more, all_modules = loaded(LOAD, cloudpickle.dumps(shipped))
     assert more == set(), "the daemon should import these before it forks workers"

@@ -59,7 +59,7 @@ def test_nothing_measured_is_a_file_too(tmp_path: Path) -> None:
 def test_a_damaged_file_is_told_of_and_forgotten(tmp_path: Path) -> None:
     log = MeasureLog(tmp_path / "measures")
     pin = log.write(0, {JOIN: StepMeasures(0, 1.0, Measures(), Measures())})
-    (file,) = (tmp_path / "measures").iterdir()
+    (file,) = (tmp_path / "measures").glob("*/*")
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.raises(StateError, match="is damaged"):
         log.read(pin)
@@ -72,10 +72,16 @@ def test_a_damaged_file_is_told_of_and_forgotten(tmp_path: Path) -> None:
 
 def test_old_files_are_removed(tmp_path: Path) -> None:
     log = MeasureLog(tmp_path / "measures")
-    for epoch in (0, 1, 100):
-        log.write(epoch, {})
-    log.collect(100)
-    assert sorted(path.name for path in (tmp_path / "measures").iterdir()) == [
-        "0000000001.arrow",
-        "0000000100.arrow",
-    ]
+    for epoch in (0, 99, 100, 199, 200):
+        log.write(epoch, {}, "token")
+        log.collect(epoch)
+    left = sorted(path.stem for path in (tmp_path / "measures").glob("*/*"))
+    assert left == ["epoch-0000000100-token", "epoch-0000000199-token", "epoch-0000000200-token"]
+    MeasureLog(tmp_path / "measures").collect(300)  # as another process finds them
+    assert [path.name for path in (tmp_path / "measures").iterdir()] == ["00000002"]
+
+
+def test_two_attempts_at_an_epoch_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    log = MeasureLog(tmp_path / "measures")
+    pins = [log.write(0, {JOIN: StepMeasures(0, n, Measures(), Measures())}, f"try{n}") for n in (1, 2)]
+    assert [log.read(pin)[JOIN].seconds for pin in pins] == [1, 2]

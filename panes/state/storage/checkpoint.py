@@ -20,7 +20,7 @@ from panes.state.storage.records import damaged, missing
 
 _MAGIC = b"crc\0"
 _NUMBER = re.compile(r"\d+")
-_ENTRY = re.compile(r"(\d+)(?:\.compact)?")
+_COMPACTED = re.compile(r"\d+\.compact")
 
 
 class Checkpoint:
@@ -54,22 +54,42 @@ class Checkpoint:
 
     def log_offset(self, source: str, batch: int) -> int:
         """The last entry of a source's log that is in by the end of a micro-batch; -1 when there is none."""
-        return self._log_offsets(batch).get(source, -1)
+        return self.log_offsets(batch).get(source, -1)
 
     def entries(self, source: str, first: int, last: int) -> Iterator[dict[str, Any]]:
         """The entries of a source's log after the first up to the last."""
+        for line in self.lines(source, first, last):
+            yield json.loads(line)
+
+    def lines(self, source: str, first: int, last: int) -> list[str]:
+        """The same entries as Spark wrote them, each a line."""
         log = self._folder / "sources" / source
+        found: list[str] = []
+        compacted = self.last_compacted(source, last)
         for number in range(first + 1, last + 1):
             path = log / str(number)
-            if not path.exists():
+            if number < compacted:
+                continue  # it is in the one that was compacted
+            if number == compacted or not path.exists():
                 path = log / f"{number}.compact"
             version, *lines = _read(path).splitlines() or [""]
             if version != "v1":
                 raise damaged(path, f"this version of Spark's log is not known: {version!r}")
             for line in lines:
-                entry = _parsed(path, line)
-                if entry.get("batchId") == number:
-                    yield entry
+                if first < _batch_of(path, line) <= number:
+                    found.append(line)
+        return found
+
+    def last_compacted(self, source: str, last: int) -> int:
+        """The last entry of a source's log, up to one, that all before it were compacted into; -1 without one."""
+        log = self._folder / "sources" / source
+        names = [path.name for path in log.iterdir()] if log.is_dir() else []
+        numbers = [int(name.removesuffix(".compact")) for name in names if _COMPACTED.fullmatch(name)]
+        return max((number for number in numbers if number <= last), default=-1)
+
+    def text(self, name: str) -> str:
+        """The text of a file, as it was written."""
+        return _read(self._folder / name)
 
     def check_against(self, batch: int, epoch: int, pin: str | None) -> None:
         """Raises StateError unless the epochs, which have taken in micro-batches up to `batch`, go on from here.
@@ -99,7 +119,7 @@ class Checkpoint:
                 f"{self._folder / 'offsets' / str(batch)} is not what micro-batch {batch} held when the epochs "
                 f"took it in: the checkpoint is another's; restore {self._folder} from a copy of the same time"
             )
-        for source, last in self._log_offsets(batch).items():
+        for source, last in self.log_offsets(batch).items():
             self._check_log(source, last)
 
     def check_content(self) -> Iterator[StateError]:
@@ -124,8 +144,8 @@ class Checkpoint:
     def _offsets(self, batch: int) -> str:
         return _read(self._folder / "offsets" / str(batch))
 
-    def _log_offsets(self, batch: int) -> dict[str, int]:
-        """By the names of sources of files."""
+    def log_offsets(self, batch: int) -> dict[str, int]:
+        """The last entry of each log that is in by the end of a micro-batch, by the name of its source."""
         path = self._folder / "offsets" / str(batch)
         found = {}
         for line in self._offsets(batch).splitlines():
@@ -140,6 +160,14 @@ class Checkpoint:
 def _numbers(folder: Path) -> list[int]:
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     return [int(name) for name in names if _NUMBER.fullmatch(name)]
+
+
+def _batch_of(path: Path, line: str) -> int:
+    """The number of the entry that a line of a log is of."""
+    number = _parsed(path, line).get("batchId")
+    if not isinstance(number, int):
+        raise damaged(path, "an entry has no number")
+    return number
 
 
 def _parsed(path: Path, line: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""The folder in which a database keeps the states and answers of its queries: its own, or one it was told to use.
+"""The home of a database: the folder or URI under which lies everything that matters.
 
-The choice is made when the database first connects, and kept in its directory. A folder elsewhere must be empty
-then, and is marked as this database's: two databases in one folder would remove each other's states.
+It is the directory of the database itself, or a place that it was told to use when it was made. The choice is kept
+in the directory, which is then the working folder of whoever runs the database, and can be lost. A home elsewhere
+says which database it holds: nothing else may lie there, and no other database goes on with it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,49 +16,76 @@ from panes.state.storage.files import make_folder
 from panes.state.storage.locations import Location, location_of, names_in
 from panes.state.storage.records import read_record, write_record
 
-_CHOICE = "state.json"
-"""In the directory of the database: where its states are, and the mark that they carry."""
+CHOICE = "state.json"
+"""In the working folder: where the home is, and which database it holds."""
 
 _MARK = "database.json"
-"""In the folder of the states: whose they are."""
+"""In a home elsewhere: the id of the database."""
 
 
-def state_home(database: Path, wanted: str | Path | None) -> Location:
-    """Where the folders of queries are; `wanted` is a folder or a URI, or None for what was chosen before."""
-    choice = database / _CHOICE
+@dataclass(frozen=True)
+class Home:
+    location: Location
+    database: str | None = None
+    """The id of the database, where the home says it; None where the catalog does, beside which it lies."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is not the working folder."""
+        return self.database is not None
+
+
+def home_of(folder: Path, wanted: str | Path | None, *, is_fresh: bool = True) -> Home:
+    """The home of the database whose working folder this is; `wanted` is a folder or a URI, or None for what was
+    chosen before. `is_fresh` says that the folder holds nothing of a database that is its own home."""
+    choice = folder / CHOICE
     if choice.exists():
-        return _chosen(database, choice, wanted)
-    if wanted is None:
-        return database / "states"
-    if any((database / "epochs").glob("epoch-*.json")):
+        return _chosen(folder, choice, wanted)
+    if wanted is None or location_of(wanted) == folder:
+        return Home(folder)
+    if not is_fresh:
         raise StateError(
-            f"{database} already keeps its states itself; connect to it without naming another place for them"
+            f"{folder} already keeps its states itself; connect to it without naming another place for them"
         )
     home = location_of(wanted)
-    mark = _new_mark(home, database)
-    write_record(home / _MARK, _MARK, {"mark": mark, "database": str(database)})
-    write_record(choice, _CHOICE, {"home": str(home), "mark": mark})
-    return home
+    database = _known(home) or _marked(home)
+    write_record(choice, CHOICE, {"home": str(home), "database": database})
+    return Home(home, database)
 
 
-def _chosen(database: Path, choice: Path, wanted: str | Path | None) -> Location:
-    content = read_record(choice, _CHOICE).content
-    home = location_of(str(content["home"]))
+def _chosen(folder: Path, choice: Path, wanted: str | Path | None) -> Home:
+    content = read_record(choice, CHOICE).content
+    home, database = location_of(str(content["home"])), str(content["database"])
     if wanted is not None and location_of(wanted) != home:
-        raise StateError(f"the states of {database} are in {home}, not in {wanted}; leave out state=")
-    if read_record(home / _MARK, _MARK).content["mark"] != content["mark"]:
-        raise StateError(f"{home} holds the states of another database; restore those of {database} there")
-    return home
+        raise StateError(
+            f"the states of {folder} are in {home}, not in {wanted}; leave out state=, or name a new folder to go "
+            f"on with the database in {wanted}"
+        )
+    if _marked_as(home) != database:
+        raise StateError(
+            f"{home} holds another database than the one that {folder} was working for; name a new folder to go "
+            f"on with the one in {home}, or restore what was there"
+        )
+    return Home(home, database)
 
 
-def _new_mark(home: Location, database: Path) -> str:
-    """The mark for a folder that is empty, or was left behind while this database was being made."""
-    make_folder(home)
+def _known(home: Location) -> str | None:
+    """The id of the database that a place holds; None when it is empty."""
     names = names_in(home)
-    if not names:
-        return uuid4().hex
-    if names == [_MARK]:
-        content = read_record(home / _MARK, _MARK).content
-        if content["database"] == str(database):
-            return str(content["mark"])
-    raise StateError(f"{home} is not empty; the states of a database need a folder of their own")
+    if _MARK in names:
+        return _marked_as(home)
+    if names:
+        raise StateError(f"{home} is not empty, and holds no database; name an empty or a new place")
+    return None
+
+
+def _marked(home: Location) -> str:
+    """Makes an empty place the home of a new database; gives its id."""
+    database = uuid4().hex
+    make_folder(home)
+    write_record(home / _MARK, _MARK, {"database": database})
+    return database
+
+
+def _marked_as(home: Location) -> str:
+    return str(read_record(home / _MARK, _MARK).content["database"])

@@ -7,9 +7,10 @@ from pathlib import Path
 from panes.errors import StateError
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.home import CHOICE
 
 CATALOG = "catalog.sqlite"
-_BEFORE_THE_CATALOG = {"lock", "state.json"}
+_BEFORE_THE_CATALOG = {"lock"}
 """What a database has before its catalog, should its process end while it is being made."""
 _OF_A_DATABASE = (
     "epochs",
@@ -19,8 +20,8 @@ _OF_A_DATABASE = (
     "history",
     "readers.sqlite",
     "pushed",
-    "indexes",
     "aside",
+    "measures",
 )
 
 
@@ -31,8 +32,8 @@ def check_place(path: str | Path) -> None:
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise StateError(f"{folder} is a file; a database is a folder: name another one")
-    if not folder.exists() or (folder / CATALOG).exists():
-        return
+    if not folder.exists() or (folder / CATALOG).exists() or (folder / CHOICE).exists():
+        return  # a working folder can be made again from the home of its database
     names = sorted(found.name for found in folder.iterdir())
     others = [name for name in names if name not in _BEFORE_THE_CATALOG and not _is_unfinished(name)]
     kept = [name for name in _OF_A_DATABASE if name in others]

@@ -1,0 +1,71 @@
+"""What tasks run: plans that are the same from epoch to epoch, and values that are not."""
+
+from __future__ import annotations
+
+import pickle
+
+import panes
+from panes.delta.delta import BEGINNING
+from panes.sharing.shared_indexes import Indexes
+from panes.spark.job_plan import JobPlan
+from panes.stages.clock_rule import ClockRule, Position
+from panes.state.storage.epoch_log import NOTHING
+
+STREAM = "CREATE STREAM r (ts BIGINT, a BIGINT, b BIGINT) TIMESTAMP BY ts SECONDS"
+SUMS = "SELECT a, sum(b) AS total FROM r [RANGE {range} SECONDS SLIDE 2 SECONDS] GROUP BY a"
+SELECTION = "SELECT a FROM r [RANGE 10 SECONDS] WHERE b > {least}"
+MATCHED = "SELECT a, count(*) AS n FROM r [RANGE 10 SECONDS] WHERE b > {least} GROUP BY a"
+
+
+def job_of(db, epoch, clock=BEGINNING):
+    queries = db._running.workload(NOTHING).queries
+    positions = {query.id: Position(frozenset({1}), clock, epoch - 1, begins=False) for query in queries}
+    streams = db._connection.catalog.base_streams()
+    rule = ClockRule(epoch, streams, {}, positions, 10**15, 0, 10**7, occasion="rows")
+    return JobPlan(queries, rule)
+
+
+def test_plans_stay_the_same_while_clocks_move_and_change_with_the_queries(tmp_path):
+    with panes.connect(tmp_path / "db") as db:
+        db.sql(STREAM)
+        db.register(SUMS.format(range=10))
+        first, second = job_of(db, 1, 5), job_of(db, 2, 7)
+        assert first.plans == second.plans
+        assert (set(first.values.since.values()), set(second.values.since.values())) == ({5}, {7})
+        db.register(SUMS.format(range=20))
+        assert job_of(db, 2, 7).plans != first.plans
+
+
+def test_plans_have_no_members_and_values_give_them_back(tmp_path):
+    with panes.connect(tmp_path / "db") as db:
+        db.sql(f"SET share_from = 1; {STREAM}")
+        db.register(SELECTION.format(least=1))
+        one = job_of(db, 1)
+        db.register(SELECTION.format(least=2))
+        other = job_of(db, 1)
+        # The plan of a group is the same whichever queries share it.
+        assert one.plans == other.plans
+        assert one.values != other.values
+        (stage,) = other.plans.stages
+        assert stage.query.members is None
+        shared = other.values.with_members(stage).query.members
+        assert isinstance(shared.all, Indexes)
+
+
+def test_rows_are_matched_with_the_queries_of_the_group_that_reads_them(tmp_path):
+    with panes.connect(tmp_path / "db") as db:
+        db.sql(f"SET share_from = 1; {STREAM}")
+        db.register(MATCHED.format(least=1))
+        other = job_of(db, 1)
+        (shared,) = other.values.members.values()
+        (route,) = other.plans.inputs
+        assert other.values.indexes_of(route, is_history=False) is shared.all
+        assert other.values.indexes_of(route, is_history=True) is shared.fresh
+
+
+def test_plans_travel(tmp_path):
+    with panes.connect(tmp_path / "db") as db:
+        db.sql(STREAM)
+        db.register(SUMS.format(range=10))
+        plans = job_of(db, 1).plans
+        assert pickle.loads(pickle.dumps(plans)) == plans
