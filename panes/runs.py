@@ -135,10 +135,10 @@ class Runs:
         )
         self._answers.keep_pace(True)
 
-    def _workload(self, before: EpochRecord) -> Workload:
+    def _workload(self, before: EpochRecord, cores: int) -> Workload:
         """What to do in the epoch that follows."""
         self._connection.check_open()
-        return self._running.workload(before)
+        return self._running.workload(before, cores)
 
     def _files_left(self) -> int | None:
         return files_left(self._connection.path, self._catalog.base_streams())

@@ -110,7 +110,7 @@ class Engine:
     def start(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[EpochRecord], Workload],
+        workload: Callable[[EpochRecord, int], Workload],
         after_commit: Callable[[EpochRecord], None],
         *,
         suspend: Callable[[Mapping[int, str]], None],
@@ -120,7 +120,9 @@ class Engine:
         """Starts the streaming query over the base streams.
 
         With a heartbeat it runs until it is stopped; without one until the sources have nothing more to bring.
-        An epoch takes in at most `epoch_bytes` of each source. `suspend` is told which queries failed, and why.
+        An epoch takes in at most `epoch_bytes` of each source. `workload` is given the record of the epoch before
+        and the number of the cluster's cores, which is that of the first epoch for the whole run. `suspend` is
+        told which queries failed, and why.
         """
         if self._query is not None:
             self.stop(cut=True)  # what is left of a run that has failed, or whose end was interrupted
@@ -150,7 +152,7 @@ class Engine:
     def _new_runner(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[EpochRecord], Workload],
+        workload: Callable[[EpochRecord, int], Workload],
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
     ) -> EpochRunner:
@@ -160,11 +162,13 @@ class Engine:
             except BaseException as error:
                 self._end_after(record.epoch, error)
 
+        cores = functools.cache(self._cores)
+
         return EpochRunner(
             self._folder,
             self._home,
             streams,
-            workload,
+            lambda before: workload(before, cores()),
             self._log,
             self.history,
             self.pushed,
@@ -174,6 +178,11 @@ class Engine:
             suspend,
             self._broadcasts,
         )
+
+    def _cores(self) -> int:
+        """The cores that Spark has, as it counts them."""
+        assert self._session is not None
+        return int(self._session.sparkContext.defaultParallelism)
 
     def _end_after(self, epoch: int, error: BaseException) -> None:
         """Ends the run because the caller's own function has raised. The epoch is committed, for Spark too."""

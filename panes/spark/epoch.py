@@ -220,7 +220,7 @@ class EpochRunner:
         pins = self._pins(before) | pins
         pins[PIN] = self._measure(workload, rule, moved, before, done_by_steps(messages, plan.readers))
         states = self._states_after(before, plan, messages)
-        queries = _queries(messages, moved, before, failed)
+        queries = _queries(workload, messages, moved, before, failed)
         self._commit(workload, rule, moved, batch_id, began, queries, pins, states)
         pushed = {stream.number for stream in self._streams if stream.source.kind == "PUSH"}
         if self._copy is not None and CHECKPOINT_COPY in pins:
@@ -272,8 +272,8 @@ class EpochRunner:
         begins = query.needs_history(before.epoch + 1)
         ran = before.queries.get(query.id)
         if ran is None or query.first_epoch > before.epoch:
-            return Position(streams, before.clock_of(streams), -1, begins)
-        return Position(streams, ran.clock, ran.epoch, begins)
+            return Position(streams, before.clock_of(streams), -1, begins=begins)
+        return Position(streams, ran.clock, ran.epoch, ran.spread, begins)
 
     def _tasks(
         self,
@@ -463,14 +463,18 @@ def _slowest(stream: Stream, rule: ClockRule, moved: Moved) -> int:
 
 
 def _queries(
-    messages: Sequence[Message], moved: Moved, before: EpochRecord, failed: Container[int]
+    workload: Workload,
+    messages: Sequence[Message],
+    moved: Moved,
+    before: EpochRecord,
+    failed: Container[int],
 ) -> dict[int, QueryProgress]:
     """Where each query stands after the epoch; those that failed in it stand nowhere."""
-    done = _done(messages, moved)
+    done = _done(messages, moved, {query.id: query.shards for query in workload.queries})
     return {query: done.get(query) or before.queries[query] for query in moved.clocks if query not in failed}
 
 
-def _done(messages: Sequence[Message], moved: Moved) -> dict[int, QueryProgress]:
+def _done(messages: Sequence[Message], moved: Moved, spread: Mapping[int, int]) -> dict[int, QueryProgress]:
     """What the epoch did to each query that it ran, over all its stages and shards."""
     progress: dict[int, QueryProgress] = {}
     reports = [Report(**message.content) for message in messages if message.kind == "report"]
@@ -478,7 +482,7 @@ def _done(messages: Sequence[Message], moved: Moved) -> dict[int, QueryProgress]
     for report in reports:
         last[report.query] = max(report.stage, last.get(report.query, 0))
     for report in reports:
-        so_far = progress.get(report.query) or _begun(moved.spans[report.query])
+        so_far = progress.get(report.query) or _begun(moved.spans[report.query], spread[report.query])
         is_answer = report.stage == last[report.query]
         progress[report.query] = replace(
             so_far,
@@ -490,5 +494,16 @@ def _done(messages: Sequence[Message], moved: Moved) -> dict[int, QueryProgress]
     return progress
 
 
-def _begun(span: Span) -> QueryProgress:
-    return QueryProgress(0, 0, 0, 0, epoch=span.epoch, before=span.before, since=span.since, clock=span.clock)
+def _begun(span: Span, spread: int) -> QueryProgress:
+    return QueryProgress(
+        0,
+        0,
+        0,
+        0,
+        epoch=span.epoch,
+        before=span.before,
+        since=span.since,
+        clock=span.clock,
+        spread=spread,
+        spread_before=span.spread,
+    )

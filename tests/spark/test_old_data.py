@@ -75,7 +75,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                     continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
                     schema = query.plan.plan.schema.arrow
-                    rows = AnswerFromSegments(segments, *answer_place(query), schema)
+                    rows = AnswerFromSegments(segments, answer_place(query), schema)
                     standing = AnswerSource(
                         number, str(number), query.plan.plan, rows, number, query.first_epoch
                     )

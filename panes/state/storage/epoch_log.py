@@ -57,6 +57,7 @@ class QueryProgress:
     """What the last epoch that ran a query did to it."""
 
     shards: int
+    """On how many shards its answer lies."""
     changes: int
     """Rows of the delta of its answer."""
     bytes: int
@@ -68,6 +69,10 @@ class QueryProgress:
     since: int = BEGINNING
     clock: int = BEGINNING
     """The query moved through the span of time from `since`, excluded, to `clock`, included."""
+    spread: int = 1
+    """Over how many shards the stages that can have several were spread."""
+    spread_before: int = 0
+    """The same in the epoch that ran it before; 0 if this was its first."""
 
 
 @dataclass(frozen=True)
