@@ -99,7 +99,7 @@ class Catalog:
     def close(self) -> None:
         self._file.close()
 
-    # The copy of a catalog whose database has its home elsewhere.
+    # The copy in a home elsewhere.
 
     def copied_to(self, copy: Copy) -> None:
         """Has all changes from now on kept elsewhere too, but for how far the epochs have come."""

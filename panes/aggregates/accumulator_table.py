@@ -67,18 +67,23 @@ class AccumulatorTable(State):
 
         def merged(chunks: Sequence[Chunk]) -> Chunk | None:
             nonlocal found
-            *older, youngest = chunks
-            run = _run(youngest.table)
-            for chunk in reversed(older):
-                self.touched += chunk.rows
-                old = _run(chunk.table)
-                run = _without_zeros(_merged(old, run, found or _find(old, run.first, run.second)))
-                found = None  # it is where the added keys are in the chunk before them
-            return _chunk(run) if run.rows else None
+            known, found = found, None  # it is where the added keys are in the chunk before them
+            return self._merged(chunks, known)
 
         if added.rows:
             self._log.append(_chunk(added), merged)
         return before
+
+    def _merged(self, chunks: Sequence[Chunk], found: Found | None = None) -> Chunk | None:
+        """`found` says where the keys of the youngest chunk are in the one before it."""
+        *older, youngest = chunks
+        run = _run(youngest.table)
+        for chunk in reversed(older):
+            self.touched += chunk.rows
+            old = _run(chunk.table)
+            run = _without_zeros(_merged(old, run, found or _find(old, run.first, run.second)))
+            found = None
+        return _chunk(run) if run.rows else None
 
     def _look_up(self, first: Hashes, second: Hashes) -> tuple[Accumulators, Found | None]:
         """The accumulators, and where in the last chunk the keys are."""

@@ -3,7 +3,11 @@
 `hash_rows` gives one hash, which only says where to look: whoever finds rows by it compares the values
 (`delta/keys.py`). `hash_pair` gives two, for state that does not keep the values: two keys are taken as equal
 when both hashes agree. A key of one column of fixed width is not hashed twice but told apart wholly by the first,
-as mixing is a bijection of 64 bits; the second then says whether it is NULL.
+as mixing is a bijection of 64 bits; the second then says whether it is NULL. The first is what `hash_rows` gives.
+
+The low bits of a hash are the *bucket* of its row. Rows are routed to shards by bucket, so the hashes of a state
+tell where its rows lie. A state whose keys are more than the columns by which its rows lie takes the bucket from
+these (`in_buckets_of`). Sorting and searching by hash begin with the high bits, which that leaves alone.
 
 Equal values have equal hashes: NULL equals NULL here, NaN equals NaN, and -0.0 equals 0.0.
 """
@@ -25,6 +29,10 @@ HASH = "_hash"
 
 Hashes = npt.NDArray[np.uint64]
 
+BUCKETS = 1 << 16
+"""The number of buckets, and so the most shards that rows can be routed to."""
+
+_BUCKET = np.uint64(BUCKETS - 1)
 _SEED = np.uint64(0x9E3779B97F4A7C15)
 _SECOND_SEED = np.uint64(0x243F6A8885A308D3)
 _NULL = np.uint64(0xD1B54A32D192ED03)
@@ -45,10 +53,18 @@ def hash_pair(columns: Sequence[pa.ChunkedArray | pa.Array], rows: int) -> tuple
         second = np.zeros(rows, np.uint64)
         if arrays[0].null_count:
             second[np.asarray(arrays[0].is_null())] = 1
-        first = _bits(arrays[0], _SEED)
-        _mix(first)
-        return first, second
+        return _hash(arrays, rows, _SEED), second
     return _hash(arrays, rows, _SEED), _hash(arrays, rows, _SECOND_SEED)
+
+
+def buckets_of(hashes: Hashes) -> Hashes:
+    """The bucket of each hash, from 0 to `BUCKETS` - 1."""
+    return hashes & _BUCKET
+
+
+def in_buckets_of(hashes: Hashes, others: Hashes) -> Hashes:
+    """The hashes, each in the bucket of the other one at its place."""
+    return (hashes & ~_BUCKET) | (others & _BUCKET)
 
 
 def sort_order(keys: Hashes) -> npt.NDArray[np.int64]:

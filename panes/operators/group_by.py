@@ -20,7 +20,7 @@ from panes.aggregates.partials import partial_schema, value_name
 from panes.aggregates.replay import STEP, replayed
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
-from panes.delta.hashing import Hashes, hash_pair
+from panes.delta.hashing import Hashes, hash_pair, hash_rows, in_buckets_of
 from panes.operators.base import Operator
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate
@@ -59,6 +59,8 @@ class GroupBy(Operator):
     every_instant: bool
     has_until: bool = False
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
+    lies_by: tuple[str, ...] = ()
+    """The keys that decide the shard of a group, where these are not all of them in their order."""
     linear: Linear = field(init=False)
     groups: AccumulatorTable = field(init=False)
     expiring: TimerQueue = field(init=False)
@@ -112,6 +114,8 @@ class GroupBy(Operator):
         """The partial rows that come and those that go."""
         rows = delta.table
         first, second = hash_pair([rows.column(key) for key in self.node.keys], rows.num_rows)
+        if self.lies_by:
+            first = in_buckets_of(first, hash_rows(rows, self.lies_by))
         rows = rows.append_column(FIRST, pa.array(first)).append_column(SECOND, pa.array(second))
         exp = delta.exp
         going = self.expiring.due(since, clock)
@@ -165,8 +169,10 @@ class GroupBy(Operator):
             name = value_name(self.node, arg)
             there = np.flatnonzero(events.rows.column(name).is_valid())
             rows = events.rows.take(pa.array(there))
-            keyed = hash_pair([rows.column(n) for n in (FIRST, SECOND, name)], len(there))
-            steps = steps_of(*keyed, events.instants[there], {0: events.counts[there]})
+            first, second = hash_pair([rows.column(n) for n in (FIRST, SECOND, name)], len(there))
+            # A value lies where its group does.
+            first = in_buckets_of(first, rows.column(FIRST).to_numpy())
+            steps = steps_of(first, second, events.instants[there], {0: events.counts[there]})
             before, after = self._advance(self.distinct[name], steps)
             appearances[number] = np.zeros(len(events.instants), np.int64)
             if len(steps.event):

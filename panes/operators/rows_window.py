@@ -14,7 +14,7 @@ from panes.aggregates.base import Ints
 from panes.aggregates.choose_state import choose_for_sums
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
 from panes.delta.grouped import starts_of
-from panes.delta.hashing import hash_pair
+from panes.delta.hashing import hash_pair, hash_rows, in_buckets_of
 from panes.delta.rows import Positions, take
 from panes.operators.base import Operator
 from panes.plan.windows import RowsWindow as Spec
@@ -51,6 +51,8 @@ class RowsWindow(Operator):
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
     ties_by_value: bool = False
     """Whether the tuples are results of a query."""
+    lies_by: tuple[str, ...] = ()
+    """The columns that decide the shard of a partition, where these are not all of its own in their order."""
     numbers: AccumulatorTable = field(init=False)
     waiting: Keyed = field(init=False)
     inside: Keyed = field(init=False)
@@ -91,6 +93,8 @@ class RowsWindow(Operator):
             delta = Delta(take(delta.table, _order_by_value(delta.values)), delta.clock)
         keys = [delta.table.column(key) for key in self.spec.partition_by]
         first, second = hash_pair(keys, delta.rows)
+        if self.lies_by:
+            first = in_buckets_of(first, hash_rows(delta.table, self.lies_by))
         order = np.lexsort((delta.ts, second, first))
         first, second, ts = first[order], second[order], delta.ts[order]
         starts = starts_of(first, second)

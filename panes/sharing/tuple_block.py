@@ -177,6 +177,18 @@ class TupleBlock:
         return mine
 
 
+def renumbered(stores: Iterable[tuple[Sequence[Chunk], Sequence[Chunk]]]) -> tuple[list[Chunk], list[Chunk]]:
+    """The tuples and the entries of several stores as those of one, in which no two blocks have one number."""
+    tuples: list[Chunk] = []
+    matches: list[Chunk] = []
+    first = 0
+    for own_tuples, own_matches in stores:
+        for all_chunks, chunks in ((tuples, own_tuples), (matches, own_matches)):
+            all_chunks += [chunk.labeled(**{_BLOCK: first + number_of(chunk)}) for chunk in chunks]
+        first = 1 + max((number_of(chunk) for chunk in tuples), default=-1)
+    return tuples, matches
+
+
 def number_of(chunk: Chunk) -> int:
     """The tuple block that a chunk is of."""
     return chunk.labels[_BLOCK]

@@ -13,6 +13,7 @@ from panes.plan.patterns import answer_pattern
 from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.ingest_fragment import hand_on_fragment, ingest_fragment, matched_in
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
+from panes.stages.placement import Placement
 
 
 def make_plan(
@@ -33,7 +34,10 @@ def make_plan(
                 every_instant=every_instant or stage.every_instant,
             )
         inputs = tuple(_input(source, edge) for source, edge in zip(stage.inputs, edges, strict=True))
-        stages.append(PhysicalStage(stage.plan, inputs, stage.is_sharded, fragment))
+        made = PhysicalStage(stage.plan, inputs, stage.is_sharded, fragment)
+        if fragment is not None and stage.is_sharded:
+            made = replace(made, fragment=Placement(made).with_buckets())
+        stages.append(made)
     last = stages[-1].fragment
     labeled = answer_pattern(plan)
     return PhysicalPlan(

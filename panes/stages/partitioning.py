@@ -75,6 +75,9 @@ def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: 
                 raise _OneShard  # the youngest of all results
             if isinstance(node, Rstream) and not slides_of(node.child):
                 raise _OneShard  # a change of any row repeats all others
+            if isinstance(node, Rstream) and not _may_lie_anywhere(node.child, inputs):
+                # It keeps the relation, and a retraction must find its row whatever the number of shards.
+                wanted = wanted or _some(_columns(node.child, inputs))
             if _nets_equal_rows(node):
                 wanted = wanted or _some(_columns(node.child, inputs))
             _assign(node.child, wanted, inputs, keys)
@@ -113,6 +116,13 @@ def _nets_equal_rows(node: Istream | Dstream | Rstream | Wstream) -> bool:
     if isinstance(node, (Istream, Wstream)) and gives_generated(node):
         return not counts_each_result(node.child)
     return not isinstance(node, Rstream) or node.restore
+
+
+def _may_lie_anywhere(node: Node, inputs: Mapping[Node, bool]) -> bool:
+    """Whether nothing below a node asks for its rows to lie by any columns."""
+    keys: dict[Node, Keys] = {}
+    _assign(node, None, inputs, keys)
+    return not any(keys.values())
 
 
 def _columns(node: Node, inputs: Mapping[Node, bool]) -> Keys:
@@ -177,8 +187,8 @@ def _matched(pairs: list[tuple[str, str]], wanted: Keys | None) -> tuple[Keys, K
         found = [next((pair for pair in pairs if name in pair), None) for name in wanted]
         if None in found:
             raise _OneShard
-        # Both columns of a pair may be wanted: they are equal, so one of them says all.
-        pairs = list(dict.fromkeys(pair for pair in found if pair is not None))
+        # Both columns of a pair may be wanted. Other inputs are then routed by two columns, so these are as well.
+        pairs = [pair for pair in found if pair is not None]
     if not pairs:
         raise _OneShard
     return tuple(left for left, _ in pairs), tuple(right for _, right in pairs)

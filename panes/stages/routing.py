@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from panes.delta.hashing import hash_rows
+from panes.delta.hashing import BUCKETS, Hashes, buckets_of, hash_rows
 from panes.delta.rows import take
 from panes.stages.partitioning import Keys
 from panes.stages.physical_plan import PhysicalInput
@@ -54,12 +55,24 @@ class Route:
                 yield shard, rows.slice(shard * step, step)
 
 
+def shards_of(hashes: Hashes, shards: int) -> npt.NDArray[np.uint16]:
+    """The shard of each hash. A shard has a range of buckets, so that one of another number of shards overlaps
+    with few of them."""
+    return (buckets_of(hashes) * np.uint64(shards) // np.uint64(BUCKETS)).astype(np.uint16)
+
+
+def overlapping(shard: int, shards: int, others: int) -> range:
+    """Which of `others` shards have buckets of a shard of `shards`."""
+    first = -(-shard * BUCKETS // shards)
+    last = -(-(shard + 1) * BUCKETS // shards) - 1
+    return range(first * others // BUCKETS, last * others // BUCKETS + 1)
+
+
 def _by_hash(rows: pa.Table, keys: tuple[str, ...], shards: int) -> Iterator[tuple[int, pa.Table]]:
     if shards == 1:
         yield 0, rows
         return
-    # Not the low bits: within a shard, states are sorted and searched by the same hash.
-    shard = ((hash_rows(rows, keys) >> np.uint64(20)) % np.uint64(shards)).astype(np.uint16)
+    shard = shards_of(hash_rows(rows, keys), shards)
     order = np.argsort(shard, kind="stable")
     ends = np.cumsum(np.bincount(shard, minlength=shards))
     for number in range(shards):

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from panes.answers.answer_store import AnswerStore, answer_of
+from panes.delta.delta import EXP
 from panes.operators.dataflow import Dataflow
 from panes.optimizer.optimizer import optimize
 from panes.plan import nodes
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import PhysicalInput
+from panes.stages.redistribute import Redistribution
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.manifest import ANSWER
 
 
 @dataclass
@@ -23,6 +29,8 @@ class Shards:
 
     query: RunningQuery
     dataflows: list[list[Dataflow]] = field(init=False)
+    answers: list[AnswerStore] = field(init=False)
+    """The answer on each shard of the last stage."""
 
     def __post_init__(self) -> None:
         self.dataflows = []
@@ -30,6 +38,7 @@ class Shards:
             assert stage.fragment is not None
             shards = range(self.query.shards_of(number))
             self.dataflows.append([Dataflow(stage.fragment) for _ in shards])
+        self.answers = [AnswerStore() for _ in self.dataflows[-1]]
 
     @classmethod
     def of(
@@ -51,14 +60,15 @@ class Shards:
                     computed, _ = FragmentRun(rows).input(source, since)
                     for shard, mine in route.split(computed):
                         inputs[shard].setdefault(source.name, []).append(mine)
-            given.append(
-                [
-                    dataflow.process(
-                        {name: pa.concat_tables(tables) for name, tables in mine.items()}, since, clock
-                    ).table
-                    for dataflow, mine in zip(self.dataflows[number], inputs, strict=True)
-                ]
-            )
+            deltas = [
+                dataflow.process(
+                    {name: pa.concat_tables(tables) for name, tables in mine.items()}, since, clock
+                )
+                for dataflow, mine in zip(self.dataflows[number], inputs, strict=True)
+            ]
+            given.append([delta.table for delta in deltas])
+        for answer, delta in zip(self.answers, deltas, strict=True):
+            answer.apply(delta)
         return pa.concat_tables(table.select(given[-1][0].column_names) for table in given[-1])
 
     def _rows(
@@ -70,3 +80,34 @@ class Shards:
             return [rows] if rows.num_rows else []
         assert source.stage is not None
         return [table for table in given[source.stage] if table.num_rows]
+
+    def answer(self, clock: int) -> pa.Table:
+        """The answer at the clock, as readers add it up."""
+        chunks = [chunk for answer in self.answers for chunk in answer.chunks]
+        alive = [chunk.table.filter(pc.field(EXP) > clock) for chunk in chunks]
+        return answer_of([rows for rows in alive if rows.num_rows], self.query.plan.plan.schema.arrow)
+
+    def redistributed(self, shards: int, clock: int) -> Shards:
+        """The same query on another number of shards, which goes on from the states of this one."""
+        after = Shards(replace(self.query, shards=shards))
+        for number, stage in enumerate(self.query.plan.stages):
+            old, new = len(self.dataflows[number]), len(after.dataflows[number])
+            states = {shard: self._chunks(number, shard) for shard in range(old)}
+            redistribution = Redistribution(stage, old, new)
+            for shard, dataflow in enumerate(after.dataflows[number]):
+                mine = states[0]
+                if stage.is_sharded:
+                    read = {source: states[source] for source in redistribution.sources(shard)}
+                    mine = redistribution.chunks(shard, read)
+                for name, buffer in dataflow.buffers.items():
+                    buffer.restore(mine[name])
+                    buffer.compact()
+                if number == self.query.plan.last:
+                    after.answers[shard] = AnswerStore.gathered(mine[ANSWER], clock)
+        return after
+
+    def _chunks(self, stage: int, shard: int) -> dict[str, Sequence[Chunk]]:
+        chunks = {name: buffer.chunks for name, buffer in self.dataflows[stage][shard].buffers.items()}
+        return chunks | (
+            {ANSWER: self.answers[shard].chunks} if stage == self.query.plan.last else {ANSWER: ()}
+        )

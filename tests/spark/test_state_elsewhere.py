@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from moto.server import ThreadedMotoServer
+from pyarrow import fs
 
 import panes
 
@@ -103,6 +106,35 @@ def undisturbed(spark, tmp_path_factory) -> dict[str, object]:
     assert found["bad files"] == ["bad.parquet"]
     assert found["late rows"]["p"].total() == 3  # type: ignore[index]
     return found
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """A bucket of an S3 API on this machine."""
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    _, port = server.get_host_and_port()
+    options = f"endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1&allow_bucket_creation=true"
+    # In the URI and not in the environment: Spark's workers may have been started before this.
+    uri = f"s3://testing:testing@states{{}}?{options}"
+    system, bucket = fs.FileSystem.from_uri(uri.format(""))
+    system.create_dir(bucket)
+    yield uri
+    server.stop()
+
+
+def test_every_part_over_an_object_store(spark, tmp_path, undisturbed, s3):
+    sources, state = Sources(tmp_path), s3.format("/db")
+    for part in range(PARTS):
+        folder = tmp_path / f"db{part}"
+        with panes.connect(folder, state=state, spark=spark) as db:
+            if not part:
+                prepare(db, sources)
+            sources.arrive(db, part)
+            db.run()
+        shutil.rmtree(folder)
+    with panes.connect(None, state=state, spark=spark) as db:
+        assert found_in(db) == undisturbed
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])

@@ -99,6 +99,12 @@ EXACT = {
     "a relation": "SELECT Rstream(src, count(*) AS n) FROM p [RANGE 10 MICROSECONDS] GROUP BY src",
     "a relation at slides": """
         SELECT Rstream(src, count(*) AS n) FROM p [RANGE 10 MICROSECONDS SLIDE 5 MICROSECONDS] GROUP BY src""",
+    "equal columns of a join, and other rows": """
+        SELECT x.src AS u, y.src AS v FROM p [RANGE 9 MICROSECONDS] x, p [RANGE 9 MICROSECONDS] y
+        WHERE x.src = y.src EXCEPT ALL SELECT src AS u, src AS v FROM p [RANGE 5 MICROSECONDS]""",
+    "a relation of groups without their key": """
+        SELECT Rstream(n) FROM (
+          SELECT src, count(*) AS n FROM p [RANGE 10 MICROSECONDS SLIDE 5 MICROSECONDS] GROUP BY src)""",
     "count windows that slide": "SELECT src, count(*) AS n FROM p [ROWS 20 SLIDE 4] GROUP BY src",
 }  # fmt: skip
 

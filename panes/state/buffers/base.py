@@ -38,6 +38,15 @@ class State(ABC):
         """Takes up the chunks of an earlier state of the same kind, in the same order."""
         self._log.parts = list(chunks)
 
+    def compact(self) -> None:
+        """Makes one chunk of all that may be one: to be called when chunks of several states were put together."""
+        if self._log.parts:
+            self._log.merge_all(self._merged)
+
+    @abstractmethod
+    def _merged(self, chunks: Sequence[Chunk]) -> Chunk | None:
+        """One chunk that says what some that follow each other do; None when they say nothing."""
+
     @property
     def rows(self) -> int:
         return sum(chunk.rows for chunk in self._log.parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,10 @@ class Calendar(ChunkedBuffer):
         super().restore(chunks)
         self._width = max((chunk.labels["width"] for chunk in chunks), default=0)
 
+    def compact(self) -> None:
+        for day in {self._day_of(chunk) for chunk in self._log.parts}:
+            self._log.merge_all(self._whole_day, partial(self._is_of, day))
+
     def _chunk(self, table: pa.Table, parts: Sequence[Chunk] = ()) -> Chunk:
         updates = sum(chunk.labels["updates"] for chunk in parts)
         if not parts and self._updates is not None:
@@ -85,9 +90,7 @@ class Calendar(ChunkedBuffer):
         chunk = self._chunk(rows)
         day = self._day_of(chunk)
 
-        def is_near(other: Chunk) -> bool:
-            return self._day_of(other) == day
-
+        is_near = partial(self._is_of, day)
         self._log.append(chunk, self._merged, is_near)
         of_day = [c for c in self._log.parts if is_near(c)]
         if 2 * sum(c.labels["updates"] for c in of_day) > sum(c.rows for c in of_day):
@@ -96,6 +99,9 @@ class Calendar(ChunkedBuffer):
     def _day_of(self, chunk: Chunk) -> int:
         """The day of a chunk, all of whose rows are of one: days only grow by joining."""
         return chunk.low // self._width
+
+    def _is_of(self, day: int, chunk: Chunk) -> bool:
+        return self._day_of(chunk) == day
 
     def _whole_day(self, chunks: Sequence[Chunk]) -> Chunk | None:
         merged = self._merged(chunks)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import EXP
+from panes.delta.rows import Positions, take
 
 Labels = Mapping[str, int]
 
@@ -68,6 +69,24 @@ class Chunk:
             low=int(low),
             high=int(high),
             labels=labels,
+        )
+
+    def part(self, rows: Positions) -> Chunk | None:
+        """A new chunk with some of the rows, in their order; None when there are none."""
+        if not len(rows):
+            return None
+        chosen = take(self.table, rows)
+        return Chunk.of(chosen, self.sort_key, **self.labels)
+
+    def labeled(self, **labels: int) -> Chunk:
+        """A new chunk with the same rows and other values of some labels."""
+        return Chunk(
+            lambda: self.table,
+            rows=self.rows,
+            sort_key=self.sort_key,
+            low=self.low,
+            high=self.high,
+            labels={**self.labels, **labels},
         )
 
     @property

@@ -4,6 +4,9 @@ Spark's checkpoint is a local folder of the driver. Before an epoch is committed
 micro-batch is added to a journal, and the record of the epoch pins where that ends: offsets, and of each source
 the entries of its log that are new. Made again, the checkpoint goes on after the last committed epoch, whatever
 another driver had planned beyond it.
+
+Files below the working folder, those that were pushed, are kept by their place in it: Spark wants them in the
+folder that it lists.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.files import make_folder
@@ -57,12 +61,11 @@ class CheckpointCopy:
         """What Spark noted for a micro-batch, and the entries of logs that come after those that are kept."""
         offsets = [number for number in (batch - 1, batch) if number >= 0]
         logs = self._read.log_offsets(batch)
+        lines = {name: self._read.lines(name, kept.get(name, -1), last) for name, last in logs.items()}
         return {
             "metadata": self._text("metadata"),
             "offsets": {str(number): self._text(f"offsets/{number}") for number in offsets},
-            "logs": {
-                source: self._read.lines(source, kept.get(source, -1), last) for source, last in logs.items()
-            },
+            "logs": {name: [self._placed(line) for line in some] for name, some in lines.items()},
             "compacted": {source: self._read.last_compacted(source, last) for source, last in logs.items()},
             "files": {
                 f"sources/{source}/{name}": self._text(f"sources/{source}/{name}")
@@ -75,6 +78,15 @@ class CheckpointCopy:
 
     def _text(self, name: str) -> str:
         return self._read.text(name)
+
+    def _placed(self, line: str) -> str:
+        """An entry of a log, with its place in the working folder where its file is there."""
+        entry = json.loads(line)
+        uri, folder = urlsplit(str(entry["path"])), f"{self._checkpoint.parent}/"
+        path = unquote(uri.path)
+        if uri.scheme not in ("", "file") or not path.startswith(folder):
+            return line
+        return json.dumps(entry | {"path": path.removeprefix(folder)})
 
 
 def restore_checkpoint(folder: Location, pin: str | None, checkpoint: Path) -> None:
@@ -90,11 +102,21 @@ def restore_checkpoint(folder: Location, pin: str | None, checkpoint: Path) -> N
         files |= {f"offsets/{number}": text, f"commits/{number}": _COMMITTED}
     for source, compacted in last["compacted"].items():
         lines = [line for content in contents for line in content["logs"].get(source, ())]
-        files |= {f"sources/{source}/{name}": text for name, text in _log(lines, compacted).items()}
+        log = _log([_found(line, checkpoint.parent) for line in lines], compacted)
+        files |= {f"sources/{source}/{name}": text for name, text in log.items()}
     for name, text in files.items():
         path = checkpoint / name
         make_folder(path.parent)
         path.write_text(text)
+
+
+def _found(line: str, folder: Path) -> str:
+    """An entry of a log, with the URI of its file."""
+    entry = json.loads(line)
+    path = str(entry["path"])
+    if path.startswith("/") or urlsplit(path).scheme:
+        return line
+    return json.dumps(entry | {"path": (folder / path).as_uri()})
 
 
 def _log(lines: list[str], compacted: int) -> dict[str, str]:

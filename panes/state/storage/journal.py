@@ -98,6 +98,8 @@ class Journal:
         """Adds what has changed. Should this fail, a new part must begin: nobody knows whether it was stored."""
         before, self._end = self._end, Position("", 0, FIRST)
         number = before.entries + 1
+        # Another driver may have removed it: whether this one has been replaced is for others to find out.
+        make_folder(self._folder / before.part)
         path = self._folder / before.part / f"{number:010d}"
         checksum = write_record(path, _name(before.part, number), content, before.checksum)
         self._end = Position(before.part, number, checksum)

@@ -1,0 +1,61 @@
+"""By which columns rows of steps and buffers lie on the shards of a stage."""
+
+from __future__ import annotations
+
+from panes.aggregates.accumulator_table import FIRST
+from panes.optimizer.optimizer import optimize
+from panes.stages.make_plan import make_plan
+from panes.stages.physical_plan import PhysicalStage
+from panes.stages.placement import Anywhere, ByColumns, ByHash, Everywhere, Place, Placement
+from tests.stages.test_exactness import plan_of
+
+
+def stage_of(sql: str) -> PhysicalStage:
+    return make_plan(optimize(plan_of(sql))).stages[-1]
+
+
+def places(sql: str) -> dict[str, Place]:
+    """Where the rows of each buffer lie, by its name without the number of the step."""
+    return {name.partition("_")[2]: place for name, place in Placement(stage_of(sql)).buffers()}
+
+
+def test_rows_of_a_join_lie_by_the_keys_of_their_side() -> None:
+    found = places("SELECT x.bytes FROM p [NOW] x, p [RANGE 9 SECONDS] y WHERE x.src = y.src")
+    assert found["join.left"] == ByColumns(("x.src",))
+    assert found["join.right"] == ByColumns(("y.src",))
+
+
+def test_groups_lie_by_their_hashes() -> None:
+    found = places("SELECT src, min(bytes) AS b FROM p [RANGE 9 SECONDS] GROUP BY src")
+    assert found["group_by.groups"] == found["group_by.frequencies_value_0"] == ByHash(FIRST)
+    assert found["group_by.expiring"] == ByColumns(("p.src",))
+
+
+def test_matches_of_a_semi_join_lie_by_the_columns_that_stand_for_its_keys() -> None:
+    found = places("SELECT bytes FROM p [NOW] x WHERE EXISTS (SELECT * FROM p [NOW] y WHERE y.src = x.src)")
+    assert found["semi_join.join_right"] == found["semi_join.matched_shown"] == ByColumns(("_match0",))
+    assert found["semi_join.join_left"] == ByColumns(("x.src",))
+
+
+def test_rows_that_no_key_brings_together_lie_anywhere() -> None:
+    sql = "SELECT bytes FROM p [RANGE 9 SECONDS]"
+    assert places(sql)["hold.waiting"] == Placement(stage_of(sql)).answer == Anywhere()
+
+
+def test_every_shard_knows_whether_a_relation_has_begun() -> None:
+    sql = "SELECT Rstream(src, count(*) AS n) FROM p [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY src"
+    found = places(sql)
+    assert found["rstream.begun"] == Everywhere()
+    assert found["rstream.relation"] == ByColumns(("src",))
+
+
+def test_an_answer_without_its_key_lies_anywhere() -> None:
+    assert Placement(stage_of("SELECT count(*) AS n FROM p [NOW] GROUP BY src")).answer == Anywhere()
+
+
+def test_an_operator_that_keeps_hashes_is_told_by_which_of_its_keys_rows_lie() -> None:
+    sql = """SELECT src, count(*) AS n FROM (SELECT src, bytes, count(*) AS m FROM p [NOW] GROUP BY src, bytes)
+             GROUP BY src"""
+    arguments = {step.name: dict(step.arguments) for step in stage_of(sql).fragment.steps}  # type: ignore[union-attr]
+    told = [found["lies_by"] for found in arguments.values() if "lies_by" in found]
+    assert told == [("p.src",), ()]
