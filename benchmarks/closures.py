@@ -58,7 +58,7 @@ def running(queries: int) -> tuple[list[Stream], list[RunningQuery]]:
         db.sql("CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS")
         for number in range(queries):
             db.register(QUERY.format(range=10 + number, least=number % 7))
-        found = db._running.workload(NOTHING).queries
+        found = db._running.workload(NOTHING, 2).queries
         return list(db._connection.catalog.base_streams()), list(found)
 
 

@@ -229,10 +229,14 @@ def readers_without_pause(content: Content) -> str:
 
 def exchanges(content: Content) -> str:
     """Both ways of the exchange by workload, and what compression of its blocks costs and saves."""
-    seconds = {(r["exchange"], r["workload"]): r["seconds"] for r in content["results"]}
-    names = [name for name in WORKLOADS if ("files", name) in seconds]
-    rows = [[way, *(f"{seconds[way, name]:.2f}" for name in names)] for way in exchange.WAYS]
-    rows.append(["ratio", *(f"{seconds['shuffle', name] / seconds['files', name]:.2f}×" for name in names)])
+    found = {(r["exchange"], r["workload"]): r for r in content["results"]}
+    names = [name for name in WORKLOADS if ("files", name) in found]
+    rows = []
+    for figure, title in (("seconds", "seconds"), ("cpu_s", "processor seconds")):
+        reached = {way: [found[way, name][figure] for name in names] for way in exchange.WAYS}
+        rows += [[f"{title}, {way}", *(f"{value:.2f}" for value in reached[way])] for way in exchange.WAYS]
+        ratio = [shuffle / files for files, shuffle in zip(*reached.values(), strict=True)]
+        rows.append(["ratio", *(f"{value:.2f}×" for value in ratio)])
     codecs = [
         [c["codec"], f"{c['size']:.2f}", f"{c['write_ms_per_mb']:.2f}", f"{c['read_ms_per_mb']:.2f}"]
         for c in content["codecs"]
@@ -242,7 +246,7 @@ def exchanges(content: Content) -> str:
     return "\n\n".join(
         [
             measured_on(content),
-            table([f"seconds for {most:,} rows", *names], rows),
+            table([f"{most:,} rows", *names], rows),
             f"{wrong} of {len(content['results'])} checksums are wrong.",
             table(["compression", "size", "to write, ms of CPU per MB", "to read"], codecs),
         ]

@@ -19,6 +19,7 @@ import panes
 from benchmarks import checksums
 from benchmarks.checksums import Checksum, Numbers
 from benchmarks.engine import Outcome
+from benchmarks.memory import cpu_seconds
 from benchmarks.traffic import SOURCES, START_MS, Dataset, dataset, packets
 from benchmarks.workloads import WORKLOADS, Workload
 
@@ -40,13 +41,14 @@ class PanesCql:
             db.sql(f"SET exchange = '{self._exchange}'; {STREAM.format(folder=data.folder)}")
             began = time.perf_counter()
             queries = [db.register(sql) for sql in asked.queries()]
-            registered = time.perf_counter()
+            registered, cpu_before = time.perf_counter(), cpu_seconds()
             db.run(on_epoch=epochs.append)
-            ran = time.perf_counter()
+            ran, cpu_after = time.perf_counter(), cpu_seconds()
             changes = [changes_of(query) for query in queries]
             read = time.perf_counter()
             checksum = checksum_of(asked, data, changes)
         more = {
+            "cpu_s": round(cpu_after - cpu_before, 2),
             "registering_s": round(registered - began, 3),
             "reading_changes_s": round(read - ran, 3),
             "changes": sum(table.num_rows for table in changes),

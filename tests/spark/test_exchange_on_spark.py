@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import panes
+from panes.spark import epoch as epoch_module
 from panes.spark.session import exchanges_files
+from panes.stages import exchange
 from panes.stages.exchange import _BLOCK_BYTES
 
 QUERIES = {
@@ -54,10 +56,10 @@ def write_inputs(folder: Path) -> None:
             os.utime(next((folder / name).glob(f"{epoch}.*")), (epoch, epoch))
 
 
-def answered(spark, folder: Path, exchange: str) -> dict[str, list[list[dict[str, object]]]]:
+def answered(spark, folder: Path, way: str) -> dict[str, list[list[dict[str, object]]]]:
     """The answer of every query, and its changes epoch by epoch, in their order."""
-    with panes.connect(folder / exchange, spark=spark) as db:
-        db.sql(f"SET exchange = '{exchange}'; SET shards = 3")
+    with panes.connect(folder / way, spark=spark) as db:
+        db.sql(f"SET exchange = '{way}'; SET shards = 3")
         db.sql(
             f"CREATE STREAM r (ts BIGINT, k BIGINT, v BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{folder / 'r'}' "
             "WITH (files_per_epoch = 1)"
@@ -76,10 +78,20 @@ def answered(spark, folder: Path, exchange: str) -> dict[str, list[list[dict[str
         return found
 
 
-@pytest.mark.spark
-def test_files_and_the_shuffle_give_the_same_answers_and_changes(spark, tmp_path):
+def test_files_and_the_shuffle_give_the_same_answers_and_changes(spark, tmp_path, monkeypatch):
+    to_driver = []
+
+    def decoded(batches):
+        to_driver.extend(found := exchange.decoded(batches))
+        return found
+
+    monkeypatch.setattr(epoch_module, "decoded", decoded)
     write_inputs(tmp_path)
     in_files, shuffled = (answered(spark, tmp_path, name) for name in ("files", "shuffle"))
+    assert to_driver
+    assert not [
+        message for message in to_driver if message.kind == exchange.PART or message.block is not None
+    ]
     assert all(len(found) > 2 for found in in_files.values()), "every query has an answer and changes"
     for name in QUERIES:
         assert in_files[name] == shuffled[name], name

@@ -18,7 +18,7 @@ MATCHED = "SELECT a, count(*) AS n FROM r [RANGE 10 SECONDS] WHERE b > {least} G
 
 
 def job_of(db, epoch, clock=BEGINNING):
-    queries = db._running.workload(NOTHING).queries
+    queries = db._running.workload(NOTHING, 2).queries
     positions = {query.id: Position(frozenset({1}), clock, epoch - 1, begins=False) for query in queries}
     streams = db._connection.catalog.base_streams()
     rule = ClockRule(epoch, streams, {}, positions, 10**15, 0, 10**7, occasion="rows")
