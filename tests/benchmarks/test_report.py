@@ -102,3 +102,14 @@ def test_numbers_stand_to_the_right():
 
 def test_examples_in_the_module():
     assert doctest.testmod(report).failed == 0
+
+
+def test_both_ways_of_the_exchange_stand_side_by_side():
+    runs = [
+        {"workload": "W1", "exchange": way, "rows": 1000, "seconds": took, "cpu_s": 2.0, "is_right": True}
+        for way, took in (("files", 1.0), ("shuffle", 1.5))
+    ]
+    codecs = [{"codec": "zstd", "size": 0.333, "write_ms_per_mb": 2.5, "read_ms_per_mb": 1.0}]
+    text = report.exchanges(content(*runs) | {"codecs": codecs})
+    assert "| seconds, files | 1.00 |\n| seconds, shuffle | 1.50 |\n| ratio | 1.50× |" in text
+    assert "| zstd | 0.33 | 2.50 | 1.00 |" in text
