@@ -2,8 +2,8 @@
 
     python -m benchmarks.scale [--shards 16 64 256 1024] [--queries 1 100] [--epochs 4]
 
-Tiny epochs run on this machine with as many shards as a large cluster has cores. What tasks take says nothing then;
-what is measured is what does not get faster with more machines:
+Tiny epochs run on this machine with as many shards as a large cluster has cores. What tasks take says nothing
+then; what is measured is what does not get faster with more machines:
 
 * the CPU time of the driver's Python: planning, reading what tasks report, committing;
 * the time in which Spark hands out and takes back as many empty tasks, with a shuffle between them;
@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,7 @@ def measure(session: SparkSession, shards: int, queries: int, epochs: int) -> Po
             seen.append((time.process_time(), 0.0, 0.0, written(db.path)))
             db.run(on_epoch=look)
             # The first epoch plans and sends what the later ones only use.
-            steps = [(before, after) for before, after in zip(seen[1:-1], seen[2:-1], strict=True)]
+            steps = list(pairwise(seen[1:-1]))
             new = [[path for path in after[3] - before[3] if path.exists()] for before, after in steps]
             records = [path.stat().st_size for path in sorted((db.path / "epochs").glob("*.json"))]
             return Point(
@@ -137,12 +138,50 @@ def written(folder: Path) -> set[Path]:
 
 def schedule(session: SparkSession, tasks: int) -> float:
     """How long Spark takes for as many empty tasks before a shuffle and after it."""
+    from pyspark.sql import functions as F
+
     began = time.perf_counter()
-    session.range(0, tasks, 1, tasks).repartitionById(tasks, session.range(0).id.cast("int")).foreach(
-        _nothing
-    )
+    empty = session.range(0, tasks, 1, tasks).repartitionById(tasks, F.col("id").cast("int"))
+    empty.write.format("noop").mode("overwrite").save()
     return time.perf_counter() - began
 
 
-def _nothing(_: object) -> None:
-    pass
+def problems(points: Sequence[Point]) -> list[str]:
+    """What grows faster than the number of shards, and what is more than one file for each of them."""
+    found = []
+    for queries in sorted({point.queries for point in points}):
+        mine = sorted((p for p in points if p.queries == queries), key=lambda point: point.shards)
+        for few, many in pairwise(mine):
+            for what in ("driver_s", "files", "record_bytes"):
+                growth = getattr(many, what) / getattr(few, what)
+                # Some of the noise of a machine that others use too.
+                if growth > 1.25 * many.shards / few.shards:
+                    found.append(f"{what} of {queries} queries grows {growth:.1f} times from {few} to {many}")
+        found += [
+            f"{p.files} files per epoch for {p.shards} shards" for p in mine if p.files > 4 * p.shards + 50
+        ]
+    return found
+
+
+def main() -> None:
+    from panes.spark.session import local_session
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--shards", type=int, nargs="+", default=SHARDS)
+    parser.add_argument("--queries", type=int, nargs="+", default=QUERIES)
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    arguments = parser.parse_args()
+    session = local_session()
+    measure(session, 2, 1, 3)  # Spark and its workers get warm
+    points = []
+    for queries in arguments.queries:
+        for shards in arguments.shards:
+            points.append(measure(session, shards, queries, arguments.epochs))
+            print(points[-1], flush=True)
+    save(NAME, [asdict(point) for point in points], epochs=arguments.epochs)
+    if found := problems(points):
+        sys.exit("\n".join(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -46,6 +46,7 @@ _EPOCH_CONF = {
     # A task that is done again gives the same rows, but other names of files and other measures. Spark would take
     # that for other rows, and fail the epoch because tasks that have ended cannot be done again.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     # Streams can be added and dropped over one checkpoint, because every source has a name.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     # Answers are read from the epochs' files; nothing asks Spark for the past of a stream.
