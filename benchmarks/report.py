@@ -1,4 +1,4 @@
-"""Writes the figures of docs/benchmarks.md and docs/standing-queries.md from the result files:
+"""Writes the figures of docs/benchmarks.md, docs/standing-queries.md and docs/scale.md from the result files:
 `python -m benchmarks.report`.
 
 A mark is a pair of comments, `<!-- name -->` and `<!-- /name -->`. What stands between them is made here.
@@ -11,13 +11,25 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import growth, live, readers, run, standing_queries, update_patterns
+from benchmarks import (
+    exchange,
+    growth,
+    live,
+    object_store,
+    readers,
+    run,
+    scale,
+    scale_model,
+    standing_queries,
+    update_patterns,
+)
 from benchmarks.paper_queries import EXPERIMENTS
 from benchmarks.result_files import load
 from benchmarks.workloads import WORKLOADS
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 STANDING_PAGE = PAGE.with_name("standing-queries.md")
+SCALE_PAGE = PAGE.with_name("scale.md")
 Content = Mapping[str, Any]
 
 TARGETS = {
@@ -215,6 +227,28 @@ def readers_without_pause(content: Content) -> str:
     return f"{measured_on(content)}\n\n{table(header, rows)}"
 
 
+def exchanges(content: Content) -> str:
+    """Both ways of the exchange by workload, and what compression of its blocks costs and saves."""
+    seconds = {(r["exchange"], r["workload"]): r["seconds"] for r in content["results"]}
+    names = [name for name in WORKLOADS if ("files", name) in seconds]
+    rows = [[way, *(f"{seconds[way, name]:.2f}" for name in names)] for way in exchange.WAYS]
+    rows.append(["ratio", *(f"{seconds['shuffle', name] / seconds['files', name]:.2f}×" for name in names)])
+    codecs = [
+        [c["codec"], f"{c['size']:.2f}", f"{c['write_ms_per_mb']:.2f}", f"{c['read_ms_per_mb']:.2f}"]
+        for c in content["codecs"]
+    ]
+    most = max(r["rows"] for r in content["results"])
+    wrong = sum(r["is_right"] is False for r in content["results"])
+    return "\n\n".join(
+        [
+            measured_on(content),
+            table([f"seconds for {most:,} rows", *names], rows),
+            f"{wrong} of {len(content['results'])} checksums are wrong.",
+            table(["compression", "size", "to write, ms of CPU per MB", "to read"], codecs),
+        ]
+    )
+
+
 def standing_costs(content: Content) -> str:
     """Rows per second against registered queries, `invoke` against the size of the window, and registering."""
     found = {(r["curve"], r["x"]): float(r["y"]) for r in content["results"]}
@@ -252,6 +286,87 @@ def standing_costs(content: Content) -> str:
     )
 
 
+def measured_scale(content: Content) -> str:
+    """What the driver does and writes by shards and queries."""
+    header = [
+        "shards",
+        "queries",
+        "Python of the driver, s",
+        "Spark, s",
+        "files per epoch",
+        "MB per epoch",
+        "record, kB",
+        "an epoch here, s",
+    ]
+    rows = [
+        [
+            f"{p['shards']:,}",
+            str(p["queries"]),
+            short(p["python_s"]),
+            short(p["scheduling_s"]),
+            f"{p['files']:,}",
+            short(p["bytes"] / 1e6),
+            short(p["record_bytes"] / 1e3),
+            short(p["epoch_s"]),
+        ]
+        for p in content["results"]
+    ]
+    return f"{measured_on(content)}\n\n{table(header, rows, left=0)}"
+
+
+def modeled_scale(scaled: Content, store: Content, workloads: Content) -> str:
+    """Seconds, files, requests and rows per second by cores, from the constants."""
+    found = scale_model.models(scaled, store, workloads)
+    constants = [
+        [
+            str(model.queries),
+            f"{short(model.driver_s.fixed)} s + {short(1000 * model.driver_s.per_shard)} ms × shards",
+            f"{short(1000 * model.task_s)} ms",
+            f"{short(model.files.fixed)} + {short(model.files.per_shard)} × shards",
+            f"{short(model.requests.fixed)} + {short(model.requests.per_shard)} × shards",
+            rate(model.rows_per_core_s),
+        ]
+        for model in found
+    ]
+    header = ["queries", "driver(c, q)", "task(q)", "files per epoch", "requests per epoch", "rate"]
+    parts = [table(header, constants, left=0)]
+    for model in found:
+        rows = [
+            [
+                f"{cores:,}",
+                short(model.driver_s.at(cores)),
+                f"{model.files.at(cores):,.0f}",
+                f"{model.requests.at(cores):,.0f}",
+                short(model.record_bytes.at(cores) / 1e3),
+                rate(model.rows_per_s(cores)),
+                f"{model.rest_s(cores) / scale_model.EPOCH_S:.0%}",
+            ]
+            for cores in scale_model.CORES
+        ]
+        title = f"cores, {model.queries} quer{'y' if model.queries == 1 else 'ies'}"
+        columns = ["driver, s", "files", "requests", "record, kB", "rows per second", "of an epoch for rows"]
+        parts.append(table([title, *columns], rows, left=0))
+    return "\n\n".join(parts)
+
+
+def store_requests(content: Content) -> str:
+    """Requests by kind, and seconds beside those of a local folder."""
+    kinds = sorted({kind for r in content["results"] for kind in r["requests"]})
+    rows = [
+        [
+            str(r["shards"]),
+            *(f"{r['requests'].get(kind, 0):.0f}" for kind in kinds),
+            f"{r['total']:.0f}",
+            short(r["requests_s"]),
+            short(r["store_s"]),
+            short(r["local_s"]),
+        ]
+        for r in content["results"]
+    ]
+    header = ["shards", *kinds, "requests per epoch", "their time, s", "an epoch, s", "an epoch, local, s"]
+    return f"{measured_on(content)}\n\n{table(header, rows, left=0)}"
+
+
 def short(value: float) -> str:
     """Two digits, or all before the point.
 
@@ -269,6 +384,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "update-patterns": ("update_patterns", update_pattern_times),
     "live": (live.NAME, live_stream),
     "readers": (readers.NAME, readers_without_pause),
+    "exchange": (exchange.NAME, exchanges),
 }
 
 
@@ -288,6 +404,18 @@ def standing_written(page: str) -> str:
     return page if content is None else between(page, "costs", standing_costs(content))
 
 
+def scale_written(page: str) -> str:
+    """The page of scale with the figures of its result files, as far as they are there."""
+    scaled, store, workloads = load(scale.NAME), load(object_store.NAME), load(run.NAME)
+    if scaled is not None:
+        page = between(page, "measured", measured_scale(scaled))
+    if store is not None:
+        page = between(page, "requests", store_requests(store))
+    if scaled is not None and store is not None and workloads is not None:
+        page = between(page, "model", modeled_scale(scaled, store, workloads))
+    return page
+
+
 def between(page: str, mark: str, text: str) -> str:
     """The page with a text between the two comments of a mark."""
     pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
@@ -297,7 +425,7 @@ def between(page: str, mark: str, text: str) -> str:
 
 
 def main() -> None:
-    for page, write in ((PAGE, written), (STANDING_PAGE, standing_written)):
+    for page, write in ((PAGE, written), (STANDING_PAGE, standing_written), (SCALE_PAGE, scale_written)):
         page.write_text(write(page.read_text(encoding="utf-8")), encoding="utf-8")
         print(f"Wrote {page}")
 

@@ -117,9 +117,11 @@ class Runs:
         self._on_epoch = on_epoch
 
         def after_commit(record: EpochRecord) -> None:
-            self._connection.after_epoch()
-            if on_epoch is not None:
-                on_epoch(epoch_of(record))
+            try:
+                if on_epoch is not None:
+                    on_epoch(epoch_of(record))
+            finally:
+                self._connection.after_epoch(record.epoch)
 
         heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)

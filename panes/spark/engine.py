@@ -15,14 +15,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
-from panes.history.history_store import History
 from panes.history.parts import stream_folder
-from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.epoch import EpochRunner, Workload
+from panes.spark.epoch_stores import EpochStores
 from panes.spark.heartbeat import Heartbeat
-from panes.spark.session import epoch_session, is_spark_lost, local_session, why_spark_was_lost
+from panes.spark.reachable import check_reachable
+from panes.spark.session import epoch_session, is_spark_lost, local_session, runs_here, why_spark_was_lost
 from panes.spark.sources import read_source
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
@@ -76,9 +76,8 @@ class Engine:
     ) -> None:
         """`folder` has Spark's checkpoint; `copy` keeps what it takes to make that again, where `home`, which has
         all else, is another one."""
+        self.stores = EpochStores(folder, home, log, copy, is_read_only=is_read_only)
         self._folder = folder
-        self._home = home
-        self._copy = copy
         self._log = log
         self._clock = clock
         self._callers_session = session
@@ -98,8 +97,6 @@ class Engine:
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
         self._broadcasts = Broadcasts()
-        self.history = History(home / "history", log, is_ours=not is_read_only)
-        self.pushed = PushedFiles(home, folder)
 
     @property
     def is_running(self) -> bool:
@@ -126,11 +123,13 @@ class Engine:
         if self._query is not None:
             self.stop(cut=True)  # what is left of a run that has failed, or whose end was interrupted
         session = self._spark()
+        if not runs_here(session):
+            self._in_spark(lambda: check_reachable(session, self.stores.home, streams))
         runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
 
         def read() -> dict[int, DataFrame]:
             return {
-                place: read_source(session, stream, self.pushed.listed, epoch_bytes)
+                place: read_source(session, stream, self.stores.pushed.listed, epoch_bytes)
                 for place, stream in enumerate(streams)
             }
 
@@ -162,14 +161,9 @@ class Engine:
         cores = functools.cache(self._cores)
 
         return EpochRunner(
-            self._folder,
-            self._home,
+            self.stores,
             streams,
             lambda before: workload(before, cores()),
-            self._log,
-            self.history,
-            self.pushed,
-            self._copy,
             self._clock,
             told,
             suspend,
@@ -268,9 +262,9 @@ class Engine:
 
     def forget(self, stream: Stream) -> None:
         """Removes everything that a stream has left here: it was dropped."""
-        self.history.forget(stream.number)
-        self.pushed.forget(stream.number)
-        remove_tree(stream_folder(self._home / "aside", stream.number))
+        self.stores.history.forget(stream.number)
+        self.stores.pushed.forget(stream.number)
+        remove_tree(stream_folder(self.stores.home / "aside", stream.number))
 
     def wait(self) -> None:
         """Returns when the streaming query has ended; raises what ended it."""

@@ -31,6 +31,7 @@ __all__ = [
     "forget_spark",
     "is_spark_lost",
     "local_session",
+    "runs_here",
     "set_epoch_conf",
     "why_spark_was_lost",
 ]
@@ -45,6 +46,7 @@ _EPOCH_CONF = {
     # A task that is done again gives the same rows, but other names of files and other measures. Spark would take
     # that for other rows, and fail the epoch because tasks that have ended cannot be done again.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     # Streams can be added and dropped over one checkpoint, because every source has a name.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     # Answers are read from the epochs' files; nothing asks Spark for the past of a stream.
@@ -192,9 +194,12 @@ def epoch_session(session: SparkSession) -> SparkSession:
 
 def exchanges_files(setting: str, session: SparkSession) -> bool:
     """Whether tasks hand tables to each other in files: with 'auto', when all run on the driver's machine."""
-    if setting == "auto":
-        return str(session.sparkContext.master).startswith("local")
-    return setting == "files"
+    return runs_here(session) if setting == "auto" else setting == "files"
+
+
+def runs_here(session: SparkSession) -> bool:
+    """Whether all executors run on the driver's machine."""
+    return str(session.sparkContext.master).startswith("local")
 
 
 def set_epoch_conf(session: SparkSession) -> None:

@@ -7,9 +7,11 @@ import pytest
 from benchmarks import report
 from benchmarks.report import (
     PAGE,
+    SCALE_PAGE,
     STANDING_PAGE,
     between,
     ratios,
+    scale_written,
     standing_written,
     table,
     workloads,
@@ -44,6 +46,11 @@ def test_the_page_holds_the_figures_of_the_result_files():
 def test_the_page_of_standing_queries_holds_the_figures_of_its_result_file():
     page = STANDING_PAGE.read_text(encoding="utf-8")
     assert standing_written(page) == page, "run: python -m benchmarks.report"
+
+
+def test_the_page_of_scale_holds_the_figures_of_its_result_files():
+    page = SCALE_PAGE.read_text(encoding="utf-8")
+    assert scale_written(page) == page, "run: python -m benchmarks.report"
 
 
 def test_a_figure_that_was_changed_by_hand_is_found():

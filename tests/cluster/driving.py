@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import pickle
 import sys
+import traceback
 
 from pyspark.sql import SparkSession
 
@@ -32,6 +33,7 @@ def main(folder: str, state: str, conf: str) -> None:
                 db = panes.connect(folder, state=state, spark=spark)
             say("gave", function(db, *given))
         except panes.errors.PanesError as error:
+            traceback.print_exc()
             say("raised", (type(error).__name__, str(error)))
 
 

@@ -82,7 +82,9 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                     answer = invoke(standing, standing.ran_by(record))
                     compared += 1
                 else:
-                    answer = answer_once(optimize(plan), by_name, engine.history, record.epoch, clock, clocks)
+                    answer = answer_once(
+                        optimize(plan), by_name, engine.stores.history, record.epoch, clock, clocks
+                    )
                 difference = same_rows(answer.table, oracle.answer_at(plan, clock))
                 begun = f"begun in {query.first_epoch}, epoch {record.epoch}, at {clock}"
                 assert difference is None, f"{plan} {begun}: {difference}"

@@ -211,12 +211,12 @@ class EpochLog:
     def commit(self, record: EpochRecord) -> None:
         """Commits an epoch; raises DriverReplaced when another driver has taken over."""
         epoch = record.epoch
-        self._check_term()
+        self.check_term()
         make_folder(self._folder)
         before = self._checksum(epoch - 1) if epoch - 1 in self.epochs else FIRST
         checksum = write_record(self.path(epoch), self._name(epoch), record.as_json(), before)
         # Another may have come since. Then it decides whether it has seen this epoch; nobody is told of it here.
-        self._check_term()
+        self.check_term()
         with self._lock:
             self._committed = epoch, checksum
             self._kept = range(min(epoch, self._kept.start) if self._kept else epoch, epoch + 1)
@@ -237,7 +237,8 @@ class EpochLog:
         """The last committed epochs, the latest last."""
         return [self.record(epoch) for epoch in self.epochs[-count:]]
 
-    def _check_term(self) -> None:
+    def check_term(self) -> None:
+        """Raises DriverReplaced when another driver has taken over."""
         if self._term is not None:
             self._term.check()
 
