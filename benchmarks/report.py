@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    exchange,
     growth,
     live,
     object_store,
@@ -226,6 +227,28 @@ def readers_without_pause(content: Content) -> str:
     return f"{measured_on(content)}\n\n{table(header, rows)}"
 
 
+def exchanges(content: Content) -> str:
+    """Both ways of the exchange by workload, and what compression of its blocks costs and saves."""
+    seconds = {(r["exchange"], r["workload"]): r["seconds"] for r in content["results"]}
+    names = [name for name in WORKLOADS if ("files", name) in seconds]
+    rows = [[way, *(f"{seconds[way, name]:.2f}" for name in names)] for way in exchange.WAYS]
+    rows.append(["ratio", *(f"{seconds['shuffle', name] / seconds['files', name]:.2f}×" for name in names)])
+    codecs = [
+        [c["codec"], f"{c['size']:.2f}", f"{c['write_ms_per_mb']:.2f}", f"{c['read_ms_per_mb']:.2f}"]
+        for c in content["codecs"]
+    ]
+    most = max(r["rows"] for r in content["results"])
+    wrong = sum(r["is_right"] is False for r in content["results"])
+    return "\n\n".join(
+        [
+            measured_on(content),
+            table([f"seconds for {most:,} rows", *names], rows),
+            f"{wrong} of {len(content['results'])} checksums are wrong.",
+            table(["compression", "size", "to write, ms of CPU per MB", "to read"], codecs),
+        ]
+    )
+
+
 def standing_costs(content: Content) -> str:
     """Rows per second against registered queries, `invoke` against the size of the window, and registering."""
     found = {(r["curve"], r["x"]): float(r["y"]) for r in content["results"]}
@@ -361,6 +384,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "update-patterns": ("update_patterns", update_pattern_times),
     "live": (live.NAME, live_stream),
     "readers": (readers.NAME, readers_without_pause),
+    "exchange": (exchange.NAME, exchanges),
 }
 
 

@@ -64,11 +64,12 @@ def connect(
     spark: SparkSession | None = None,
     read_only: bool = False,
 ) -> Database:
-    """Opens the database in a directory, making it if need be; None is a temporary one.
+    """Opens the database in a directory, making it if need be; None is a temporary one, which leaves `state`.
 
-    `state` names another folder, or a URI that pyarrow knows (`s3://…`, `hdfs://…`), for the states and answers
-    of queries; it is remembered. With `spark` the epochs run in that session's Spark context; without, one is
-    started here when needed.
+    `state` names another folder, or a URI that pyarrow knows (`s3://…`, `hdfs://…`): then everything that matters
+    lies there, and the directory can be lost. The place is remembered. Where it holds a database already, and the
+    directory is empty, this connection goes on with that database, and takes over from whoever ran it before. With
+    `spark` the epochs run in that session's Spark context; without, one is started here when needed.
 
     One connection at a time may write. With `read_only` any number may read beside it, in other processes too:
     they see the committed epochs, follow new ones, and write nothing.

@@ -59,12 +59,11 @@ class AnswerSources:
         place = self._registered.answer_place(record)
         selection = None if record.group is None else selection_of(plan)
         if selection is not None:
-            chosen = AnswerFromSelections(self._readers.stores, place, record.shards, record.id, selection)
+            chosen = AnswerFromSelections(self._readers.stores, place, record.id, selection)
             return source(chosen, running, first)
         rows = AnswerFromSegments(
             self._readers.segments,
             place,
-            self._registered.shards_of(record),
             plan.schema.arrow,
             member=None if record.group is None else record.id,
         )

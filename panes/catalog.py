@@ -28,13 +28,14 @@ CREATE TABLE objects (
   sql TEXT NOT NULL);
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
-  shards INTEGER NOT NULL, strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL,
-  template TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
+  shards INTEGER, follows_cores INTEGER NOT NULL,
+  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, template TEXT,
+  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
-  id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER NOT NULL, strategy TEXT NOT NULL,
-  calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, first_epoch INTEGER,
-  UNIQUE (template, shards, strategy, calendar_days, changes));
+  id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
+  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, first_epoch INTEGER,
+  UNIQUE (template, strategy, calendar_days, changes));
 CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -51,7 +52,8 @@ class QueryRecord:
     id: int
     name: str
     sql: str
-    shards: int
+    shards: int | None
+    """Over how many shards it is spread from the next epoch on; None when that is decided by then."""
     strategy: str
     calendar_days: int
     changes: str
@@ -76,7 +78,7 @@ class GroupRecord:
     """Queries that are equal up to constants, and share one plan."""
 
     id: int
-    shards: int
+    shards: int | None
     strategy: str
     calendar_days: int
     changes: str
@@ -227,29 +229,33 @@ class Catalog:
         self,
         name: str,
         sql: str,
-        shards: int,
+        shards: int | None,
         strategy: str,
         calendar_days: int,
         template: str | None = None,
         changes: str = "epoch",
     ) -> QueryRecord:
-        """Adds a query. When there are some of its template already, it shares a plan with those that follow."""
+        """Adds a query. When there are some of its template already, it shares a plan with those that follow.
+
+        Without a number of shards it has as many as the cluster has cores. A query that joins a group goes by the
+        number of the group, as answers do not depend on it.
+        """
         with self._file.transaction():
             if self._sql_of("queries", name) is not None:
                 raise CatalogError(
                     f"there is already a query named {name!r}; drop it first or choose another name"
                 )
-            settings = (shards, strategy, calendar_days, changes)
+            settings = (strategy, calendar_days, changes)
             number = self._new_number()
-            group = None if template is None else self._group_for(template, *settings)
+            group = None if template is None else self._group_for(template, shards, *settings)
             self._execute(
-                "INSERT INTO queries (id, name, sql, shards, strategy, calendar_days, changes, template, "
-                "group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(number, name, sql, *settings, template, group),
+                "INSERT INTO queries (id, name, sql, shards, follows_cores, strategy, calendar_days, changes, "
+                "template, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(number, name, sql, shards, shards is None, *settings, template, group),
             )
             return self.query(name)
 
-    def _group_for(self, template: str, *settings: Value) -> int | None:
+    def _group_for(self, template: str, shards: int | None, *settings: Value) -> int | None:
         """The group that the next query of a template joins; None while there are too few of them."""
         ((alike,),) = self._select(
             "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? LIMIT ?)",
@@ -257,15 +263,14 @@ class Catalog:
         )
         if alike + 1 < int(self.setting("share_from")):
             return None
-        columns = "template, shards, strategy, calendar_days, changes"
-        found = self._select(
-            f"SELECT id FROM groups WHERE ({columns}) = (?, ?, ?, ?, ?)", template, *settings
-        )
+        columns = "template, strategy, calendar_days, changes"
+        found = self._select(f"SELECT id FROM groups WHERE ({columns}) = (?, ?, ?, ?)", template, *settings)
         if found:
             return int(found[0][0])
         number = self._new_number()
         self._execute(
-            f"INSERT INTO groups (id, {columns}) VALUES (?, ?, ?, ?, ?, ?)", *(number, template, *settings)
+            f"INSERT INTO groups (id, {columns}, shards, follows_cores) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(number, template, *settings, shards, shards is None),
         )
         return number
 
@@ -303,11 +308,23 @@ class Catalog:
             self._execute("DELETE FROM plans WHERE id = ?", record.id)
         return record
 
-    def begin_queries(self, epoch: int, clock_of: Callable[[QueryRecord], int]) -> list[QueryRecord]:
+    def set_shards(self, name: str, shards: int | None) -> None:
+        """Spreads a query over another number of shards from the next epoch on, and with it all that share its
+        plan; None: over as many as the cluster has cores."""
+        record = self.query(name)
+        table = "queries" if record.group is None else "groups"
+        self._execute(
+            f"UPDATE {table} SET shards = ?, follows_cores = ? WHERE id = ?",
+            *(shards, shards is None, record.running),
+        )
+
+    def begin_queries(
+        self, epoch: int, clock_of: Callable[[QueryRecord], int], cores: int
+    ) -> list[QueryRecord]:
         """The queries of an epoch; those registered since the last one see their first tuples in it.
 
-        `clock_of` gives the clock of a query before the epoch. An epoch that failed is done again under its
-        number: what began in it begins in it again.
+        `clock_of` gives the clock of a query before the epoch, `cores` is the number of the cluster's, which some
+        follow. An epoch that failed is done again under its number: what began in it begins in it again.
         """
         with self._file.transaction():
             for record in self._queries("WHERE first_epoch IS NULL AND error IS NULL"):
@@ -320,6 +337,9 @@ class Catalog:
             running = "SELECT id FROM groups UNION ALL SELECT id FROM queries WHERE group_id IS NULL"
             self._execute(f"DELETE FROM plans WHERE id NOT IN ({running})")
             self._execute("UPDATE groups SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
+            for table in ("queries", "groups"):
+                follow = f"UPDATE {table} SET shards = ? WHERE follows_cores AND shards IS NOT ?"
+                self._execute(follow, cores, cores)
             self.begin_epoch(epoch)
             return self.queries()
 
@@ -341,7 +361,8 @@ class Catalog:
     def dissolve(self, group: int) -> None:
         """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch."""
         alone = "group_id = NULL, template = NULL, first_epoch = NULL, first_clock = NULL"
-        self._execute(f"UPDATE queries SET {alone} WHERE group_id = ?", group)
+        shards = "(shards, follows_cores) = (SELECT shards, follows_cores FROM groups WHERE id = group_id)"
+        self._execute(f"UPDATE queries SET {alone}, {shards} WHERE group_id = ?", group)
 
     def has_group(self, number: int) -> bool:
         """Whether queries share a plan under that number."""
@@ -399,7 +420,8 @@ class Catalog:
         ]
 
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
-        settings = "shards, strategy, calendar_days, changes"
+        of_group = "SELECT groups.shards FROM groups WHERE groups.id = group_id"
+        settings = f"iif(group_id IS NULL, shards, ({of_group})), strategy, calendar_days, changes"
         columns = f"id, name, sql, {settings}, group_id, first_epoch, first_clock, error"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 

@@ -12,6 +12,10 @@ from panes.errors import SettingError
 
 Value = int | float | str
 
+AUTO = "auto"
+"""The number of shards that follows the cores of the cluster."""
+MOST_SHARDS = 65_536
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -30,6 +34,10 @@ def _positive(value: Value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
+def _auto_or_shards(value: Value) -> bool:
+    return value == AUTO or (isinstance(value, int) and _positive_int(value) and value <= MOST_SHARDS)
+
+
 def _one_of(*words: str) -> Callable[[Value], bool]:
     return lambda value: value in words
 
@@ -46,10 +54,10 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             "shards",
-            2,
-            "into how many hash partitions a query's state is split; fixed when a query is registered",
-            _positive_int,
-            "a whole number above 0",
+            AUTO,
+            "over how many shards new queries are spread: as many as the cluster has cores, or a number",
+            _auto_or_shards,
+            f"'{AUTO}' or a whole number from 1 to {MOST_SHARDS}",
         ),
         Setting(
             "calendar_days",

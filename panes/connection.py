@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO, TypeVar, cast
 
 from panes.answers.cursors import Cursors
-from panes.answers.cursors_copy import CursorsCopy, read_places
+from panes.answers.cursors_copy import CursorsCopy, read_copy
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
 from panes.catalog import Catalog
@@ -100,16 +100,22 @@ class Connection:
         log = self.log = EpochLog(home / "epochs", catalog.database, self.path / "skipped.json")
         latest = log.latest() or NOTHING
         catalog.note_epochs(latest.epoch)
-        restore_checkpoint(home / "checkpoint", latest.pins.get(CHECKPOINT_COPY), self.path / "checkpoint")
+        copied = read_copy(home / "readers", latest.epoch)
+        restore_checkpoint(
+            home / "checkpoint",
+            latest.pins.get(CHECKPOINT_COPY),
+            self.path / "checkpoint",
+            is_done=copied.told >= latest.epoch,
+        )
         PushedFiles(home, self.path).make_markers(_taken(self.path, catalog, latest.batch))
         cursors = opened.enter_context(closing(Cursors(self.path / _READERS, catalog.database)))
-        cursors.put(read_places(home / "readers", latest.epoch))
+        cursors.put(copied.places)
         check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
         copy = CatalogCopy(home / "catalog", term)
         copy.begin(catalog.content())
         catalog.copied_to(copy)
         self._cursors_copy = CursorsCopy(home / "readers", term.name, cursors)
-        self._cursors_copy.begin()
+        self._cursors_copy.begin(copied.told)
         self.checkpoint_copy = CheckpointCopy(home / "checkpoint", self.path / "checkpoint", term.name)
         self.readers = Readers(log, home / "states", cursors, catalog.has_query)
 
@@ -140,10 +146,10 @@ class Connection:
         if epochs:
             self.catalog.note_committed(epochs[-1])
 
-    def after_epoch(self) -> None:
-        """Keeps what has changed beside the epoch that was committed."""
+    def after_epoch(self, epoch: int) -> None:
+        """Keeps how far readers have come, once the caller of the run was told of an epoch."""
         if self._cursors_copy is not None:
-            self._cursors_copy.keep()
+            self._cursors_copy.keep(epoch)
 
     @property
     def is_closed(self) -> bool:
@@ -209,7 +215,7 @@ class Connection:
         """Lets go of the directory; a temporary one is removed."""
         self._is_closed = True
         if self._cursors_copy is not None:
-            self._cursors_copy.keep()
+            self._cursors_copy.close()
         self.readers.close()
         if not self.is_read_only:
             # The folder may be gone; the mark only makes the next opening stricter.

@@ -69,8 +69,8 @@ class Database:
         )
         self._rejected_log = RejectedLog(home / "aside")
         self._registered = Registered(self._catalog)
-        self._running = RunningQueries(self._catalog, self._engine.history, self._registered)
-        one_time = OneTime(self._log, self._engine.history, self._base_streams)
+        self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
+        one_time = OneTime(self._log, self._engine.stores.history, self._base_streams)
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
         self._runs = Runs(
             self._connection, self._engine, self._registered, self._running, self._answers, self._clock
@@ -161,7 +161,7 @@ class Database:
         not hold exactly, such as 2.7 in an integer or a text in a number; then nothing is stored.
         """
         self._connection.check_writable()
-        return push(self._engine.pushed, self._base_stream(stream), rows)
+        return push(self._engine.stores.pushed, self._base_stream(stream), rows)
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""

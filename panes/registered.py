@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Set
 
 from panes.catalog import Catalog, QueryRecord
+from panes.config import AUTO, Value
+from panes.errors import CatalogError
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
@@ -42,7 +44,7 @@ class Registered:
             record = self._catalog.register(
                 statement.name,
                 statement.query.sql,
-                int(self._catalog.setting("shards")),
+                _number(self._catalog.setting("shards")),
                 str(self._catalog.setting("strategy")),
                 int(self._catalog.setting("calendar_days")),
                 None if found is None else found[0].key,
@@ -75,6 +77,16 @@ class Registered:
         record = self._catalog.resume(name)
         self._physical.forget(record.id)
 
+    def set_shards(self, name: str, shards: Value) -> None:
+        """Spreads a query, and those that share its plan, over another number of shards from the next epoch on."""
+        record = self._catalog.query(name)
+        if record.group is None and is_begin_end(self.plan_of(record)):
+            raise CatalogError(
+                f"query {record.name!r} has a BEGIN … END window, which is applied when it is invoked: "
+                "it is not spread over shards"
+            )
+        self._catalog.set_shards(name, _number(shards))
+
     def names(self) -> dict[int, str]:
         """What runs is called: queries on their own, and the plans that others share, with how many do."""
         names: dict[int, str] = {}
@@ -106,10 +118,6 @@ class Registered:
         """Where the shards of the answer of a query are among all states."""
         plan = self.physical_plan(record)
         return StagePlace(record.running, plan.last, plan.levels[-1], plan.stages[-1].is_sharded)
-
-    def shards_of(self, record: QueryRecord) -> int:
-        """On how many shards the answer of a query lies."""
-        return record.shards if self.physical_plan(record).stages[-1].is_sharded else 1
 
     def group(self, number: int, plan: Node) -> Group:
         """The group of that number; `plan` is that of one of its queries."""
@@ -146,7 +154,7 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(plan):
             return Explained(plan)
-        return Explained(self._physical.under_settings(plan), int(self._catalog.setting("shards")))
+        return Explained(self._physical.under_settings(plan), _number(self._catalog.setting("shards")))
 
     def _shared_with_others(self, running: int) -> Mapping[str, int]:
         """For each thing that is computed before a shuffle, how many other plans compute it too."""
@@ -159,3 +167,8 @@ class Registered:
                 stages = self.physical_plan(record).stages
                 found.update({d for stage in stages for s in stage.inputs for d in s.fragment.digests})
         return found
+
+
+def _number(shards: Value) -> int | None:
+    """The number of shards that a setting says; None: as many as the cluster has cores."""
+    return None if shards == AUTO else int(shards)

@@ -32,8 +32,8 @@ class RunningQueries:
         """The queries whose windows lack tuples, with the instant from which on each has seen all."""
         return self._incomplete.after(latest)
 
-    def workload(self, before: EpochRecord) -> Workload:
-        """What to do in the epoch that follows: the queries of that moment."""
+    def workload(self, before: EpochRecord, cores: int) -> Workload:
+        """What to do in the epoch that follows: the queries of that moment. `cores` is the cluster's number."""
         epoch = before.epoch + 1
         streams = self._catalog.base_streams()
         numbers = {stream.name: stream.number for stream in streams}
@@ -44,7 +44,7 @@ class RunningQueries:
                 return shared.clock
             return before.clock_of(numbers[name] for name in streams_of(self._registered.plan_of(record)))
 
-        records = self._catalog.begin_queries(epoch, clock_of)
+        records = self._catalog.begin_queries(epoch, clock_of, cores)
         self._kept = {record.id: self._kept.get(record.id, {}) for record in records}
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
@@ -53,7 +53,7 @@ class RunningQueries:
             RunningQuery(
                 id=record.id,
                 plan=self._registered.physical_plan(record),
-                shards=record.shards,
+                shards=_known(record.shards),
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
             )
             for record in records
@@ -98,7 +98,13 @@ class RunningQueries:
         return RunningQuery(
             id=record.id,
             plan=plan,
-            shards=record.shards,
+            shards=_known(record.shards),
             first_epoch=record.first_epoch,
             members=group.members(fresh, kept[stream.stream.number]),
         )
+
+
+def _known(shards: int | None) -> int:
+    """The number of shards of a query that has begun."""
+    assert shards is not None
+    return shards

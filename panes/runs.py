@@ -117,9 +117,11 @@ class Runs:
         self._on_epoch = on_epoch
 
         def after_commit(record: EpochRecord) -> None:
-            self._connection.after_epoch()
-            if on_epoch is not None:
-                on_epoch(epoch_of(record))
+            try:
+                if on_epoch is not None:
+                    on_epoch(epoch_of(record))
+            finally:
+                self._connection.after_epoch(record.epoch)
 
         heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
@@ -133,10 +135,10 @@ class Runs:
         )
         self._answers.keep_pace(True)
 
-    def _workload(self, before: EpochRecord) -> Workload:
+    def _workload(self, before: EpochRecord, cores: int) -> Workload:
         """What to do in the epoch that follows."""
         self._connection.check_open()
-        return self._running.workload(before)
+        return self._running.workload(before, cores)
 
     def _files_left(self) -> int | None:
         return files_left(self._connection.path, self._catalog.base_streams())

@@ -13,6 +13,7 @@ from panes.cli.demo_queries import QUERIES
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
 from panes.spark import operator_task
+from panes.spark.operator_task import StatesBefore
 from panes.spark.task_plans import StageTask
 from panes.stages.clock_rule import Span
 from panes.stages.explain import Explained, explain
@@ -21,6 +22,8 @@ from panes.stages.fragment_run import FragmentRun
 from panes.stages.measure_log import Measured, StepPlace, measured_after
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_states import pin_of_task
+from panes.state.storage.task_states import TaskStates
 
 PAGE = Path(__file__).parent.parent / "docs" / "demo-plans.md"
 EPOCHS = 12
@@ -30,23 +33,26 @@ _SECOND = 1_000_000
 
 def analyzed(plan: PhysicalPlan, folder: Path) -> Explained:
     """The plan after some epochs on one shard, with what its steps did."""
-    query = RunningQuery(1, plan, 1, 0, folder)
+    query = RunningQuery(1, plan, 1, 0)
     known: Measured = {}
     pins: dict[str, str] = {}
     for epoch in range(EPOCHS):
         since = BEGINNING if epoch == 0 else epoch * _SECOND
-        span = Span(epoch, since, (epoch + 1) * _SECOND, epoch - 1)
-        done = _epoch(query, packets(epoch), span, pins)
+        span = Span(epoch, since, (epoch + 1) * _SECOND, epoch - 1, min(epoch, 1))
+        done, pins = _epoch(query, packets(epoch), span, StatesBefore(folder, pins))
         known = measured_after(known, epoch, {1: 0.0 if epoch == 0 else 1.0}, done)
     measured = {StepKey(*place[1:]): measures for place, measures in known.items()}
     return Explained(plan, 1, measured=measured)
 
 
 def _epoch(
-    query: RunningQuery, rows: pa.Table, span: Span, pins: dict[str, str]
-) -> dict[StepPlace, Measures]:
+    query: RunningQuery, rows: pa.Table, span: Span, states: StatesBefore
+) -> tuple[dict[StepPlace, Measures], dict[str, str]]:
+    """What the steps of an epoch did, and where its states are."""
     done: dict[StepPlace, Measures] = {}
     given: list[pa.Table] = []
+    before = states.opened()
+    after = [TaskStates(before, span.epoch, level, 0, "a") for level in range(max(query.plan.levels) + 1)]
     for number, stage in enumerate(query.plan.stages):
         arrivals = {}
         for place, source in enumerate(stage.inputs):
@@ -55,11 +61,12 @@ def _epoch(
             done |= {StepPlace(1, number, source.name, name): m for name, m in steps.items()}
         task = StageTask(query, number, tuple(range(len(stage.inputs))), (), None)
         some = {place: table for place, table in arrivals.items() if table.num_rows}
-        report, delta = operator_task._advance(task, 0, some, span, pins)
-        pins[report.place] = report.pin
+        work = operator_task._Shard(task, 0, span, before, after[query.plan.levels[number]])
+        report, delta = operator_task._advance(work, some)
         done |= {StepPlace(1, number, "", name): Measures(*m) for name, m in report.steps.items()}
         given.append(delta.table)
-    return done
+    saved = {pin_of_task(level, 0): task.finish() for level, task in enumerate(after)}
+    return done, {name: index.pin for name, index in saved.items() if index is not None}
 
 
 def renewed() -> str:

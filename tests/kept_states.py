@@ -104,6 +104,6 @@ def overwrite(path: Path, offset: int, size: int) -> None:
     path.write_bytes(content)
 
 
-def answer_place(query: RunningQuery) -> tuple[StagePlace, int]:
-    """Where the answer of a query is, and on how many shards."""
-    return query.place_of(query.plan.last), query.shards_of(query.plan.last)
+def answer_place(query: RunningQuery) -> StagePlace:
+    """Where the answer of a query is."""
+    return query.place_of(query.plan.last)

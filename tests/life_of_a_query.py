@@ -30,8 +30,8 @@ FROM packets [RANGE 10 SECONDS SLIDE 5 SECONDS]
 WHERE bytes > 100
 GROUP BY src"""
 EPOCHS = (
-    [(1, "ann", 500), (2, "eve", 50), (3, "ann", 700), (4, "eve", 120)],
-    [(6, "ann", 300), (7, "eve", 900), (11, "ann", 110), (13, "eve", 40)],
+    [(1, "ann", 500), (2, "bob", 50), (3, "ann", 700), (4, "bob", 120)],
+    [(6, "ann", 300), (7, "bob", 900), (11, "ann", 110), (13, "bob", 40)],
 )
 CLOCKS = (5, 15)
 SHARDS = 2

@@ -68,13 +68,16 @@ def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
         return clocks[record.name]
 
     catalog.register("early", "SELECT 1", 2, "upa", 10)
-    assert [q.first_epoch for q in catalog.begin_queries(4, clock_of)] == [4]
+    assert [q.first_epoch for q in catalog.begin_queries(4, clock_of, 2)] == [4]
     catalog.register("late", "SELECT 2", 2, "nt", 10)
     assert [q.first_epoch for q in catalog.queries()] == [4, None]
-    assert [q.first_epoch for q in catalog.begin_queries(5, clock_of)] == [4, 5]
+    assert [q.first_epoch for q in catalog.begin_queries(5, clock_of, 2)] == [4, 5]
     # Epoch 5 failed and is done again.
     clocks["late"] = 41
-    assert [(q.first_epoch, q.first_clock) for q in catalog.begin_queries(5, clock_of)] == [(4, 30), (5, 40)]
+    assert [(q.first_epoch, q.first_clock) for q in catalog.begin_queries(5, clock_of, 2)] == [
+        (4, 30),
+        (5, 40),
+    ]
 
 
 def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
@@ -95,15 +98,15 @@ def test_queries_share_a_plan_with_those_that_tell_the_same_changes(catalog):
     )
     assert net.group != exact.group == other.group
     assert [record.changes for record in (net, exact)] == ["epoch", "instant"]
-    catalog.begin_queries(0, lambda _: 0)
+    catalog.begin_queries(0, lambda _: 0, 2)
     assert [group.changes for group in catalog.groups()] == ["epoch", "instant"]
 
 
 def test_settings_have_defaults_and_are_checked(catalog):
-    assert catalog.setting("shards") == 2
+    assert catalog.setting("shards") == "auto"
     catalog.set("shards", 7)
     assert catalog.setting("shards") == 7
-    with pytest.raises(SettingError, match="shards takes a whole number above 0, not 0"):
+    with pytest.raises(SettingError, match="shards takes 'auto' or a whole number from 1 to 65536, not 0"):
         catalog.set("shards", 0)
     with pytest.raises(SettingError, match="no setting named 'shard'"):
         catalog.setting("shard")
@@ -132,7 +135,7 @@ def test_a_catalog_of_the_layout_before_is_refused_in_a_sentence(tmp_path):
             connection.execute(f"ALTER TABLE {table} RENAME COLUMN calendar_days TO partitions")
         connection.execute("PRAGMA user_version = 2")
     told = (
-        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 3: "
+        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 4: "
         "open the database with the version that made it, or make a new one from the sources"
     )
     with pytest.raises(StateError, match=told):
@@ -143,3 +146,31 @@ def test_the_setting_of_calendar_queues_goes_by_their_days(catalog):
     assert catalog.setting("calendar_days") == 10
     with pytest.raises(SettingError, match=r"no setting named 'partitions'; there are .*calendar_days"):
         catalog.set("partitions", 10)
+
+
+def test_queries_that_follow_the_cores_have_their_number_from_the_next_epoch_on(catalog):
+    for name, shards in (("fixed", 3), ("follows", None)):
+        catalog.register(name, "SELECT 1", shards, "upa", 10)
+
+    def shards_with(cores):
+        return {record.name: record.shards for record in catalog.begin_queries(1, lambda _: 0, cores)}
+
+    assert [record.shards for record in catalog.queries()] == [3, None]
+    assert shards_with(cores=2) == {"fixed": 3, "follows": 2}
+    assert shards_with(cores=8) == {"fixed": 3, "follows": 8}
+    catalog.set_shards("follows", 5)
+    catalog.set_shards("fixed", None)
+    assert shards_with(cores=16) == {"fixed": 16, "follows": 5}
+
+
+def test_queries_of_a_group_go_by_its_number_of_shards_and_keep_it_when_it_is_dissolved(catalog):
+    catalog.set("share_from", 1)
+    one, two = (
+        catalog.register(name, "SELECT 1", shards, "upa", 10, "template")
+        for name, shards in (("one", 3), ("two", 4))
+    )
+    assert one.group == two.group
+    assert one.shards == two.shards == 3
+    catalog.set_shards("two", 6)
+    catalog.dissolve(one.group)
+    assert {record.shards for record in catalog.queries()} == {6}

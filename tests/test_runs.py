@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
 import panes
 from panes import errors
+from panes.state.storage.epoch_log import NOTHING
 from panes.status import Epoch
 
 
@@ -135,8 +137,7 @@ def test_a_cancelled_run_ends_after_the_epoch_that_is_under_way(db, engine, monk
     def wait() -> None:
         is_under_way.set()
         may_commit.wait()
-        monkeypatch.setattr("panes.runs.epoch_of", lambda record: record)
-        engine.after_commit("epoch 0")
+        engine.after_commit(replace(NOTHING, epoch=0))
 
     monkeypatch.setattr(engine, "wait", wait)
 
@@ -150,5 +151,5 @@ def test_a_cancelled_run_ends_after_the_epoch_that_is_under_way(db, engine, monk
             await running
 
     asyncio.run(cancel())
-    assert told == ["epoch 0"]
+    assert [epoch.number for epoch in told] == [0]
     assert engine.calls == ["start packets", "cut"]

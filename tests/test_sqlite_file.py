@@ -90,7 +90,7 @@ def test_a_file_of_another_layout_is_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "old.sqlite")) as connection:
         connection.execute("CREATE TABLE numbered (id INTEGER PRIMARY KEY)")
     with pytest.raises(
-        StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 3"
+        StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 4"
     ):
         opened(tmp_path / "old.sqlite")
 
@@ -101,7 +101,7 @@ def test_a_file_of_an_older_layout_with_the_same_tables_is_not_taken_for_a_damag
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(f"{seal} {SCHEMA} {sqlite_file._triggers(SCHEMA)} PRAGMA user_version = 2;")
     with pytest.raises(
-        StateError, match=r"is of layout 2, .* layout 3: open the database with the version that made"
+        StateError, match=r"is of layout 2, .* layout 4: open the database with the version that made"
     ):
         opened(path)
 
@@ -110,3 +110,65 @@ def test_a_missing_file_is_made_only_if_it_may_be(tmp_path):
     with pytest.raises(StateError, match=r"file\.sqlite is missing"):
         opened(tmp_path / "file.sqlite", must_exist=True)
     assert list(tmp_path.iterdir()) == []
+
+
+class Kept:
+    """A copy that keeps what it is told, and may refuse."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+        self.refuses = False
+
+    def prepare(self, content) -> None:
+        assert content().startswith(b"SQLite format 3")
+
+    def add(self, changes) -> None:
+        self.told.append([sql.split()[0] for sql, _ in changes])
+        if self.refuses:
+            raise StateError("the network is gone")
+
+    def doubt(self) -> None:
+        self.told.append("doubt")
+
+    def settle(self, content) -> None:
+        assert content().startswith(b"SQLite format 3")
+
+
+INSERT = "INSERT INTO plain VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+
+def test_a_copy_is_told_of_what_a_transaction_changes_before_it_counts(tmp_path):
+    copy = Kept()
+    with closing(opened(tmp_path / "file.sqlite")) as file:
+        file.execute(INSERT, "before", 1)
+        file.copied_to(copy)
+        file.execute(INSERT, "a", 1)
+        file.execute(INSERT, "a", 1)  # nothing changes
+        with file.transaction():
+            file.execute(INSERT, "b", 1)
+            file.execute("DELETE FROM plain WHERE name = 'nobody'")
+            with file.transaction():
+                file.execute("UPDATE plain SET value = 2")
+            file.execute(INSERT, "found again", 1, is_copied=False)
+        file.execute(INSERT, "found again too", 1, is_copied=False)
+        assert copy.told == [["INSERT"], ["INSERT", "UPDATE"]]
+
+
+def test_what_the_copy_refuses_does_not_count(tmp_path):
+    copy = Kept()
+    copy.refuses = True
+    with closing(opened(tmp_path / "file.sqlite")) as file:
+        file.copied_to(copy)
+        with pytest.raises(StateError, match="the network is gone"):
+            file.execute(INSERT, "a", 1)
+        with pytest.raises(ZeroDivisionError), file.transaction():
+            file.execute(INSERT, "b", 1 / 0)
+        assert copy.told == [["INSERT"], "doubt"]
+        assert file.select("SELECT * FROM plain") == []
+
+
+def test_the_content_is_the_file(tmp_path):
+    with closing(opened(tmp_path / "file.sqlite")) as file:
+        file.execute(INSERT, "a", 1)
+        (tmp_path / "copy.sqlite").write_bytes(file.content())
+    assert rows(tmp_path / "copy.sqlite") == rows(tmp_path / "file.sqlite")

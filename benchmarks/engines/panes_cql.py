@@ -29,12 +29,15 @@ TIMESTAMP BY ts MILLISECONDS FROM FILES '{folder}'
 
 
 class PanesCql:
+    def __init__(self, exchange: str = "auto") -> None:
+        self._exchange = exchange
+
     def run(self, workload: str, rows: int, files: int) -> Outcome:
         asked = WORKLOADS[workload]
         data = dataset(rows, files, ahead_ms=1)
         epochs: list[panes.Epoch] = []
         with panes.connect() as db:
-            db.sql(STREAM.format(folder=data.folder))
+            db.sql(f"SET exchange = '{self._exchange}'; {STREAM.format(folder=data.folder)}")
             began = time.perf_counter()
             queries = [db.register(sql) for sql in asked.queries()]
             registered = time.perf_counter()

@@ -30,15 +30,14 @@ class AnswerFromSegments:
 
     open: OpenSegments
     stage: StagePlace
-    shards: int
     schema: pa.Schema
     member: int | None = None
 
     def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
         if instant == ran.clock:
-            return answer_of(self.alive(ran.epoch, instant), self.schema)
-        rows = [] if is_first else self.alive(ran.before, instant)
-        for came in self.came(ran.epoch):
+            return answer_of(self.alive(ran.epoch, ran.spread, instant), self.schema)
+        rows = [] if is_first else self.alive(ran.before, ran.spread_before, instant)
+        for came in self.came(ran):
             is_alive = (int64(came, TS) <= instant) & (int64(came, EXP) > instant)
             rows.append(came.filter(pa.array(is_alive)))
         return answer_of(rows, self.schema)
@@ -46,48 +45,53 @@ class AnswerFromSegments:
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         none = np.zeros(0, np.int64)
         found = [self._events(self.schema.empty_table(), none, none)]
-        for rows in self.came(ran.epoch):
+        for rows in self.came(ran):
             exp, weight = int64(rows, EXP), _weight_of(rows)
             found.append(self._events(rows, int64(rows, TS), weight))
             gone = exp <= ran.clock
             found.append(self._events(rows.filter(pa.array(gone)), exp[gone], -weight[gone]))
         if not is_first:
-            for rows in self.leaving(ran.before, ran.since, ran.clock):
+            for rows in self.leaving(ran):
                 found.append(self._events(rows, int64(rows, EXP), -_weight_of(rows)))
         return pa.concat_tables(found)
 
-    def alive(self, epoch: int, now: int) -> list[pa.Table]:
+    def alive(self, epoch: int, spread: int, now: int) -> list[pa.Table]:
         """Of the rows that add up to the answer at the end of an epoch, those that are there later than `now`."""
         return self._slices(
             epoch,
+            spread,
             ANSWER,
             lambda chunk: chunk.high > now,
             lambda rows: rows.slice(int(np.searchsorted(int64(rows, EXP), now, "right"))),
         )
 
-    def leaving(self, epoch: int, since: int, clock: int) -> list[pa.Table]:
-        """Of the rows that add up to the answer at the end of an epoch, those that expire in a span."""
+    def leaving(self, ran: QueryProgress) -> list[pa.Table]:
+        """Of the rows that added up to the answer before an epoch, those that expire in its span."""
+
+        def is_wanted(chunk: Chunk) -> bool:
+            return chunk.low <= ran.clock and chunk.high > ran.since
 
         def between(rows: pa.Table) -> pa.Table:
-            first, end = np.searchsorted(int64(rows, EXP), (since, clock), "right")
+            first, end = np.searchsorted(int64(rows, EXP), (ran.since, ran.clock), "right")
             return rows.slice(int(first), int(end - first))
 
-        return self._slices(epoch, ANSWER, lambda chunk: chunk.low <= clock and chunk.high > since, between)
+        return self._slices(ran.before, ran.spread_before, ANSWER, is_wanted, between)
 
-    def came(self, epoch: int) -> list[pa.Table]:
+    def came(self, ran: QueryProgress) -> list[pa.Table]:
         """The delta of the answer in an epoch."""
-        return self._slices(epoch, CHANGES, lambda _: True, lambda rows: rows)
+        return self._slices(ran.epoch, ran.spread, CHANGES, lambda _: True, lambda rows: rows)
 
     def _slices(
         self,
         epoch: int,
+        spread: int,
         buffer: str,
         is_wanted: Callable[[Chunk], bool],
         cut: Callable[[pa.Table], pa.Table],
     ) -> list[pa.Table]:
-        """What a function cuts out of the chunks of all shards, where that is anything."""
+        """What a function cuts out of the chunks of all shards that an epoch had, where that is anything."""
         found = []
-        for shard in range(self.shards):
+        for shard in range(self.stage.shards(spread)):
             for chunk in self.open.chunks(self.stage, shard, epoch)[buffer]:
                 if is_wanted(chunk):
                     rows = cut(self._mine(chunk.table))

@@ -39,22 +39,22 @@ class AnswerFromSelections:
 
     open: OpenStores
     stage: StagePlace
-    shards: int
     member: int
     reading: Selection
 
     def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
         del is_first  # the tuples of the history are there as those of any other time
-        stores = self._stores(ran.epoch)
+        stores = self._stores(ran)
         return pa.concat_tables([store.answer(self.member, self.reading, instant) for store in stores])
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         since = BEGINNING if is_first else ran.since
         found = [
             store.changes(self.member, self.reading, since, ran.clock, born=BEGINNING)
-            for store in self._stores(ran.epoch)
+            for store in self._stores(ran)
         ]
         return pa.concat_tables(found)
 
-    def _stores(self, epoch: int) -> Sequence[SelectionStore]:
-        return [self.open.store(self.stage, shard, epoch) for shard in range(self.shards)]
+    def _stores(self, ran: QueryProgress) -> Sequence[SelectionStore]:
+        shards = range(self.stage.shards(ran.spread))
+        return [self.open.store(self.stage, shard, ran.epoch) for shard in shards]

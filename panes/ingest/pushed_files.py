@@ -7,13 +7,14 @@ that folder has a marker for each of them, an empty file of the same name and si
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from panes.errors import PanesError
 from panes.history.parts import stream_folder
 from panes.state.storage.files import make_folder
 from panes.state.storage.locations import Location, names_in, remove_tree
@@ -25,8 +26,10 @@ _PUSHED = "pushed"
 class PushedFiles:
     """The pushed files of all streams of a database."""
 
-    def __init__(self, home: Location, folder: Path) -> None:
-        """`folder` is the working folder; it may be the home itself."""
+    def __init__(self, home: Location, folder: Path, check: Callable[[], None] = lambda: None) -> None:
+        """`folder` is the working folder; it may be the home itself. `check` raises when another driver has taken
+        over: it looks for files when it begins, and not again."""
+        self._check = check
         self._files = home / _PUSHED
         self.listed = folder / _PUSHED
         """The folder that Spark lists, with one for each stream."""
@@ -41,6 +44,11 @@ class PushedFiles:
         make_folder(folder)
         write_object(folder / name, content)
         if self._is_elsewhere:
+            try:
+                self._check()
+            except PanesError:
+                (folder / name).unlink(missing_ok=True)
+                raise
             self._mark(stream, name, int(content.size))
 
     def location(self, stream: int, name: str) -> Location:

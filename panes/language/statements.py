@@ -197,6 +197,18 @@ class AlterQuery(Statement):
 
 
 @dataclass(frozen=True)
+class SetShards(Statement):
+    """Spreads a registered query over another number of shards."""
+
+    name: str
+    shards: OptionValue
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER QUERY {quoted(self.name)} SET shards = {option_text(self.shards)}"
+
+
+@dataclass(frozen=True)
 class SetSetting(Statement):
     name: str
     value: OptionValue

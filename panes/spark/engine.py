@@ -15,14 +15,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
-from panes.history.history_store import History
 from panes.history.parts import stream_folder
-from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.epoch import EpochRunner, Workload
+from panes.spark.epoch_stores import EpochStores
 from panes.spark.heartbeat import Heartbeat
-from panes.spark.session import epoch_session, is_spark_lost, local_session, why_spark_was_lost
+from panes.spark.reachable import check_reachable
+from panes.spark.session import epoch_session, is_spark_lost, local_session, runs_here, why_spark_was_lost
 from panes.spark.sources import read_source
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
@@ -76,9 +76,8 @@ class Engine:
     ) -> None:
         """`folder` has Spark's checkpoint; `copy` keeps what it takes to make that again, where `home`, which has
         all else, is another one."""
+        self.stores = EpochStores(folder, home, log, copy, is_read_only=is_read_only)
         self._folder = folder
-        self._home = home
-        self._copy = copy
         self._log = log
         self._clock = clock
         self._callers_session = session
@@ -98,8 +97,6 @@ class Engine:
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
         self._broadcasts = Broadcasts()
-        self.history = History(home / "history", log, is_ours=not is_read_only)
-        self.pushed = PushedFiles(home, folder)
 
     @property
     def is_running(self) -> bool:
@@ -109,7 +106,7 @@ class Engine:
     def start(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[EpochRecord], Workload],
+        workload: Callable[[EpochRecord, int], Workload],
         after_commit: Callable[[EpochRecord], None],
         *,
         suspend: Callable[[Mapping[int, str]], None],
@@ -119,16 +116,20 @@ class Engine:
         """Starts the streaming query over the base streams.
 
         With a heartbeat it runs until it is stopped; without one until the sources have nothing more to bring.
-        An epoch takes in at most `epoch_bytes` of each source. `suspend` is told which queries failed, and why.
+        An epoch takes in at most `epoch_bytes` of each source. `workload` is given the record of the epoch before
+        and the number of the cluster's cores, which is that of the first epoch for the whole run. `suspend` is
+        told which queries failed, and why.
         """
         if self._query is not None:
             self.stop(cut=True)  # what is left of a run that has failed, or whose end was interrupted
         session = self._spark()
+        if not runs_here(session):
+            self._in_spark(lambda: check_reachable(session, self.stores.home, streams))
         runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
 
         def read() -> dict[int, DataFrame]:
             return {
-                place: read_source(session, stream, self.pushed.listed, epoch_bytes)
+                place: read_source(session, stream, self.stores.pushed.listed, epoch_bytes)
                 for place, stream in enumerate(streams)
             }
 
@@ -147,7 +148,7 @@ class Engine:
     def _new_runner(
         self,
         streams: Sequence[Stream],
-        workload: Callable[[EpochRecord], Workload],
+        workload: Callable[[EpochRecord, int], Workload],
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
     ) -> EpochRunner:
@@ -157,20 +158,22 @@ class Engine:
             except BaseException as error:
                 self._end_after(record.epoch, error)
 
+        cores = functools.cache(self._cores)
+
         return EpochRunner(
-            self._folder,
-            self._home,
+            self.stores,
             streams,
-            workload,
-            self._log,
-            self.history,
-            self.pushed,
-            self._copy,
+            lambda before: workload(before, cores()),
             self._clock,
             told,
             suspend,
             self._broadcasts,
         )
+
+    def _cores(self) -> int:
+        """The cores that Spark has, as it counts them."""
+        assert self._session is not None
+        return int(self._session.sparkContext.defaultParallelism)
 
     def _end_after(self, epoch: int, error: BaseException) -> None:
         """Ends the run because the caller's own function has raised. The epoch is committed, for Spark too."""
@@ -259,9 +262,9 @@ class Engine:
 
     def forget(self, stream: Stream) -> None:
         """Removes everything that a stream has left here: it was dropped."""
-        self.history.forget(stream.number)
-        self.pushed.forget(stream.number)
-        remove_tree(stream_folder(self._home / "aside", stream.number))
+        self.stores.history.forget(stream.number)
+        self.stores.pushed.forget(stream.number)
+        remove_tree(stream_folder(self.stores.home / "aside", stream.number))
 
     def wait(self) -> None:
         """Returns when the streaming query has ended; raises what ended it."""

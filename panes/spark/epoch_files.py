@@ -21,8 +21,10 @@ from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
 from panes.spark.batch_files import files_of_batch, local_path
 from panes.spark.sources import brings_files, is_read_by_tasks
-from panes.spark.spark_files import SparkFile, checked, is_of_a_file, rows_of, why_unreadable
+from panes.spark.spark_failures import hosts_in
+from panes.spark.spark_files import SparkFile, checked, is_missing_in, is_of_a_file, rows_of, why_unreadable
 from panes.spark.union_streams import union_streams
+from panes.spark.unseen_files import unseen_file
 from panes.state.storage.checkpoint import Checkpoint
 
 
@@ -54,7 +56,8 @@ class EpochFiles:
     ) -> EpochFiles | None:
         """After Spark has failed: the files without those that it cannot read; None when that was not the reason.
 
-        Each file is read alone: Spark names one file at most, and there may be several.
+        Each file is read alone: Spark names one file at most, and there may be several. Raises SourceError when a
+        task does not find a file that the driver sees.
         """
         if not is_of_a_file(error):
             return None
@@ -63,8 +66,15 @@ class EpochFiles:
         for stream in streams:
             files = self.by_spark.get(stream.number, ())
             problems = {file: why_unreadable(session, stream, file) for file in files}
+            for file, why in problems.items():
+                # Read alone, it may have been read by a machine that sees it.
+                is_missing = isinstance(why, FileNotFoundError) or (
+                    why is None and is_missing_in(error, file)
+                )
+                if is_missing and file.is_seen:
+                    raise unseen_file(stream.name, file.path, hosts_in(str(error)))
             good[stream.number] = tuple(file for file in files if problems[file] is None)
-            bad += [set_aside(stream, file.path, error) for file, error in problems.items() if error]
+            bad += [set_aside(stream, file.path, why) for file, why in problems.items() if why]
         return replace(self, by_spark=good, bad=(*self.bad, *bad)) if bad else None
 
 

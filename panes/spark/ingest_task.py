@@ -6,6 +6,7 @@ came late, keeps the history of streams whose source does not, and computes ever
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -226,7 +227,7 @@ class _Work:
             part = write_part(context.history, stream, context.epoch, self._number, rows, self._writer)
             yield Message(0, "kept", {"stream": stream, "part": asdict(part)})
         for file in self._rejected:
-            yield Message(0, BAD_FILE, asdict(file))
+            yield Message(0, BAD_FILE, asdict(file) | {"host": socket.gethostname()})
         for measured in self._measured.values():
             for task in range(self._context.tasks):
                 yield Message(task, "measured", asdict(measured))

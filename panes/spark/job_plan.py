@@ -28,7 +28,8 @@ class JobPlan:
     """
 
     def __init__(self, queries: Sequence[RunningQuery], rule: ClockRule) -> None:
-        self.tasks = max((query.shards for query in queries), default=1)
+        # A query that has another number of shards than before may have nothing to do: then its state stays.
+        self.tasks = max((max(query.shards, rule.queries[query.id].spread) for query in queries), default=1)
         self.stages: list[StageTask] = []
         self.inputs: list[Route] = []
         self.input_levels: list[int] = []

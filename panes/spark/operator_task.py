@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import thread_time_ns
@@ -30,10 +30,12 @@ from panes.stages.exchange import (
 )
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
+from panes.stages.redistribute import Redistribution
+from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.files import flushed_together
 from panes.state.storage.locations import Location
-from panes.state.storage.manifest import ANSWER, CHANGES, FOR_READERS, MATCHES, TUPLES, Manifest
+from panes.state.storage.manifest import ANSWER, CHANGES, FOR_READERS, TUPLES, Manifest
 from panes.state.storage.records import missing
 from panes.state.storage.task_states import TaskStates
 
@@ -120,7 +122,10 @@ class OperatorTask:
         before = self.states.opened()
         states = TaskStates(before, self.rule.epoch, self.level, task, writer)
         for stage in self._stages():
-            shard, span = stage.shard_of(task), moved.spans.get(stage.query.id)
+            query = stage.query
+            span = moved.spans.get(query.id)
+            # A query that is not run stays spread as it is.
+            shard = stage.shard_of(task, self.rule.queries[query.id].spread if span is None else query.shards)
             if shard is None:
                 continue
             try:
@@ -179,15 +184,39 @@ class _Shard:
     def is_first(self) -> bool:
         return self.span.epoch == self.task.query.first_epoch
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether its state comes from another number of shards."""
+        is_spread_anew = self.span.spread != self.task.query.shards
+        return not self.is_first and self.task.place.is_sharded and is_spread_anew
+
     def manifest(self) -> Manifest | None:
-        """What it knew before the span; None in its first epoch."""
-        if self.is_first:
-            return None
-        found = self.before.load(self.task.place, self.shard)
+        """What was known in its place before the span; None in its first epoch, or where no shard was before."""
+        is_new = self.is_first or self.shard >= self.task.place.shards(self.span.spread)
+        return None if is_new else self._manifest(self.shard)
+
+    def known(self, before: Manifest | None) -> Mapping[str, Sequence[Chunk]]:
+        """What it begins the span with, by buffer; `before` is the manifest of its place."""
+        if self.is_moved:
+            return self._redistributed()
+        return {} if before is None else self._chunks(before)
+
+    def _redistributed(self) -> Mapping[str, Sequence[Chunk]]:
+        """Its part of what all shards knew before the span, when there was another number of them."""
+        query = self.task.query
+        moving = Redistribution(query.plan.stages[self.task.stage], self.span.spread, query.shards)
+        states = {shard: self._chunks(self._manifest(shard)) for shard in moving.sources(self.shard)}
+        return moving.chunks(self.shard, states)
+
+    def _manifest(self, shard: int) -> Manifest:
+        found = self.before.load(self.task.place, shard)
         if found is None or found.epoch != self.span.before:
-            place = self.task.place.shard(self.shard)
+            place = self.task.place.shard(shard)
             raise missing(f"the manifest of {place} at epoch {self.span.before}")
         return found
+
+    def _chunks(self, manifest: Manifest) -> dict[str, list[Chunk]]:
+        return {name: self.before.chunks(manifest, name) for name in manifest.buffers if name != CHANGES}
 
     def report(
         self, changes: int, before: Manifest | None, after: Manifest, steps: Mapping[str, Measures]
@@ -213,9 +242,11 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
     assert stage.fragment is not None
     dataflow = Dataflow(stage.fragment)
     before = work.manifest()
-    if before is not None:
-        for name, buffer in dataflow.buffers.items():
-            buffer.restore(work.before.chunks(before, name))
+    known = work.known(before)
+    for name, buffer in dataflow.buffers.items():
+        buffer.restore(known.get(name, ()))
+        if work.is_moved:
+            buffer.compact()
     mine = {
         source.name: arrivals[number]
         for source, number in zip(stage.inputs, task.inputs, strict=True)
@@ -226,7 +257,8 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
     chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
     if task.stage == query.plan.last:
         began = thread_time_ns()
-        answer = AnswerStore(work.before.chunks(before, ANSWER) if before else ())
+        of_answer = known.get(ANSWER, ())
+        answer = AnswerStore.gathered(of_answer, since) if work.is_moved else AnswerStore(of_answer)
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
         steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
@@ -242,9 +274,8 @@ def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Repor
     task, span, query = work.task, work.span, work.task.query
     assert query.members is not None
     before = work.manifest()
-    kept = {name: work.before.chunks(before, name) for name in (TUPLES, MATCHES)} if before else {}
-    store = SelectionStore(kept)
-    if before is not None and query.members.fresh is not None:
+    store = SelectionStore(work.known(before))
+    if not work.is_first and query.members.fresh is not None:
         store.admit(query.members.fresh.value[0])
     came = arrivals.get(task.inputs[0])
     if came is not None:

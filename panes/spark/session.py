@@ -31,6 +31,7 @@ __all__ = [
     "forget_spark",
     "is_spark_lost",
     "local_session",
+    "runs_here",
     "set_epoch_conf",
     "why_spark_was_lost",
 ]
@@ -193,9 +194,12 @@ def epoch_session(session: SparkSession) -> SparkSession:
 
 def exchanges_files(setting: str, session: SparkSession) -> bool:
     """Whether tasks hand tables to each other in files: with 'auto', when all run on the driver's machine."""
-    if setting == "auto":
-        return str(session.sparkContext.master).startswith("local")
-    return setting == "files"
+    return runs_here(session) if setting == "auto" else setting == "files"
+
+
+def runs_here(session: SparkSession) -> bool:
+    """Whether all executors run on the driver's machine."""
+    return str(session.sparkContext.master).startswith("local")
 
 
 def set_epoch_conf(session: SparkSession) -> None:

@@ -29,6 +29,15 @@ _CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)*([\w$]+(?:: .+)?)", re.MULTI
 """What Java says of the exception behind an exception; the innermost comes last."""
 
 
+_HOST = re.compile(r"\(TID \d+\) \((\S+) executor ")
+"""Where a task of Spark's failed."""
+
+
+def hosts_in(text: str) -> list[str]:
+    """The machines whose tasks failed, as an error of Spark names them."""
+    return sorted(set(_HOST.findall(text)))
+
+
 def innermost(text: str) -> str:
     """What is behind a page of Java's, in its own words."""
     causes = _CAUSE.findall(text)

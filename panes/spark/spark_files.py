@@ -7,6 +7,7 @@ that cannot be read can be left out, and CSV files with a header can have their 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from panes.spark.spark_failures import SPARK_ERRORS, innermost
 from panes.spark.spark_types import column, spark_schema, spark_type
 
 _GONE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
+_MISSING = re.compile(r"\[FAILED_READ_FILE.FILE_NOT_EXIST\] Encountered error while reading file (\S+)\. ")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,12 @@ class SparkFile:
         """What Spark and people call it."""
         local = local_path(self.uri)
         return unquote(self.uri) if local is None else str(local)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether it lies on a file system of the driver's machine, and is there."""
+        local = local_path(self.uri)
+        return local is not None and local.exists()
 
 
 def checked(stream: Stream, uri: str) -> SparkFile:
@@ -95,6 +103,12 @@ def why_unreadable(session: SparkSession, stream: Stream, file: SparkFile) -> Ex
 def is_of_a_file(error: Exception) -> bool:
     """Whether Spark has failed because a file could not be read."""
     return any(code in str(error) for code in ("FAILED_READ_FILE", *_GONE))
+
+
+def is_missing_in(error: Exception, file: SparkFile) -> bool:
+    """Whether Spark has failed because a task did not find this file."""
+    missing = _MISSING.search(str(error))
+    return missing is not None and local_path(missing[1]) == local_path(file.uri)
 
 
 def _read(

@@ -29,11 +29,11 @@ class StageTask:
     def place(self) -> StagePlace:
         return self.query.place_of(self.stage)
 
-    def shard_of(self, task: int) -> int | None:
-        """The shard that a task works on; None when it has none of this query's."""
+    def shard_of(self, task: int, spread: int) -> int | None:
+        """The shard of a task when the query is spread over that many; None when it has none of them."""
         if self.only_task is not None:
             return 0 if task == self.only_task else None
-        return task if task < self.query.shards else None
+        return task if task < spread else None
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ class Span:
     clock: int
     before: int = -1
     """The epoch whose manifests hold its state; -1 in its first epoch."""
+    spread: int = 0
+    """Over how many shards that epoch spread it; 0 in its first epoch."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Position:
     clock: int
     epoch: int
     """The last epoch that ran it; -1 when there was none."""
+    spread: int = 0
+    """Over how many shards that epoch spread it; 0 when there was none."""
     begins: bool = False
     """Whether it, or a query that shares its plan, sees its first tuples in this epoch."""
 
@@ -115,7 +119,7 @@ class ClockRule:
         if not came and not is_moved and not any(total.bad_files for total in found.values()):
             return None
         spans = {
-            query: Span(self.epoch, position.clock, clocks[query], position.epoch)
+            query: Span(self.epoch, position.clock, clocks[query], position.epoch, position.spread)
             for query, position in self.queries.items()
             if position.begins or clocks[query] > position.clock or position.streams & came
         }

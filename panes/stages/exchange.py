@@ -42,7 +42,7 @@ _BATCH_BYTES = 32 << 20
 _COMPRESSED_FROM = 64 << 10
 """Bytes of a table from which on compression saves more copying than it costs."""
 _PLAIN = pa.ipc.IpcWriteOptions(use_threads=False)
-_COMPRESSED = pa.ipc.IpcWriteOptions(use_threads=False, compression="lz4")
+_COMPRESSED = pa.ipc.IpcWriteOptions(use_threads=False, compression="zstd")
 _READING = pa.ipc.IpcReadOptions(use_threads=False)
 _SCHEMA = pa.schema(
     [("shard", pa.int32()), ("kind", pa.string()), ("content", pa.string()), ("block", pa.binary())]

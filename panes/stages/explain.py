@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass, field
 from textwrap import TextWrapper
 from typing import Any
 
+from panes.config import AUTO
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
 from panes.plan.nodes import Node, Select
 from panes.plan.patterns import Labeled, answer_pattern
 from panes.plan.walk import walk
-from panes.stages.explain_tree import ExplainedStep, StepKey, explain_tree, logical_tree
+from panes.stages.explain_tree import ExplainedStep, StepKey, explain_tree, logical_tree, shards_text
 from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
@@ -47,7 +48,8 @@ class Explained:
 
     plan: PhysicalPlan | Node
     """A logical plan when no epoch runs the query: it is answered when somebody asks."""
-    shards: int = 1
+    shards: int | None = 1
+    """None: as many as the cluster has cores, whatever their number."""
     members: int = 0
     """How many queries share the plan as a group; 0 when it runs one query."""
     shared: Mapping[str, int] = field(default_factory=dict)
@@ -93,6 +95,7 @@ def explain(explained: Explained) -> str:
 def explain_json(explained: Explained) -> dict[str, Any]:
     """The plan as data: the same facts as `explain`, uncut, with the reason of every pattern."""
     plan, labeled = explained.plan, explained.pattern
+    shards = AUTO if explained.shards is None else explained.shards
     data: dict[str, Any] = {
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
         "plan": _step_json(explained.tree, explained),
@@ -101,11 +104,11 @@ def explain_json(explained: Explained) -> dict[str, Any]:
         data |= {
             "strategy": plan.strategy,
             "strategy_makes_a_difference": depends_on_strategy(plan),
-            "shards": explained.shards,
+            "shards": shards,
             "shared_by": explained.members,
             "stages": [
                 {
-                    "shards": explained.shards if stage.is_sharded else 1,
+                    "shards": shards if stage.is_sharded else 1,
                     "reads": [s.name for s in stage.inputs],
                 }
                 for stage in plan.stages
@@ -158,8 +161,7 @@ def _kept(explained: Explained) -> str:
     """How the answer is kept."""
     if not isinstance(explained.plan, PhysicalPlan):
         return "computed by SQL over the history whenever it is invoked"
-    shards = explained.shards if explained.plan.stages[-1].is_sharded else 1
-    where = "on 1 shard" if shards == 1 else f"on {shards} shards"
+    where = f"on {shards_text(explained.shards if explained.plan.stages[-1].is_sharded else 1)}"
     if explained.plan.is_selection:
         return f"read from the tuples and matches of {explained.members} queries {where}"
     kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"

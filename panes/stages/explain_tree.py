@@ -56,9 +56,16 @@ class ExplainedStep:
     """What it computes, where it runs before a shuffle: other queries that compute the same share it."""
 
 
-def explain_tree(plan: PhysicalPlan, shards: int) -> ExplainedStep:
+def explain_tree(plan: PhysicalPlan, shards: int | None) -> ExplainedStep:
     """The tree of a plan that runs on that many shards."""
     return _Tree(plan, shards).stage(plan.last)
+
+
+def shards_text(shards: int | None) -> str:
+    """A number of shards in words; None is as many as the cluster has cores."""
+    if shards is None:
+        return "a shard per core"
+    return "1 shard" if shards == 1 else f"{shards} shards"
 
 
 def logical_tree(plan: Node, over: ExplainedStep | None = None) -> ExplainedStep:
@@ -82,7 +89,7 @@ def steps_of(tree: ExplainedStep) -> Iterator[ExplainedStep]:
 @dataclass(frozen=True)
 class _Tree:
     plan: PhysicalPlan
-    shards: int
+    shards: int | None
 
     def stage(self, number: int) -> ExplainedStep:
         stage = self.plan.stages[number]
@@ -129,7 +136,7 @@ class _Tree:
     def _route(self, source: PhysicalInput, stage: PhysicalStage) -> str:
         if not stage.is_sharded:
             return "Shuffle to one shard"
-        shards = "1 shard" if self.shards == 1 else f"{self.shards} shards"
+        shards = shards_text(self.shards)
         if source.keys:
             return f"Shuffle to {shards} by {', '.join(source.keys)}"
         return f"Shuffle to {shards} by row" if source.stage is not None else f"Spread over {shards}"

@@ -103,7 +103,10 @@ def _lies_of(fragment: Fragment, routed: Mapping[str, tuple[str, ...]]) -> list[
         below = [found[number] for number in step.inputs]
         match step.operator, below:
             case ("Entry", []):
-                found.append(tuple(frozenset([key]) for key in routed[_arguments(step)["name"]]))
+                keys = routed.get(
+                    _arguments(step)["name"]
+                )  # a table is not routed: every shard has all of it
+                found.append(None if keys is None else tuple(frozenset([key]) for key in keys))
             case ("Union" | "SetOperationByLifetime" | "SetOperationByCount", [left, right]):
                 names = fragment.steps[step.inputs[1]].output.schema.names
                 renamed = dict(zip(names, step.output.schema.names, strict=True))
@@ -125,8 +128,8 @@ def _output(step: PhysicalStep, below: Sequence[Lies]) -> Lies:
             return _mapped(below[0], lambda old: old.intersection(keys))
         case "Join":
             left, right = below
-            assert left, f"the inputs of {step.name} lie by its keys"
-            assert right, f"the inputs of {step.name} lie by its keys"
+            if left is None or right is None:
+                return left
             return tuple(a | b for a, b in zip(left, right, strict=True))
         case _:
             # The rows of the only or the left input, or some of them.

@@ -20,6 +20,7 @@ from panes.statements.explain_query import explain_query
 from panes.statements.invoke_query import invoke_query
 from panes.statements.select_once import select_once
 from panes.statements.set_setting import set_setting
+from panes.statements.set_shards import set_shards
 from panes.statements.show import show
 from panes.statements.update_table import update_table
 
@@ -36,6 +37,7 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.DeleteFrom: update_table,
     st.CreateQuery: create_query,
     st.AlterQuery: alter_query,
+    st.SetShards: set_shards,
     st.Invoke: invoke_query,
     st.Explain: explain_query,
     st.Show: show,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,7 @@ from panes.plan.nodes import GroupBy, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
 from panes.plan.windows import RangeWindow
+from panes.state.storage.epoch_log import QueryProgress
 from tests.answers.kept import Kept
 from tests.kept_states import STAGE
 
@@ -211,10 +213,11 @@ def test_what_leaves_is_found_without_opening_what_stays(tmp_path):
     database.epoch(came(*(("long", 50) for _ in range(64)), ("short", 1)), 60)
     database.epoch(came(("x", 61)), 99)
     opened = Readers(database.log, tmp_path / "states", Cursors(tmp_path / "other.sqlite"), lambda _: True)
-    rows = AnswerFromSegments(opened.segments, STAGE, 1, WINDOW.schema.arrow)
+    rows = AnswerFromSegments(opened.segments, STAGE, WINDOW.schema.arrow)
     (large,) = opened.segments.chunks(STAGE, 0, 0)["answer"]
-    assert rows.leaving(0, 60, 99) == []
+    ran = QueryProgress(1, 0, 0, 0, epoch=1, before=0, since=60, clock=99, spread_before=1)
+    assert rows.leaving(ran) == []
     assert large._table is None
-    (left,) = rows.leaving(0, 60, 101)
+    (left,) = rows.leaving(replace(ran, clock=101))
     assert left.column("s.a").to_pylist() == ["short"]
     opened.close()

@@ -31,7 +31,10 @@ class Machine:
         root: Path,
         log: Path,
     ) -> None:
-        """`name` is that of the host. `root` is an empty folder, in which nothing will be seen; what the program says goes into `log`."""
+        """`name` is that of the host. `root` is an empty folder, in which nothing will be seen.
+
+        What the program says goes into `log`.
+        """
         root.mkdir(parents=True, exist_ok=True)
         namespaces = ["--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--propagation=private"]
         script = ["sh", str(_SCRIPT), str(root), name, address, *places, "--", *program]

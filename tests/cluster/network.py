@@ -19,8 +19,8 @@ HUB = "10.77.0.1"
 """The address of what runs in the network outside of the machines: the master, drivers, the object store."""
 
 _TOOLS = ("ip", "mount", "nsenter", "pivot_root", "unshare")
-# The first process of the network: with it end all others, and the bridge. It ends when the process that has started
-# it closes its standard input, or ends in any way.
+# The first process of the network: with it end all others, and the bridge. It ends when the process that has
+# started it closes its standard input, or ends in any way.
 _HUB = f"""
 set -e
 ip link set lo up

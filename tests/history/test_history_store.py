@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from panes.errors import StateError
+from panes.history import manifests
 from panes.history.history_store import History, write_part
 from panes.history.parts import Part
 from panes.plan.stream import Stream
+from panes.state.storage.epoch_log import NOTHING, EpochLog
+from panes.state.storage.locations import location_of
 from tests.base_stream import base_stream
 
 S = base_stream("CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts MICROSECONDS")
@@ -343,3 +347,46 @@ def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
     (tmp_path / "000001" / "epoch-0000000000.json").write_text("{")
     with pytest.raises(StateError, match=r"epoch-0000000000\.json is damaged"):
         rows_of(History(tmp_path), S, 0)
+
+
+def test_a_history_elsewhere_is_merged_and_read_as_a_local_one(tmp_path: Path) -> None:
+    history = History(location_of(f"file://{tmp_path}/home"), epochs_per_base=4, is_ours=True)
+    for epoch in range(20):
+        parts = [part(history, epoch, epoch, number=number) for number in range(2)]
+        history.note(S, epoch, parts, rows=2, max_ts=epoch, writer=f"w{epoch}")
+        history.collect(S, epoch, oldest_ts=5, retain_epochs=2, writer=f"w{epoch}")
+    assert times(history, 19) == times(History(history.folder), 19)
+    assert [ts for ts in times(history, 19) if ts >= 5] == sorted([*range(5, 20)] * 2)
+    assert len(parquet_files(tmp_path / "home")) < 30
+    (file, *_) = history.files(1, 19)
+    (tmp_path / "home" / "000001" / file.path.name).write_bytes(b"damaged")
+    assert len(times(history, 19)) == 30  # there is a copy on this machine
+
+
+def test_a_folder_of_our_own_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[object] = []
+
+    def listing(folder: Any) -> list[str]:
+        listed.append(folder)
+        return names_in(folder)
+
+    names_in = manifests.names_in
+    monkeypatch.setattr(manifests, "names_in", listing)
+    history = History(tmp_path, is_ours=True)
+    for epoch in range(5):
+        write(history, epoch, epoch)
+        assert times(history, epoch) == list(range(epoch + 1))
+    assert len(listed) == 1
+
+
+def test_two_attempts_at_an_epoch_write_manifests_of_their_own(tmp_path: Path) -> None:
+    log = EpochLog(tmp_path / "epochs")
+    history = History(tmp_path / "history", log)
+    rows = pa.table({"ts": [1], "k": [0], "_ts": [1]})
+    pins = {}
+    for writer in ("first", "second"):
+        written = write_part(history.folder, 1, 0, 0, rows, f"{writer}_7")
+        pins[writer] = history.note(S, 0, [written], rows=1, max_ts=1, writer=writer)
+    log.commit(replace(NOTHING, epoch=0, pins=pins["first"]))
+    (file,) = history.files(1, 0)
+    assert file.path.name == "part-0000000000-00000-first_7.parquet"

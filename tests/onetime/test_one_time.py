@@ -38,15 +38,19 @@ class Made:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with closing(Catalog(path / "catalog.sqlite")) as catalog:
-            self._log = EpochLog(path / "epochs", catalog.database)
-        self.history = History(path / "history", self._log, epochs_per_base=1)
+        self._open()
         self.streams = numbered(parse(DEFINED))
         self._epoch, self._clock = -1, -1
         self._pins: dict[str, str] = {}
 
+    def _open(self) -> None:
+        with closing(Catalog(self.path / "catalog.sqlite")) as catalog:
+            self._log = EpochLog(self.path / "epochs", catalog.database)
+        self.history = History(self.path / "history", self._log, epochs_per_base=1)
+
     def epoch(self, clock: int, *, is_raw: bool = False, **came: pa.Table) -> None:
         """What came on each stream until the clock, in seconds."""
+        self._open()  # another may have connected meanwhile
         self._epoch += 1
         since = self._clock * SECOND
         for name, table in came.items():

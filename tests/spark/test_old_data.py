@@ -75,14 +75,16 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                     continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
                     schema = query.plan.plan.schema.arrow
-                    rows = AnswerFromSegments(segments, *answer_place(query), schema)
+                    rows = AnswerFromSegments(segments, answer_place(query), schema)
                     standing = AnswerSource(
                         number, str(number), query.plan.plan, rows, number, query.first_epoch
                     )
                     answer = invoke(standing, standing.ran_by(record))
                     compared += 1
                 else:
-                    answer = answer_once(optimize(plan), by_name, engine.history, record.epoch, clock, clocks)
+                    answer = answer_once(
+                        optimize(plan), by_name, engine.stores.history, record.epoch, clock, clocks
+                    )
                 difference = same_rows(answer.table, oracle.answer_at(plan, clock))
                 begun = f"begun in {query.first_epoch}, epoch {record.epoch}, at {clock}"
                 assert difference is None, f"{plan} {begun}: {difference}"

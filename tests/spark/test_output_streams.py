@@ -99,7 +99,7 @@ def ran(
                     continue
                 clocks[query.id - 1] = ran.clock
                 schema = query.plan.plan.schema.arrow
-                rows = AnswerFromSegments(segments, *answer_place(query), schema)
+                rows = AnswerFromSegments(segments, answer_place(query), schema)
                 add(history, rows.events(ran, is_first=ran.epoch == query.first_epoch))
 
         workload = Workload(queries, retain_epochs=8, idle_after_us=60_000_000)

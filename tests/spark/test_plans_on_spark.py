@@ -97,7 +97,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         def compare(record):
             for number, query in queries.items():
                 schema = query.plan.plan.schema.arrow
-                rows = AnswerFromSegments(segments, *answer_place(query), schema)
+                rows = AnswerFromSegments(segments, answer_place(query), schema)
                 standing = AnswerSource(number, str(number), query.plan.plan, rows, number, first_epoch=0)
                 ran = standing.ran_by(record)
                 answer = invoke(standing, ran)

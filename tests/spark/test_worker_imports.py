@@ -86,7 +86,7 @@ def test_a_worker_loads_nothing_more_when_it_gets_queries(tmp_path):
         )
         for query in QUERIES:
             db.register(query)
-        running = db._running.workload(NOTHING).queries
+        running = db._running.workload(NOTHING, 2).queries
     assert len(running) == len(QUERIES)
     assert any(query.members is not None for query in running)
     shipped = [

@@ -111,6 +111,7 @@ def test_a_row_that_is_larger_than_a_block_is_a_block(monkeypatch):
 def test_many_blocks_go_to_spark_in_several_batches(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 10)
     monkeypatch.setattr(module, "_BATCH_BYTES", 1 << 13)
+    monkeypatch.setattr(module, "_COMPRESSED_FROM", 1 << 30)
     exchange = Exchange(None, "0-files-000000", "w_0")
     exchange.add(0, 0, pa.table({"a": range(10_000)}))
     batches = list(encoded(exchange.send()))

@@ -32,6 +32,7 @@ EXAMPLES = (
     "DELETE FROM hosts WHERE a = 1",
     "CREATE QUERY q AS SELECT src FROM packets [NOW]",
     "ALTER QUERY sources RESUME",
+    "ALTER QUERY sources SET shards = 5",
     "INVOKE sources",
     "EXPLAIN sources",
     "SHOW STREAMS",

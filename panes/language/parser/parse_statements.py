@@ -390,8 +390,21 @@ class StatementParser(QueryParser):
     def _alter(self) -> st.Statement:
         self._expect("QUERY")
         name = self._name("the name of a query").name
-        self._expect("RESUME")
-        return st.AlterQuery(name, "RESUME")
+        if self._word("RESUME"):
+            return st.AlterQuery(name, "RESUME")
+        if not self._word("SET"):
+            self._unexpected("RESUME or SET")
+        token = self._curr
+        setting = self._name("a setting").name
+        if not same(setting, "shards"):
+            self._fail(
+                f"{setting!r} cannot be changed while a query is registered",
+                token,
+                "only shards can; drop the query and register it again",
+            )
+        if not self._match(TokenType.EQ) and not self._word("TO"):
+            self._unexpected("=")
+        return st.SetShards(name, self._option_value())
 
     def _set(self) -> st.Statement:
         token = self._curr

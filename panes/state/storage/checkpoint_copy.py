@@ -89,8 +89,12 @@ class CheckpointCopy:
         return json.dumps(entry | {"path": path.removeprefix(folder)})
 
 
-def restore_checkpoint(folder: Location, pin: str | None, checkpoint: Path) -> None:
-    """Makes the checkpoint again as of an epoch, by its pin; without one there is none."""
+def restore_checkpoint(folder: Location, pin: str | None, checkpoint: Path, *, is_done: bool) -> None:
+    """Makes the checkpoint again as of an epoch, by its pin; without one there is none.
+
+    Unless all `is_done` Spark brings the last micro-batch once more: it is in the epochs, but the caller of the
+    run may not have been told of it.
+    """
     remove_tree(checkpoint)
     if pin is None:
         return
@@ -98,8 +102,9 @@ def restore_checkpoint(folder: Location, pin: str | None, checkpoint: Path) -> N
     contents = [json.loads(written.base), *written.entries]
     last = contents[-1]
     files: dict[str, str] = {"metadata": last["metadata"], **last["files"]}
-    for number, text in last["offsets"].items():
-        files |= {f"offsets/{number}": text, f"commits/{number}": _COMMITTED}
+    files |= {f"offsets/{number}": text for number, text in last["offsets"].items()}
+    done = sorted(map(int, last["offsets"]))
+    files |= {f"commits/{number}": _COMMITTED for number in (done if is_done else done[:-1])}
     for source, compacted in last["compacted"].items():
         lines = [line for content in contents for line in content["logs"].get(source, ())]
         log = _log([_found(line, checkpoint.parent) for line in lines], compacted)

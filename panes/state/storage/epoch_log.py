@@ -57,6 +57,7 @@ class QueryProgress:
     """What the last epoch that ran a query did to it."""
 
     shards: int
+    """On how many shards its answer lies."""
     changes: int
     """Rows of the delta of its answer."""
     bytes: int
@@ -68,6 +69,10 @@ class QueryProgress:
     since: int = BEGINNING
     clock: int = BEGINNING
     """The query moved through the span of time from `since`, excluded, to `clock`, included."""
+    spread: int = 1
+    """Over how many shards the stages that can have several were spread."""
+    spread_before: int = 0
+    """The same in the epoch that ran it before; 0 if this was its first."""
 
 
 @dataclass(frozen=True)
@@ -206,12 +211,12 @@ class EpochLog:
     def commit(self, record: EpochRecord) -> None:
         """Commits an epoch; raises DriverReplaced when another driver has taken over."""
         epoch = record.epoch
-        self._check_term()
+        self.check_term()
         make_folder(self._folder)
         before = self._checksum(epoch - 1) if epoch - 1 in self.epochs else FIRST
         checksum = write_record(self.path(epoch), self._name(epoch), record.as_json(), before)
         # Another may have come since. Then it decides whether it has seen this epoch; nobody is told of it here.
-        self._check_term()
+        self.check_term()
         with self._lock:
             self._committed = epoch, checksum
             self._kept = range(min(epoch, self._kept.start) if self._kept else epoch, epoch + 1)
@@ -232,7 +237,8 @@ class EpochLog:
         """The last committed epochs, the latest last."""
         return [self.record(epoch) for epoch in self.epochs[-count:]]
 
-    def _check_term(self) -> None:
+    def check_term(self) -> None:
+        """Raises DriverReplaced when another driver has taken over."""
         if self._term is not None:
             self._term.check()
 

@@ -30,6 +30,10 @@ class StagePlace(NamedTuple):
     def shard(self, number: int) -> Place:
         return Place(self.running, self.stage, number)
 
+    def shards(self, spread: int) -> int:
+        """How many shards it has when its query is spread over that many."""
+        return spread if self.is_sharded else 1
+
     def task_of(self, shard: int, tasks: int) -> int:
         """The task that has a shard; the stages that have only one are spread over all tasks."""
         return shard if self.is_sharded else self.running % tasks

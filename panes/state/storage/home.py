@@ -71,7 +71,13 @@ def _chosen(folder: Path, choice: Path, wanted: str | Path | None) -> Home:
 
 def _known(home: Location) -> str | None:
     """The id of the database that a place holds; None when it is empty."""
-    names = names_in(home)
+    try:
+        names = names_in(home)
+    except OSError as error:
+        raise StateError(
+            f"{home} cannot be reached: {error.strerror or error}; see that the place is right, that the file "
+            "system answers, and that this process has the rights and credentials for it"
+        ) from error
     if _MARK in names:
         return _marked_as(home)
     if names:

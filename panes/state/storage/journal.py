@@ -82,7 +82,7 @@ class Journal:
 
     def begin(self, base: bytes) -> Position:
         """Begins a new part with all that there is."""
-        packed = base64.b85encode(pa.Codec("zstd").compress(base, asbytes=True)).decode()
+        packed = base64.b64encode(pa.Codec("zstd").compress(base, asbytes=True)).decode()
         part = f"{self._term}-{self._parts:06d}"
         self._parts += 1
         make_folder(self._folder / part)
@@ -148,7 +148,7 @@ def _read(folder: Location, part: str, entries: int, checksum: str | None = None
         base, *later = threads.map(read, range(entries + 1))
     _check_chain(folder / part, [base, *later])
     try:
-        packed = base64.b85decode(base.content["base"])
+        packed = base64.b64decode(base.content["base"])
         content = pa.Codec("zstd").decompress(packed, base.content["bytes"], asbytes=True)
     except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise damaged(folder / part / _BASE, error) from error

@@ -59,7 +59,7 @@ class Folder:
 
 def restored(copies: Location, pin: str, path: Path) -> Folder:
     folder = Folder(path)
-    restore_checkpoint(copies, pin, folder.checkpoint)
+    restore_checkpoint(copies, pin, folder.checkpoint, is_done=True)
     return folder
 
 
@@ -131,7 +131,7 @@ def test_what_is_kept_for_a_micro_batch_follows_what_it_brings(tmp_path):
 
 def test_without_a_pin_there_is_no_checkpoint(tmp_path):
     (tmp_path / "checkpoint").mkdir()
-    restore_checkpoint(tmp_path / "copies", None, tmp_path / "checkpoint")
+    restore_checkpoint(tmp_path / "copies", None, tmp_path / "checkpoint", is_done=True)
     assert not (tmp_path / "checkpoint").exists()
 
 
@@ -141,3 +141,13 @@ def test_a_micro_batch_that_is_done_again_is_in_it_once(copies, tmp_path):
     run(one, copy, range(2))
     pin = copy.keep(1)
     assert len(restored(copies, pin, tmp_path / "two").taken("stream1", 1)) == 2
+
+
+def test_spark_does_again_what_the_caller_may_not_have_been_told_of(copies, tmp_path):
+    one = Folder(tmp_path / "one")
+    pins = run(one, CheckpointCopy(copies, one.checkpoint, "1-a"), range(3))
+    two = Folder(tmp_path / "two")
+    restore_checkpoint(copies, pins[2], two.checkpoint, is_done=False)
+    checkpoint = Checkpoint(two.checkpoint)
+    assert (checkpoint.last_planned, checkpoint.last_committed) == (2, 1)
+    checkpoint.check_against(2, 2, None)

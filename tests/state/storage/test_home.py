@@ -62,6 +62,13 @@ def test_a_place_with_something_else_in_it_is_refused(folder, tmp_path):
         home_of(folder, tmp_path / "states")
 
 
+def test_a_place_that_cannot_be_reached_is_told(folder, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StateError, match="file cannot be reached: Not a directory"):
+        home_of(folder, tmp_path / "file")
+    assert list(folder.iterdir()) == []
+
+
 def test_a_crash_before_the_choice_was_kept_does_not_block_the_place(folder, tmp_path):
     home = home_of(folder, tmp_path / "states")
     (folder / CHOICE).unlink()

@@ -1,0 +1,59 @@
+"""Where queries stand after an epoch, from what its tasks report."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+
+from panes.spark.operator_task import Report
+from panes.stages.clock_rule import Moved, Span
+from panes.stages.exchange import Message
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_log import EpochRecord, QueryProgress
+
+
+def queries_after(
+    queries: Sequence[RunningQuery],
+    messages: Sequence[Message],
+    moved: Moved,
+    before: EpochRecord,
+    failed: Container[int],
+) -> dict[int, QueryProgress]:
+    """Where each query stands after the epoch; those that failed in it stand nowhere."""
+    done = _done(messages, moved, {query.id: query.shards for query in queries})
+    return {query: done.get(query) or before.queries[query] for query in moved.clocks if query not in failed}
+
+
+def _done(messages: Sequence[Message], moved: Moved, spread: Mapping[int, int]) -> dict[int, QueryProgress]:
+    """What the epoch did to each query that it ran, over all its stages and shards."""
+    progress: dict[int, QueryProgress] = {}
+    reports = [Report(**message.content) for message in messages if message.kind == "report"]
+    last: dict[int, int] = {}
+    for report in reports:
+        last[report.query] = max(report.stage, last.get(report.query, 0))
+    for report in reports:
+        so_far = progress.get(report.query) or _begun(moved.spans[report.query], spread[report.query])
+        is_answer = report.stage == last[report.query]
+        progress[report.query] = replace(
+            so_far,
+            shards=so_far.shards + is_answer,
+            changes=so_far.changes + report.changes * is_answer,
+            bytes=so_far.bytes + report.bytes,
+            segments=so_far.segments + report.segments,
+        )
+    return progress
+
+
+def _begun(span: Span, spread: int) -> QueryProgress:
+    return QueryProgress(
+        0,
+        0,
+        0,
+        0,
+        epoch=span.epoch,
+        before=span.before,
+        since=span.since,
+        clock=span.clock,
+        spread=spread,
+        spread_before=span.spread,
+    )
