@@ -247,7 +247,9 @@ def exchanges(content: Content) -> str:
         [
             measured_on(content),
             table([f"{most:,} rows", *names], rows),
-            f"{wrong} of {len(content['results'])} checksums are wrong.",
+            f"{wrong} of {len(content['results'])} checksums are wrong. The load of the machine was "
+            f"{content['load']:g} on {content['machine']['cores']} cores; where it is above their number, "
+            "processor seconds tell more than seconds.",
             table(["compression", "size", "to write, ms of CPU per MB", "to read"], codecs),
         ]
     )

@@ -110,6 +110,6 @@ def test_both_ways_of_the_exchange_stand_side_by_side():
         for way, took in (("files", 1.0), ("shuffle", 1.5))
     ]
     codecs = [{"codec": "zstd", "size": 0.333, "write_ms_per_mb": 2.5, "read_ms_per_mb": 1.0}]
-    text = report.exchanges(content(*runs) | {"codecs": codecs})
+    text = report.exchanges(content(*runs) | {"codecs": codecs, "load": 1.5})
     assert "| seconds, files | 1.00 |\n| seconds, shuffle | 1.50 |\n| ratio | 1.50× |" in text
     assert "| zstd | 0.33 | 2.50 | 1.00 |" in text
