@@ -82,7 +82,9 @@ def main() -> None:
     print(f"{'plans':<14}{'bytes':>10}{'to pickle, ms':>16}{'to unpickle, ms':>18}")
     ways: dict[str, SentPlans] = {"inside": Inside(job.plans), "in a broadcast": Named(1)}
     for name, plans in ways.items():
-        task = OperatorTask(0, plans, job.values, rule, None, StatesBefore(Path("states")), "writer")
+        task = OperatorTask(
+            0, plans, job.values, rule, None, StatesBefore(Path("states")), "writer", is_last=True
+        )
         closure = cloudpickle.dumps(task)
         pickling = milliseconds(lambda task=task: cloudpickle.dumps(task))
         loading = milliseconds(lambda closure=closure: cloudpickle.loads(closure))

@@ -6,7 +6,7 @@ Tiny epochs run on this machine with as many shards as a large cluster has cores
 then; what is measured is what does not get faster with more machines:
 
 * the CPU time of the driver's Python: planning, reading what tasks report, committing;
-* the time in which Spark hands out and takes back as many empty tasks, with a shuffle between them;
+* the CPU time in which Spark hands out and takes back as many empty tasks, with a shuffle between them;
 * the files that an epoch writes, their bytes, and the bytes of its record.
 
 Ends with an error when one of them grows faster than the number of shards.
@@ -55,7 +55,7 @@ class Point:
     python_s: float
     """CPU time of the driver's Python."""
     scheduling_s: float
-    """Of Spark, for as many empty tasks."""
+    """CPU time of Spark, for as many empty tasks."""
     apart_s: float
     """From the beginning of the epoch to its end, without the Spark job."""
     epoch_s: float
@@ -118,7 +118,7 @@ def measure(session: SparkSession, shards: int, queries: int, epochs: int) -> Po
                 shards,
                 queries,
                 statistics.median(after[0] - before[0] for before, after in steps),
-                statistics.median(schedule(session, shards) for _ in range(3)),
+                min(schedule(session, shards) for _ in range(3)),
                 statistics.median(after[1] for _, after in steps),
                 statistics.median(after[2] for _, after in steps),
                 int(statistics.median(len(files) for files in new)),
@@ -137,13 +137,22 @@ def written(folder: Path) -> set[Path]:
 
 
 def schedule(session: SparkSession, tasks: int) -> float:
-    """How long Spark takes for as many empty tasks before a shuffle and after it."""
+    """The CPU time of Java for as many empty tasks before a shuffle and after it."""
     from pyspark.sql import functions as F
 
-    began = time.perf_counter()
+    jvm = session.sparkContext._jvm
+    assert jvm is not None
+    java = jvm.java.lang.ProcessHandle.current().pid()
+    began = cpu_s(java)
     empty = session.range(0, tasks, 1, tasks).repartitionById(tasks, F.col("id").cast("int"))
     empty.write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - began
+    return cpu_s(java) - began
+
+
+def cpu_s(pid: int) -> float:
+    """What a process has used of the processor."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def problems(points: Sequence[Point]) -> list[str]:

@@ -117,6 +117,7 @@ def epoch_job(
             folders.exchange,
             states,
             writer,
+            is_last=level == plan.levels - 1,
         )
         if messages is None:
             by_task = session.range(0, plan.tasks, 1, plan.tasks).select(

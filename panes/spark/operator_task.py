@@ -41,6 +41,9 @@ from panes.state.storage.task_states import TaskStates
 
 InputSteps = dict[int, dict[str, list[int]]]
 
+_FOR_ALL = ("measured", FAILED_INPUT)
+"""The messages that every task gets from every task of the first level."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -84,6 +87,8 @@ class OperatorTask:
     states: StatesBefore
     writer: str
     """What tells this attempt at the epoch from all others."""
+    is_last: bool
+    """Whether the driver is next to hear of this level."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -97,9 +102,15 @@ class OperatorTask:
         yield from encoded(sent)
 
     def _passed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """What is for later levels, or for the driver."""
+        """What is for later levels, or for the driver, who hears but once what all tasks have heard."""
         for message in messages:
-            if message.kind != PART or self._level_of(message) > self.level:
+            if message.kind == PART:
+                is_for_others = self._level_of(message) > self.level
+            elif message.kind in _FOR_ALL:
+                is_for_others = not self.is_last or message.shard == 0
+            else:
+                is_for_others = True
+            if is_for_others:
                 yield message
 
     def _level_of(self, part: Message) -> int:
@@ -139,14 +150,14 @@ class OperatorTask:
                 with blamed_on_the_query():
                     report = self._run(_Shard(stage, shard, span, before, states), arrivals, exchange)
             except QueryFailure as failure:
-                yield Message(0, FAILED_QUERY, {"query": stage.query.id, "error": str(failure)})
+                yield Message(task, FAILED_QUERY, {"query": stage.query.id, "error": str(failure)})
             else:
-                yield Message(0, "report", asdict(report))
+                yield Message(task, "report", asdict(report))
         yield from exchange.send()
         saved = states.finish()
         if saved is not None:
             content = {"task": pin_of_task(self.level, task), "pin": saved.pin, "released": saved.released}
-            yield Message(0, STATES, content)
+            yield Message(task, STATES, content)
 
     def _run(self, work: _Shard, arrivals: Mapping[int, pa.Table], exchange: Exchange) -> Report:
         stage = work.task

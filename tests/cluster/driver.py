@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from panes import errors
-from tests.cluster.network import Network
+from tests.cluster.network import Network, end
 from tests.faults.processes import descendants
 
 _ROOT = Path(__file__).parent.parent.parent
-_PATIENCE_S = 200
+_PATIENCE_S = 900
 """Longer than anything takes: what hangs fails."""
 
 
@@ -105,9 +105,4 @@ class Driver:
 
     def kill(self) -> None:
         """Ends all its processes at once."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with suppress(BrokenPipeError):
-                pipe.close()
+        end(self._process)

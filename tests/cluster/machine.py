@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.cluster.network import Network
+from tests.cluster.network import Network, end
 from tests.faults.processes import descendants
 
 _SCRIPT = Path(__file__).with_name("machine.sh")
@@ -22,6 +22,7 @@ class Machine:
     def __init__(
         self,
         network: Network,
+        name: str,
         address: str,
         places: Sequence[str],
         program: Sequence[str],
@@ -30,10 +31,13 @@ class Machine:
         root: Path,
         log: Path,
     ) -> None:
-        """`root` is an empty folder, in which nothing will be seen; what the program says goes into `log`."""
+        """`name` is that of the host. `root` is an empty folder, in which nothing will be seen.
+
+        What the program says goes into `log`.
+        """
         root.mkdir(parents=True, exist_ok=True)
-        namespaces = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--propagation", "private"]
-        script = ["sh", str(_SCRIPT), str(root), f"{address}/24", *places, "--", *program]
+        namespaces = ["--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--propagation=private"]
+        script = ["sh", str(_SCRIPT), str(root), name, address, *places, "--", *program]
         with log.open("ab") as told:
             self._process = subprocess.Popen(
                 ["unshare", *namespaces, *script],
@@ -57,11 +61,7 @@ class Machine:
 
     def off(self) -> None:
         """Ends all processes at once, as when the power fails."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
+        end(self._process)
 
 
 def _command(pid: int) -> str:

@@ -1,22 +1,24 @@
 #!/bin/sh
 # The first process of a machine: makes its file system and its network card, and starts a program in it.
 #
-#   unshare --mount --net --pid --fork --kill-child --propagation private \
-#       sh machine.sh ROOT ADDRESS [PLACE | PLACE=WHERE | PLACE=WHERE:rw]... -- PROGRAM [ARGUMENT...]
+#   unshare --mount --net --pid --uts --fork --kill-child --propagation=private \
+#       sh machine.sh ROOT NAME ADDRESS [PLACE | PLACE=WHERE | PLACE=WHERE:rw]... -- PROGRAM [ARGUMENT...]
 #
-# ROOT is an empty folder. Each PLACE of this file system is seen there, read-only unless it ends in :rw, under the
+# ROOT is an empty folder, NAME that of the host. Each PLACE of this file system is seen there, read-only unless it ends in :rw, under the
 # same name or as WHERE; nothing else is. The script says "made", waits for a line on standard input, by which time
 # somebody has connected eth0, and ends with all processes of the machine when standard input closes.
 set -eu
 root=$1
-address=$2
-shift 2
+name=$2
+address=$3
+shift 3
 echo made
 read -r _
 
 ip link set lo up
 ip link set eth0 up
-ip address add "$address" dev eth0
+ip address add "$address/24" dev eth0
+hostname "$name"
 
 mount -t tmpfs -o mode=755 machine "$root"
 while [ "$1" != "--" ]; do
@@ -35,6 +37,8 @@ while [ "$1" != "--" ]; do
     shift
 done
 shift
+printf '127.0.0.1 localhost\n%s %s\n' "$address" "$name" >"$root/hosts"
+mount --bind "$root/hosts" "$root/etc/hosts"
 mkdir -p "$root/proc" "$root/dev" "$root/tmp" "$root/outside"
 mount --rbind /dev "$root/dev"
 chmod 1777 "$root/tmp"

@@ -1,16 +1,26 @@
-"""A network of its own for one test run: a bridge to which machines are connected, apart from this machine's."""
+"""A network of its own for one test run: a bridge to which machines are connected, apart from this machine's.
+
+What runs in it, beside the machines, has process numbers of its own too, so that all of it ends together.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 from itertools import count
+from typing import Any
+
+from tests.faults.processes import descendants
 
 HUB = "10.77.0.1"
 """The address of what runs in the network outside of the machines: the master, drivers, the object store."""
 
 _TOOLS = ("ip", "mount", "nsenter", "pivot_root", "unshare")
-# It ends, and the bridge with it, when the process that has started it closes its standard input or ends.
+# The first process of the network: with it end all others, and the bridge. It ends when the process that has
+# started it closes its standard input, or ends in any way.
 _HUB = f"""
 set -e
 ip link set lo up
@@ -27,30 +37,46 @@ class Network:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            ["unshare", "--net", "sh", "-c", _HUB], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ["unshare", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", _HUB],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self._cables = count()
         assert self._process.stdout is not None
         if self._process.stdout.readline() != "made\n":
             raise OSError("the network was not made")
+        (self._first,) = descendants(self._process.pid)
 
     def inside(self, *command: str) -> list[str]:
         """The command, to be run in the network."""
-        return ["nsenter", f"--target={self._process.pid}", "--net", *command]
+        return ["nsenter", f"--target={self._first}", "--net", "--pid", *command]
+
+    def _ip(self, *command: str) -> None:
+        # By the process numbers of this machine, so that others can be named.
+        subprocess.run(["nsenter", f"--target={self._first}", "--net", "ip", *command], check=True)
 
     def connect(self, machine: int) -> None:
         """Gives a network card, `eth0`, to the machine of the process."""
         cable = f"cable{next(self._cables)}"
         card = ("peer", "name", "eth0", "netns", str(machine))
-        subprocess.run(self.inside("ip", "link", "add", cable, "type", "veth", *card), check=True)
-        subprocess.run(self.inside("ip", "link", "set", cable, "master", "hub", "up"), check=True)
+        self._ip("link", "add", cable, "type", "veth", *card)
+        self._ip("link", "set", cable, "master", "hub", "up")
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait()
+        end(self._process)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Ends a process and all that it has started, at once, and closes the pipes to it."""
+    for pid in (process.pid, *descendants(process.pid)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()
 
 
 def why_not() -> str | None:

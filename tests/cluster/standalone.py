@@ -18,7 +18,7 @@ import panes
 from panes.java import find_java
 from tests.cluster.driver import Driver
 from tests.cluster.machine import Machine
-from tests.cluster.network import HUB, Network
+from tests.cluster.network import HUB, Network, end
 
 MASTER = f"spark://{HUB}:7077"
 _PACKAGE = "/opt/panes"
@@ -118,7 +118,7 @@ class Cluster:
                 stdout=told,
                 stderr=told,
             )
-        self._opened.callback(_end, process)
+        self._opened.callback(end, process)
         for _ in range(_LOOKS):
             if until in log.read_text():
                 return
@@ -158,6 +158,7 @@ class Cluster:
         size = ["--cores", "2", "--memory", "2g"]
         return Machine(
             self.network,
+            f"worker{number}",
             address,
             [*_installed(), *(f"{folder}={folder}:rw" for folder in self._mounted)],
             _spark_class("deploy.worker.Worker", *place, *size, MASTER),
@@ -172,13 +173,6 @@ def _kill(processes: Sequence[int]) -> bool:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     return bool(processes)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    assert process.stdin is not None
-    process.stdin.close()
 
 
 def _spark_class(name: str, *options: str) -> list[str]:
