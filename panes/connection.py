@@ -30,6 +30,7 @@ from panes.state.storage.followed import FollowedLog
 from panes.state.storage.home import home_of
 from panes.state.storage.locations import remove_tree
 from panes.state.storage.opening import CATALOG, check_opening, check_place
+from panes.state.storage.records import missing
 from panes.state.storage.terms import Term
 
 T = TypeVar("T")
@@ -95,12 +96,14 @@ class Connection:
         home = self.home.location
         for name in _MADE_AGAIN:
             (self.path / name).unlink(missing_ok=True)
-        restore_catalog(home / "catalog", self.path / CATALOG)
+        has_copy = restore_catalog(home / "catalog", self.path / CATALOG)
         catalog = self._open_catalog(opened)
         log = self.log = EpochLog(home / "epochs", catalog.database, self.path / "skipped.json")
         latest = log.latest() or NOTHING
+        if latest is not NOTHING and not has_copy:
+            raise missing(home / "catalog")
         catalog.note_epochs(latest.epoch)
-        copied = read_copy(home / "readers", latest.epoch)
+        copied = read_copy(home / "readers", latest.epoch, must_exist=catalog.has_readers)
         restore_checkpoint(
             home / "checkpoint",
             latest.pins.get(CHECKPOINT_COPY),
@@ -116,6 +119,7 @@ class Connection:
         catalog.copied_to(copy)
         self._cursors_copy = CursorsCopy(home / "readers", term.name, cursors)
         self._cursors_copy.begin(copied.told)
+        catalog.note_readers()
         self.checkpoint_copy = CheckpointCopy(home / "checkpoint", self.path / "checkpoint", term.name)
         self.readers = Readers(log, home / "states", cursors, catalog.has_query)
 

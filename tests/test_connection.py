@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import panes
+from panes.answers.forget_readers import forget_readers
 from panes.check import check_database
 from panes.errors import DriverReplaced, StateError
+from panes.state.storage.epoch_log import NOTHING
 
 PUSHED = "CREATE STREAM p (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS"
 QUERY = "SELECT count(*) AS n FROM p [RANGE 1 MINUTE]"
@@ -108,6 +111,25 @@ def test_a_home_that_is_the_folder_is_no_home_elsewhere(tmp_path):
         assert not (Path(db.path) / "catalog").exists()
     with panes.connect(tmp_path / "db") as db:
         assert streams(db) == ["p"]
+
+
+def test_a_home_that_has_lost_what_readers_have_read_is_refused(state, tmp_path):
+    panes.connect(tmp_path / "db", state=state).close()
+    shutil.rmtree(tmp_path / "home" / "readers")
+    for folder in ("db", "other"):
+        with pytest.raises(StateError, match="readers is missing or empty: it said how far each reader"):
+            panes.connect(tmp_path / folder, state=state)
+    forget_readers(tmp_path / "db")
+    panes.connect(tmp_path / "other", state=state).close()
+
+
+def test_a_home_that_has_lost_its_catalog_is_refused(state, tmp_path):
+    with panes.connect(tmp_path / "db", state=state) as db:
+        log = db._log
+        log.commit(replace(NOTHING, epoch=0))
+    shutil.rmtree(tmp_path / "home" / "catalog")
+    with pytest.raises(StateError, match="catalog is missing: the database is damaged"):
+        panes.connect(tmp_path / "db")
 
 
 def test_a_database_with_a_home_elsewhere_is_checked(state, tmp_path):

@@ -12,8 +12,11 @@ from typing import NamedTuple
 from panes.answers.cursors import Cursors, ReaderPlace
 from panes.errors import StateError
 from panes.state.storage.files import make_folder
-from panes.state.storage.locations import Location, names_in
+from panes.state.storage.locations import Location, names_in, remove_tree
 from panes.state.storage.records import damaged, read_record, write_record
+
+_NO_TERM = "00000000"
+"""Before the first term."""
 
 
 class Copied(NamedTuple):
@@ -64,9 +67,15 @@ class CursorsCopy:
         self._kept = kept
 
 
-def read_copy(folder: Location, last_epoch: int) -> Copied:
-    """The copy of the last driver that left one; nobody has read an epoch after the last."""
+def read_copy(folder: Location, last_epoch: int, *, must_exist: bool = False) -> Copied:
+    """The copy of the last driver that left one; nobody has read an epoch after the last. `must_exist` says that
+    there was one before."""
     name = max(names_in(folder), default=None)
+    if name is None and must_exist:
+        raise StateError(
+            f"{folder} is missing or empty: it said how far each reader of changes had come; restore it from a "
+            "copy, or let all readers begin anew with: panes check --forget-readers and the working folder"
+        )
     if name is None:
         return Copied([], -1)
     content = read_record(folder / name, _name(name.removesuffix(".json"))).content
@@ -76,6 +85,13 @@ def read_copy(folder: Location, last_epoch: int) -> Copied:
         return Copied(places, int(content["told"]))
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(folder / name, f"not the places of readers: {error}") from error
+
+
+def forget_places(folder: Location) -> None:
+    """Lets all readers begin anew."""
+    remove_tree(folder)
+    make_folder(folder)
+    write_record(folder / _file(_NO_TERM), _name(_NO_TERM), {"places": [], "told": -1})
 
 
 def _file(term: str) -> str:

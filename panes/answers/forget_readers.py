@@ -6,10 +6,10 @@ import fcntl
 from contextlib import closing
 from pathlib import Path
 
+from panes.answers.cursors_copy import forget_places
 from panes.catalog import Catalog, check_there
 from panes.errors import DatabaseInUse
 from panes.state.storage.home import home_of
-from panes.state.storage.locations import remove_tree
 
 
 def forget_readers(database: Path) -> None:
@@ -26,4 +26,6 @@ def forget_readers(database: Path) -> None:
             catalog.note_readers(are_there=False)
         for name in ("readers.sqlite", "readers.sqlite-wal", "readers.sqlite-shm"):
             (database / name).unlink(missing_ok=True)
-        remove_tree(home_of(database, None).location / "readers")
+        home = home_of(database, None)
+        if home.is_elsewhere:
+            forget_places(home.location / "readers")

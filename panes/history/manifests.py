@@ -19,7 +19,7 @@ from panes.delta.delta import BEGINNING
 from panes.errors import StateError
 from panes.history.history_file import HistoryFile
 from panes.state.storage.heads import NO_HEAD, Head, numbered
-from panes.state.storage.locations import Location, names_in
+from panes.state.storage.locations import Location, names_in, remove_files
 from panes.state.storage.records import WHAT_TO_DO, damaged, read_record, write_record
 
 
@@ -159,11 +159,13 @@ class Manifests:
             for name in self._names(kind)
             for file in self._load(name, None).manifest.files
         }
+        left = []
         for file in names_in(self._folder):
             ours = _ROWS.fullmatch(file)
             is_left_over = ours is not None and file not in named and int(ours[1]) <= epoch
             if is_left_over or (file.startswith(".") and file.endswith(".tmp")):
-                (self._folder / file).unlink(missing_ok=True)
+                left.append(self._folder / file)
+        remove_files(left)
 
     def _chain(self, epoch: int, head: Head) -> tuple[Manifest | None, list[Manifest]]:
         """The last base up to an epoch, and the manifests after it, the last first."""
@@ -199,8 +201,7 @@ class Manifests:
         return sorted(name for name in listed if name.kind == kind)
 
     def _remove(self, names: list[_Name]) -> None:
-        for name in names:
-            (self._folder / name.file).unlink(missing_ok=True)
+        remove_files(self._folder / name.file for name in names)
         with self._lock:
             for name in names:
                 self._read.pop(name.file, None)

@@ -17,7 +17,7 @@ from pyarrow import fs
 from panes.errors import PanesError
 from panes.history.parts import stream_folder
 from panes.state.storage.files import make_folder
-from panes.state.storage.locations import Location, names_in, remove_tree
+from panes.state.storage.locations import Location, names_in, remove_files, remove_tree
 from panes.state.storage.object_cache import write_object
 
 _PUSHED = "pushed"
@@ -63,17 +63,17 @@ class PushedFiles:
         remove_tree(self.listed)
         for folder in names_in(self._files):
             stream = int(folder)
-            for _, name, size in sorted(_files_in(self._files / folder)):
-                if name in taken.get(stream, ()):
-                    self.location(stream, name).unlink(missing_ok=True)
-                else:
+            files = sorted(_files_in(self._files / folder))
+            gone = taken.get(stream, set())
+            remove_files(self.location(stream, name) for _, name, _ in files if name in gone)
+            for _, name, size in files:
+                if name not in gone:
                     self._mark(stream, name, size)
 
     def remove(self, files: Iterable[Location]) -> None:
         """Removes files that an epoch has taken in, once it is committed. Spark removes local ones."""
         if self._is_elsewhere:
-            for file in files:
-                file.unlink(missing_ok=True)
+            remove_files(files)
 
     def forget(self, stream: int) -> None:
         """Removes everything that was pushed to a stream: it was dropped."""

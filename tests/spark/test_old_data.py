@@ -60,7 +60,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
             )
         compared = 0
 
-        def workload(before):
+        def workload(before, _cores):
             begun = [query for query in queries.values() if query.first_epoch <= before.epoch + 1]
             retained = {stream.number: Retained(None) for stream in declared}
             return Workload(begun, retain_epochs=3, idle_after_us=60_000_000, retained=retained)

@@ -105,7 +105,7 @@ def ran(
         workload = Workload(queries, retain_epochs=8, idle_after_us=60_000_000)
         engine = Engine(folder, folder, log, HandClock(), spark)
         engine.start(
-            streams(folder, arrivals), lambda _: workload, collect, suspend=no_query_fails, heartbeat_s=None
+            streams(folder, arrivals), lambda *_: workload, collect, suspend=no_query_fails, heartbeat_s=None
         )
         engine.wait()
         engine.catch_up()

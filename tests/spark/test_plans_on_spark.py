@@ -112,7 +112,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
             list(queries.values()), retain_epochs=8, idle_after_us=60_000_000, exchange=exchange
         )
         engine.start(
-            streams(folder, came), lambda _: workload, compare, suspend=no_query_fails, heartbeat_s=None
+            streams(folder, came), lambda *_: workload, compare, suspend=no_query_fails, heartbeat_s=None
         )
         engine.wait()
         engine.catch_up()

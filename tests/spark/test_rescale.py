@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 import panes
+from panes.spark.engine import Engine
 from tests.faults.standing import add_file, answers, changes
 
 PACKETS = "packets [RANGE 12 SECONDS]"
@@ -99,6 +100,10 @@ def ran(db, after_epoch=lambda _: None) -> Seen:
 
     def told(epoch):
         seen.answers[epoch.number] = answers(db)
+        if epoch.number == 1:
+            # These join their groups in the epoch in which those are redistributed.
+            for name, sql in SHARED.items():
+                db.register(sql.format(constant=5), name=f"{name} 5")
         after_epoch(epoch.number)
 
     db.run(on_epoch=told)
@@ -128,3 +133,27 @@ def test_answers_and_changes_are_those_of_queries_that_were_never_altered(
         assert seen.changes == undisturbed.changes
         assert json.loads(db.sql("EXPLAIN (FORMAT JSON) grouped"))["shards"] == NUMBERS[-1]
         assert db.status().queries["grouped"].shards == NUMBERS[-1]
+
+
+def test_queries_that_follow_the_cores_are_redistributed_when_a_run_finds_another_number(
+    spark, tmp_path, monkeypatch
+):
+    (tmp_path / "in").mkdir()
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(f"""
+            CREATE STREAM packets (ts BIGINT, src BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{tmp_path / "in"}'
+        """)
+        query = db.register("SELECT src, count(*) AS n FROM packets [RANGE 1 HOUR] GROUP BY src", name="q")
+        fixed = db.register("SELECT src FROM packets [RANGE 1 HOUR]", name="fixed")
+        spread_over(db, "fixed", 3)
+        assert "Shuffle to a shard per core" in query.explain()
+        for number, cores in enumerate([2, 6, 6, 1]):
+            monkeypatch.setattr(Engine, "_cores", lambda _, cores=cores: cores)
+            add_file(tmp_path / "in", number, [{"ts": number, "src": src} for src in range(8)])
+            db.run()
+            assert [db.status().queries[name].shards for name in ("q", "fixed")] == [cores, 3]
+            assert f"Shuffle to {cores} shard" in query.explain()
+            assert sorted(query.invoke().to_pylist(), key=str) == [
+                {"src": src, "n": number + 1} for src in range(8)
+            ]
+            assert len(fixed.invoke()) == 8 * (number + 1)

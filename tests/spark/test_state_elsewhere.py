@@ -169,3 +169,23 @@ def test_a_folder_that_is_older_than_its_home_goes_on_from_there(spark, tmp_path
             db.run()
     with panes.connect(tmp_path / "one", spark=spark) as db:
         assert found_in(db) == undisturbed
+
+
+def test_generated_rows_go_on_where_they_were(spark, tmp_path):
+    seen = 0
+    for number in range(3):
+        with panes.connect(tmp_path / f"db{number}", state=tmp_path / "home", spark=spark) as db:
+            if not number:
+                db.sql(
+                    "CREATE STREAM r (value BIGINT, ts BIGINT) TIMESTAMP BY ts MILLISECONDS "
+                    "RETAIN INTERVAL 1 HOUR FROM RATE WITH (rows_per_second = 20)"
+                )
+            values: list[int] = []
+            for _ in range(100):  # new rows come every second
+                db.run()
+                values = db.sql("SELECT value FROM r [RANGE 1 HOUR]").table.column("value").to_pylist()
+                if len(values) > seen:
+                    break
+        assert len(values) > seen
+        assert sorted(values) == list(range(len(values)))
+        seen = len(values)

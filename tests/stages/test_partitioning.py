@@ -66,6 +66,9 @@ CASES = {
     # All of the relation is repeated when any of it changes, but at slides by every shard for itself.
     "SELECT Rstream(k, count(*) AS n) FROM a [RANGE 1 MINUTE] GROUP BY k": [[("a.k",)], None],
     "SELECT Rstream(k, count(*) AS n) FROM a [RANGE 1 MINUTE SLIDE 1 SECOND] GROUP BY k": [[("a.k",)]],
+    "SELECT Rstream(n) FROM (SELECT k, count(*) AS n FROM a [RANGE 1 MINUTE SLIDE 1 SECOND] GROUP BY k)": [
+        [("a.k",)], [()]],
+    "SELECT Rstream(k) FROM a [RANGE 1 MINUTE SLIDE 1 SECOND]": [[()]],
     # Results that count one by one need not meet; the youngest of all must be in one place.
     "SELECT Wstream(k) [RANGE 1 MINUTE] FROM a [RANGE 1 MINUTE]": [[()]],
     "SELECT Wstream(n) [RANGE 1 MINUTE] FROM (SELECT k, count(*) AS n FROM a [NOW] GROUP BY k)": [

@@ -55,13 +55,14 @@ class CatalogCopy:
                 self._journal.forget_before(self._journal.begin(content()))
 
 
-def restore_catalog(folder: Location, path: Path) -> None:
-    """Makes the catalog again in a file; there is none when there is no copy either."""
+def restore_catalog(folder: Location, path: Path) -> bool:
+    """Makes the catalog again in a file; False when there is no copy, and so no catalog."""
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         path.with_name(name).unlink(missing_ok=True)
     written = read_last(folder)
     if written is None:
-        return
+        return False
     write_bytes(path, written.base)
     with closing(Catalog(path)) as catalog:
         catalog.replay([(sql, values) for entry in written.entries for sql, values in entry["changes"]])
+    return True

@@ -68,13 +68,19 @@ class CheckpointCopy:
             "logs": {name: [self._placed(line) for line in some] for name, some in lines.items()},
             "compacted": {source: self._read.last_compacted(source, last) for source, last in logs.items()},
             "files": {
-                f"sources/{source}/{name}": self._text(f"sources/{source}/{name}")
+                name: text
                 for source in names_in(self._checkpoint / "sources")
                 if source not in logs
-                for name in names_in(self._checkpoint / "sources" / source)
-                if not name.startswith(".")
+                for name, text in self._begins(source).items()
             },
         }
+
+    def _begins(self, source: str) -> dict[str, str]:
+        """Where a source that brings no files begins, as it has noted it. A log of files may be there too, none of
+        which is in a micro-batch yet: they are listed anew."""
+        names = [f"sources/{source}/{name}" for name in names_in(self._checkpoint / "sources" / source)]
+        found = {name: self._text(name) for name in names if "/." not in name}
+        return {name: text for name, text in found.items() if '"batchId":' not in text}
 
     def _text(self, name: str) -> str:
         return self._read.text(name)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.locations import Location, names_in
+from panes.state.storage.locations import Location, names_in, remove_files
 from panes.state.storage.manifest import RecordRef
 from panes.state.storage.task_states import ObjectName
-
-_AT_ONCE = 8
-"""The number of objects that are removed at a time: elsewhere each takes a request and an answer."""
 
 
 class StateCollector:
@@ -66,8 +62,7 @@ class StateCollector:
         ]
         if not found:
             return
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
-            list(threads.map(lambda name: (self._states / name).unlink(missing_ok=True), found))
+        remove_files(self._states / name for name in found)
         for epoch in {name.partition("/")[0] for name in found}:
             self._remove_folder(int(epoch))
 

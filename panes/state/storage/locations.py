@@ -10,6 +10,8 @@ no folder is made or asked for. `object_cache` keeps what was read or written.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -92,6 +94,8 @@ class UriPath:
 
 Location: TypeAlias = Path | UriPath
 
+_REMOVED_AT_ONCE = 8
+
 _OBJECT_STORES = ("s3", "gs", "gcs", "abfs", "abfss", "az")
 
 
@@ -133,6 +137,14 @@ def parent_of(location: Location) -> Location:
     if isinstance(location, Path):
         return location.parent
     return UriPath(location.root, location.path.rpartition("/")[0])
+
+
+def remove_files(files: Iterable[Location]) -> None:
+    """Removes files, several at a time: elsewhere each takes some requests. One that is gone is fine."""
+    files = list(files)
+    if files:
+        with ThreadPoolExecutor(min(_REMOVED_AT_ONCE, len(files))) as threads:
+            list(threads.map(lambda file: file.unlink(missing_ok=True), files))
 
 
 def remove_tree(folder: Location) -> None:

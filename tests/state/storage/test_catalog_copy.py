@@ -57,7 +57,7 @@ def change(catalog: Catalog) -> None:
     for name in ("a", "b", "c"):
         record = catalog.register(name, "SELECT 1", 2, "upa", 4, "template")
         catalog.set_plan(record.running, '{"plan": "é ’ \\n"}')
-    catalog.begin_queries(7, lambda _: -5)
+    catalog.begin_queries(7, lambda _: -5, cores=2)
     catalog.suspend(1, "it failed: é")
     catalog.resume("a")
     catalog.drop_query("b")
@@ -81,10 +81,10 @@ def test_a_catalog_is_made_again_from_its_copy(home, tmp_path):
 def test_an_epoch_without_news_writes_nothing(home, tmp_path):
     with closing(Driver(home, tmp_path / "one").catalog) as catalog:
         change(catalog)
-        catalog.begin_queries(8, lambda _: 0)
+        catalog.begin_queries(8, lambda _: 0, cores=2)
         before = objects(tmp_path)
         for epoch in range(9, 20):
-            catalog.begin_queries(epoch, lambda _: 0)
+            catalog.begin_queries(epoch, lambda _: 0, cores=2)
             catalog.note_committed(epoch)
         assert objects(tmp_path) == before
         assert (catalog.last_begun, catalog.last_committed) == (19, 19)

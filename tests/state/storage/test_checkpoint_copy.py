@@ -26,9 +26,9 @@ class Folder:
         self.checkpoint = path / "checkpoint"
 
     def plan(self, batch: int, *, is_compacted: bool = False) -> None:
-        self._write("metadata", '{"id":"x"}')
-        self._write("sources/stream3/0", "v1\n17")
-        self._write(
+        self.write("metadata", '{"id":"x"}')
+        self.write("sources/stream3/0", "v1\n17")
+        self.write(
             f"offsets/{batch}",
             f'v2\n{{}}\nstream1:{{"logOffset":{batch}}}\nstream2:{{"logOffset":{batch}}}\nstream3:{batch}',
         )
@@ -38,7 +38,7 @@ class Folder:
                 for number in range(0 if is_compacted else batch, batch + 1)
             ]
             name = f"{batch}.compact" if is_compacted else str(batch)
-            self._write(f"sources/{source}/{name}", "\n".join(["v1", *entries]))
+            self.write(f"sources/{source}/{name}", "\n".join(["v1", *entries]))
 
     def files(self) -> dict[str, str]:
         return {
@@ -52,7 +52,7 @@ class Folder:
         last = checkpoint.log_offset(source, batch)
         return [entry["path"] for entry in checkpoint.entries(source, -1, last)]
 
-    def _write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str) -> None:
         (self.checkpoint / name).parent.mkdir(parents=True, exist_ok=True)
         (self.checkpoint / name).write_text(text)
 
@@ -133,6 +133,17 @@ def test_without_a_pin_there_is_no_checkpoint(tmp_path):
     (tmp_path / "checkpoint").mkdir()
     restore_checkpoint(tmp_path / "copies", None, tmp_path / "checkpoint", is_done=True)
     assert not (tmp_path / "checkpoint").exists()
+
+
+def test_files_that_are_noted_and_in_no_micro_batch_yet_are_listed_anew(copies, tmp_path):
+    one = Folder(tmp_path / "one")
+    one.plan(0)
+    one.write("sources/stream4/0", 'v1\n{"path":"file:///in/x","batchId":0}')
+    pin = CheckpointCopy(copies, one.checkpoint, "1-a").keep(0)
+    names = restored(copies, pin, tmp_path / "two").files().keys()
+    assert {name for name in names if name.startswith("sources/")} == {
+        f"sources/stream{number}/0" for number in (1, 2, 3)
+    }
 
 
 def test_a_micro_batch_that_is_done_again_is_in_it_once(copies, tmp_path):

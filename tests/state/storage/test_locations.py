@@ -13,7 +13,7 @@ from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage import locations
 from panes.state.storage.files import write_bytes
-from panes.state.storage.locations import UriPath, location_of, names_in, parent_of, remove_tree
+from panes.state.storage.locations import UriPath, location_of, names_in, parent_of, remove_files, remove_tree
 from tests.kept_states import KeptStates
 from tests.state.full_disk import FullDisk
 
@@ -87,6 +87,15 @@ def disk(tmp_path, monkeypatch) -> FullDisk:
 
 def files_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+def test_files_are_removed_whether_they_are_there_or_not(folder):
+    folder.mkdir()
+    for name in ("a", "b"):
+        write_bytes(folder / name, b"1")
+    remove_files(folder / name for name in ("a", "missing"))
+    assert names_in(folder) == ["b"]
+    remove_files([])
 
 
 def test_a_disk_that_fills_up_at_any_byte_changes_nothing_that_was_committed(disk, tmp_path):
