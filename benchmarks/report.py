@@ -291,12 +291,12 @@ def measured_scale(content: Content) -> str:
     header = [
         "shards",
         "queries",
-        "Python of the driver, s",
-        "Spark, s",
+        "the driver's Python, s",
+        "Spark's scheduling, s",
+        "a task, ms",
         "files per epoch",
         "MB per epoch",
         "record, kB",
-        "an epoch here, s",
     ]
     rows = [
         [
@@ -304,10 +304,10 @@ def measured_scale(content: Content) -> str:
             str(p["queries"]),
             short(p["python_s"]),
             short(p["scheduling_s"]),
+            short(1000 * p["tasks_s"] / p["shards"]),
             f"{p['files']:,}",
             short(p["bytes"] / 1e6),
             short(p["record_bytes"] / 1e3),
-            short(p["epoch_s"]),
         ]
         for p in content["results"]
     ]
