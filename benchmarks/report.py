@@ -352,7 +352,9 @@ def modeled_scale(scaled: Content, store: Content, workloads: Content) -> str:
         title = f"cores, {model.queries} quer{'y' if model.queries == 1 else 'ies'}"
         columns = ["driver, s", "files", "requests", "record, kB", "rows per second", "of an epoch for rows"]
         parts.append(table([title, *columns], rows, left=0))
-    return "\n\n".join([*parts, "![the driver's seconds, files, and rows per second by cores](charts/scale.svg)"])
+    return "\n\n".join(
+        [*parts, "![the driver's seconds, files, and rows per second by cores](charts/scale.svg)"]
+    )
 
 
 def store_requests(content: Content) -> str:
