@@ -297,12 +297,12 @@ def measured_scale(content: Content) -> str:
     header = [
         "shards",
         "queries",
-        "Python of the driver, s",
-        "Spark, s",
+        "the driver's Python, s",
+        "Spark's scheduling, s",
+        "a task, ms",
         "files per epoch",
         "MB per epoch",
         "record, kB",
-        "an epoch here, s",
     ]
     rows = [
         [
@@ -310,10 +310,10 @@ def measured_scale(content: Content) -> str:
             str(p["queries"]),
             short(p["python_s"]),
             short(p["scheduling_s"]),
+            short(1000 * p["tasks_s"] / p["shards"]),
             f"{p['files']:,}",
             short(p["bytes"] / 1e6),
             short(p["record_bytes"] / 1e3),
-            short(p["epoch_s"]),
         ]
         for p in content["results"]
     ]
@@ -352,7 +352,9 @@ def modeled_scale(scaled: Content, store: Content, workloads: Content) -> str:
         title = f"cores, {model.queries} quer{'y' if model.queries == 1 else 'ies'}"
         columns = ["driver, s", "files", "requests", "record, kB", "rows per second", "of an epoch for rows"]
         parts.append(table([title, *columns], rows, left=0))
-    return "\n\n".join(parts)
+    return "\n\n".join(
+        [*parts, "![the driver's seconds, files, and rows per second by cores](charts/scale.svg)"]
+    )
 
 
 def store_requests(content: Content) -> str:

@@ -2,10 +2,11 @@
 
     python -m benchmarks.scale [--shards 16 64 256 1024] [--queries 1 100] [--epochs 4]
 
-Tiny epochs run on this machine with as many shards as a large cluster has cores. What tasks take says nothing
-then; what is measured is what does not get faster with more machines:
+Tiny epochs run on this machine with as many shards as a large cluster has cores. What is measured is what does not
+get faster with more machines, in CPU time where it can be, because that is the same on a machine that others use:
 
 * the CPU time of the driver's Python: planning, reading what tasks report, committing;
+* that of a task, however few rows it has;
 * the CPU time in which Spark hands out and takes back as many empty tasks, with a shuffle between them;
 * the files that an epoch writes, their bytes, and the bytes of its record.
 
@@ -32,6 +33,7 @@ import pyarrow.parquet as pq
 
 import panes
 from benchmarks.result_files import save
+from tests.faults.processes import descendants
 
 if TYPE_CHECKING:
     from panes.spark.session import SparkSession
@@ -56,8 +58,8 @@ class Point:
     """CPU time of the driver's Python."""
     scheduling_s: float
     """CPU time of Spark, for as many empty tasks."""
-    apart_s: float
-    """From the beginning of the epoch to its end, without the Spark job."""
+    tasks_s: float
+    """CPU time of all tasks together, in Python and in Java."""
     epoch_s: float
     files: int
     bytes: int
@@ -105,13 +107,12 @@ def measure(session: SparkSession, shards: int, queries: int, epochs: int) -> Po
             seen: list[tuple[float, float, float, set[Path]]] = []
 
             def look(epoch: panes.Epoch) -> None:
-                apart = epoch.seconds - epoch.phases.get("tasks", 0.0)
-                seen.append((time.process_time(), apart, epoch.seconds, written(db.path)))
+                others = sum(cpu_s(pid) for pid in descendants(os.getpid()))
+                seen.append((time.process_time(), others, epoch.seconds, written(db.path)))
 
-            seen.append((time.process_time(), 0.0, 0.0, written(db.path)))
             db.run(on_epoch=look)
-            # The first epoch plans and sends what the later ones only use.
-            steps = list(pairwise(seen[1:-1]))
+            # The first epoch plans and sends what the later ones only use, and the last one has no rows.
+            steps = list(pairwise(seen[:-1]))
             new = [[path for path in after[3] - before[3] if path.exists()] for before, after in steps]
             records = [path.stat().st_size for path in sorted((db.path / "epochs").glob("*.json"))]
             return Point(
@@ -119,7 +120,7 @@ def measure(session: SparkSession, shards: int, queries: int, epochs: int) -> Po
                 queries,
                 statistics.median(after[0] - before[0] for before, after in steps),
                 min(schedule(session, shards) for _ in range(3)),
-                statistics.median(after[1] for _, after in steps),
+                statistics.median(after[1] - before[1] for before, after in steps),
                 statistics.median(after[2] for _, after in steps),
                 int(statistics.median(len(files) for files in new)),
                 int(statistics.median(sum(path.stat().st_size for path in files) for files in new)),
@@ -150,9 +151,12 @@ def schedule(session: SparkSession, tasks: int) -> float:
 
 
 def cpu_s(pid: int) -> float:
-    """What a process has used of the processor."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """What a process, and those of its children that have ended, have used of the processor."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def problems(points: Sequence[Point]) -> list[str]:

@@ -103,7 +103,7 @@ def _model(points: Points, cores: int, requests: Line, rate: float) -> Model:
         line("files"),
         line("record_bytes"),
         requests,
-        (largest["epoch_s"] - largest["apart_s"]) * cores / largest["shards"],
+        largest["tasks_s"] / largest["shards"],
         rate / cores,
     )
 

@@ -4,7 +4,8 @@ A row goes to the shard to which rows of its key are routed from now on (`placem
 As shards have ranges of buckets, a new shard reads only the old ones that overlap with it. Where rows may lie on
 any shard, an old shard moves as a whole, so that all that was made from one row stays together.
 
-Answers need no key: readers add up what all shards have, so a row and its retraction may lie apart.
+Answers need no key: readers add up what all shards have, so a row and its retraction may lie apart. Where the key
+is not in the answer, shards keep both: at most a row for each value of the answer that was moved.
 """
 
 from __future__ import annotations

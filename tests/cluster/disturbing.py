@@ -13,11 +13,15 @@ _SHORT_S, _LONG_S = 0.1, 1.5
 
 
 class Disturbing:
-    """Kills one thing after another until the end of the block."""
+    """Kills one thing after another until the end of the block, or until it was enough.
 
-    def __init__(self, cluster: Cluster, random: Random) -> None:
+    There is a limit, because on a slow machine executors would be killed faster than they come up.
+    """
+
+    def __init__(self, cluster: Cluster, random: Random, most: int) -> None:
         self._cluster = cluster
         self._random = random
+        self._most = most
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="disturbing")
         self._failure: BaseException | None = None
@@ -37,7 +41,7 @@ class Disturbing:
 
     def _work(self) -> None:
         try:
-            while not self._over.wait(self._random.uniform(_SHORT_S, _LONG_S)):
+            while self.kills < self._most and not self._over.wait(self._random.uniform(_SHORT_S, _LONG_S)):
                 self.kills += self._cluster.disturb(self._random)
         except BaseException as failure:
             self._failure = failure

@@ -29,7 +29,7 @@ _PYTHON = "panes.spark.daemon"
 """What their command lines have in common."""
 _LOOK_S, _LOOKS = 0.05, 4_000
 """How often it is looked whether a program is up, and how many times."""
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 """A test is over before Java's second compiler has paid for itself."""
 
 CONF = {
@@ -138,7 +138,7 @@ class Cluster:
             return False
         number = random.choice(working)
         worker = self._workers[number]
-        what = random.choices([_EXECUTOR, _PYTHON, "worker"], [5, 3, 2])[0]
+        what = random.choices([_EXECUTOR, _PYTHON, "worker"], [4, 5, 1])[0]
         if what == "worker":
             worker.off()
             self._workers[number] = self._new_worker(number)

@@ -28,9 +28,10 @@ pytestmark = pytest.mark.spark
 
 KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "50")) // 2
 """For each state location."""
+KILLS_PER_RUN = 5
 SEED = int(os.environ.get("PANES_SEED", "1"))
 PORT = 5000
-PATIENCE = 2_000
+PATIENCE = 12_000
 """How many times it is looked whether something has happened."""
 
 
@@ -59,7 +60,7 @@ def live_through_it_all(cluster: Cluster, state: Path | str, workload: Workload,
     first = cluster.driver("first", state)
     workload.create(first)
     kills = 0
-    while kills < KILLS:
+    for _ in range(2):
         workload.bring(first)
         kills += run(cluster, first, random)
         workload.check(first)
@@ -69,7 +70,7 @@ def live_through_it_all(cluster: Cluster, state: Path | str, workload: Workload,
     Event().wait(random.uniform(0.2, 1.5))
     first.kill()
     second = cluster.driver("second", state, PANES_CRASH_POINTS=str(points))
-    run(cluster, second, random)
+    kills += run(cluster, second, random)
     workload.check(second)
     # A driver that only seems to be gone comes back when another one has taken over, and was about to commit.
     workload.bring(second)
@@ -78,16 +79,18 @@ def live_through_it_all(cluster: Cluster, state: Path | str, workload: Workload,
     wait_for(points, "before commit")
     second.pause()
     third = cluster.driver("third", state)
-    run(cluster, third, random)
+    kills += run(cluster, third, random)
     workload.check(third)
     second.go_on()
     release(points, "before commit")
     with pytest.raises(PanesError, match="another driver"):
         second.answer()
     second.kill()
-    workload.bring(third)
-    run(cluster, third, random)
     workload.check(third)
+    while kills < KILLS:
+        workload.bring(third)
+        kills += run(cluster, third, random)
+        workload.check(third)
     workload.register(third, LATER)
     workload.check(third)
     third.kill()
@@ -95,7 +98,7 @@ def live_through_it_all(cluster: Cluster, state: Path | str, workload: Workload,
 
 def run(cluster: Cluster, driver: Driver, random: Random) -> int:
     """Takes in what there is while things are killed; gives how many."""
-    with Disturbing(cluster, random) as disturbing:
+    with Disturbing(cluster, random, KILLS_PER_RUN) as disturbing:
         driver.do(asked.run)
     return disturbing.kills
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panes.delta.hashing import _NULL, _SEED, hash_pair, hash_rows, sort_order
+from panes.delta.hashing import _NULL, _SEED, buckets_of, hash_pair, hash_rows, in_buckets_of, sort_order
 
 PINNED = [(465240511648122789, 3704480919248266223), (17840023625250376887, 1586862105254870239)]
 
@@ -100,3 +100,26 @@ def test_lists_have_hashes_as_well() -> None:
     lists = [[1.0, 2.0], [2.0, 1.0], [1.0], [], [None], None]
     assert len(set(pairs((lists, pa.list_(pa.float64()))))) == len(lists)
     assert len(set(pairs(([[math.nan, 0.0], [math.nan, -0.0]], pa.list_(pa.float64()))))) == 1
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"n": [1, None, -5]},
+        {"s": ["a", None, "b"]},
+        {"n": [1, 2, 3], "s": ["a", "b", None]},
+        {"f": [True, False, None]},
+    ],
+    ids=str,
+)
+def test_the_first_hash_of_a_key_tells_where_its_rows_are_routed(columns: dict[str, list[Any]]) -> None:
+    table = pa.table(columns)
+    first, _ = hash_pair(table.columns, table.num_rows)
+    assert first.tolist() == hash_rows(table, table.column_names).tolist()
+
+
+def test_a_hash_can_be_put_into_the_bucket_of_another() -> None:
+    hashes, others = (np.array(values, np.uint64) for values in ([2**63 + 7, 1], [2**40 + 65_535, 5]))
+    moved = in_buckets_of(hashes, others)
+    assert buckets_of(moved).tolist() == buckets_of(others).tolist() == [65_535, 5]
+    assert (moved >> np.uint64(16)).tolist() == (hashes >> np.uint64(16)).tolist()

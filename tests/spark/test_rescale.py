@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 import panes
+from panes.check import check_database
 from panes.spark.engine import Engine
 from tests.faults.standing import add_file, answers, changes
 
@@ -133,6 +134,7 @@ def test_answers_and_changes_are_those_of_queries_that_were_never_altered(
         assert seen.changes == undisturbed.changes
         assert json.loads(db.sql("EXPLAIN (FORMAT JSON) grouped"))["shards"] == NUMBERS[-1]
         assert db.status().queries["grouped"].shards == NUMBERS[-1]
+    assert not check_database(tmp_path / "db").problems
 
 
 def test_queries_that_follow_the_cores_are_redistributed_when_a_run_finds_another_number(
@@ -157,3 +159,39 @@ def test_queries_that_follow_the_cores_are_redistributed_when_a_run_finds_anothe
                 {"src": src, "n": number + 1} for src in range(8)
             ]
             assert len(fixed.invoke()) == 8 * (number + 1)
+
+
+def test_a_query_that_has_nothing_to_do_stays_where_it_is_until_it_has(spark, tmp_path):
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        for stream in ("busy", "quiet"):
+            (tmp_path / stream).mkdir()
+            db.sql(f"""
+                CREATE STREAM {stream} (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS
+                FROM FILES '{tmp_path / stream}'
+            """)
+            db.register(
+                f"SELECT k, count(*) AS n FROM {stream} [RANGE 1 HOUR] GROUP BY k", name=f"of_{stream}"
+            )
+
+        def run_over(stream, number):
+            add_file(tmp_path / stream, number, [{"ts": number, "k": k} for k in range(12)])
+            db.run()
+
+        def shards_and_counts():
+            shards = db.status().queries["of_quiet"].shards
+            return shards, {row["n"] for row in db.query("of_quiet").invoke().to_pylist()}
+
+        spread_over(db, "of_busy", 2)
+        for shards, after in ((5, 2), (2, 7)):
+            spread_over(db, "of_quiet", shards)
+            run_over("quiet", shards)
+            told = shards_and_counts()
+            assert told[0] == shards
+            spread_over(db, "of_quiet", after)
+            for number in range(2):
+                run_over("busy", 10 * shards + number)
+                assert shards_and_counts() == told
+        run_over("quiet", 8)
+        assert shards_and_counts() == (7, {3})
+        changed = [len(change) for change in db.query("of_quiet").changes()]
+        assert [count for count in changed if count] == [12, 24, 24]

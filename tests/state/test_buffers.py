@@ -252,3 +252,25 @@ def test_removing_one_of_several_equal_rows_leaves_the_others():
     assert len(buffer.chunks) == 1
     assert counted(buffer.remove(table_of([(1, "p", 10)]))) == Counter([(1, "p", 10)])
     assert counted(buffer.live(5)) == Counter([(1, "p", 10)] * 3)
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_chunks_of_several_buffers_are_those_of_one_and_few(name: str) -> None:
+    buffers = [BUFFERS[name]() for _ in range(3)]
+    rows: list[Row] = []
+    for number, buffer in enumerate(buffers):
+        for part in range(9):
+            # Times of different length, so that the days of calendars differ in width.
+            some = [(k, f"{number}{part}", 2 + (part * 10**number) + k) for k in range(40)]
+            buffer.insert(table_of(some))
+            rows += some
+    together = BUFFERS[name]()
+    together.restore([chunk for buffer in buffers for chunk in buffer.chunks])
+    together.compact()
+    assert len(together.chunks) <= (12 if isinstance(together, Calendar) else 1)
+    assert counted(together.live(0)) == Counter(rows)
+    _, found = together.probe(pa.table({"k": pa.array([7], pa.int64())}))
+    assert counted(found) == Counter(row for row in rows if row[0] == 7)
+    assert counted(together.expire(100)) == Counter(row for row in rows if row[2] <= 100)
+    together.insert(table_of([(7, "new", 500)]))
+    assert counted(together.live(100)) == Counter([row for row in rows if row[2] > 100] + [(7, "new", 500)])
