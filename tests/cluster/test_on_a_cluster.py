@@ -15,7 +15,7 @@ from threading import Event
 import pytest
 
 from panes.crash_points import arm, release, was_reached
-from panes.errors import PanesError
+from panes.errors import DriverReplaced, StateError
 from tests.cluster import asked
 from tests.cluster.disturbing import Disturbing
 from tests.cluster.driver import Driver
@@ -49,8 +49,11 @@ def test_with_an_object_store_and_nothing_mounted(tmp_path: Path) -> None:
         )
         workload = Workload(Random(SEED + 1), files=None)
         live_through_it_all(cluster, uri(HUB, PORT, "panes", "state"), workload, tmp_path)
-        with pytest.raises(PanesError, match=r"executor on worker.* cannot use the state location"):
-            cluster.driver("alone", tmp_path / "alone state").do(asked.run)
+        # A folder that only the driver sees is found out before the first epoch.
+        driver = cluster.driver("alone", tmp_path / "state of the driver")
+        driver.do(asked.sql, "CREATE STREAM s (x BIGINT)")
+        with pytest.raises(StateError, match=r"executor on worker.* cannot use the state location"):
+            driver.do(asked.run)
 
 
 def live_through_it_all(cluster: Cluster, state: Path | str, workload: Workload, folder: Path) -> None:
@@ -83,7 +86,7 @@ def live_through_it_all(cluster: Cluster, state: Path | str, workload: Workload,
     workload.check(third)
     second.go_on()
     release(points, "before commit")
-    with pytest.raises(PanesError, match="another driver"):
+    with pytest.raises(DriverReplaced, match="another driver"):
         second.answer()
     second.kill()
     workload.check(third)
