@@ -1,7 +1,7 @@
 """Databases on a standalone cluster whose machines have nothing in common but the network and the state location.
 
 Executors, Python workers and machines are killed at random throughout, tasks run twice, and drivers come and go.
-PANES_CLUSTER_KILLS=500 kills more often, and PANES_SEED draws other rows and other moments.
+PANES_CLUSTER_KILLS=50 kills more often, and PANES_SEED draws other rows and other moments.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tests.cluster.workload import LATER, Workload
 
 pytestmark = pytest.mark.spark
 
-KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "50")) // 2
+KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "20")) // 2
 """For each state location."""
-KILLS_PER_RUN = 5
+KILLS_PER_RUN = 4
 SEED = int(os.environ.get("PANES_SEED", "1"))
 PORT = 5000
 PATIENCE = 12_000
