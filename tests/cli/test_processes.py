@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import descendants, of_session
+from tests.faults.processes import descendants, left_of_session
 from tests.test_docs import blocks
 
 ROOT = Path(__file__).parent.parent.parent
@@ -59,13 +59,7 @@ def start(*command: str | Path, stdin: str = "") -> subprocess.Popen:
 def end_of(process: subprocess.Popen) -> tuple[int, str, str, list[str]]:
     """The exit code, what was printed, what was complained of, and the processes that were left."""
     out, err = process.communicate(timeout=PATIENCE_S)
-    left = of_session(process.pid)
-    for _ in range(100):
-        if not left:
-            break
-        time.sleep(0.1)
-        left = of_session(process.pid)
-    return process.returncode, out, err, left
+    return process.returncode, out, err, left_of_session(process.pid)
 
 
 def press_ctrl_c(process: subprocess.Popen) -> None:

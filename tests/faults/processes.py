@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+
+_PATIENCE_S = 10
 
 
 def descendants(pid: int) -> list[int]:
@@ -37,4 +40,13 @@ def of_session(session: int) -> list[str]:
                 continue
             if fields[0] not in "ZX" and int(fields[3]) == session:
                 found.append(f"{entry.name} {command[:200]}")
+    return found
+
+
+def left_of_session(session: int, what: str = "") -> list[str]:
+    """The commands of the processes of a session, those with `what` in them, that do not end by themselves soon:
+    a process that was killed is there until the kernel has come to it."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while (found := [one for one in of_session(session) if what in one]) and time.monotonic() < deadline:
+        time.sleep(0.05)
     return found

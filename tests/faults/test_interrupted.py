@@ -6,12 +6,11 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import of_session
+from tests.faults.processes import left_of_session
 
 PROGRAM = Path(__file__).with_name("interrupted.py")
 ROOT = PROGRAM.parent.parent.parent
@@ -50,14 +49,4 @@ def test_ctrl_c_at_many_moments_and_a_killed_java_lose_nothing(tmp_path, undistu
         assert ended[moment].startswith("PipelineError('the Java process that Spark runs in has ended")
     assert ended["to the end"] == "done"
     assert found == undisturbed.found
-    assert remaining(process.pid) == []
-
-
-def remaining(session: int) -> list[str]:
-    """The processes of a session that do not end by themselves soon."""
-    for _ in range(100):
-        found = of_session(session)
-        if not found:
-            break
-        time.sleep(0.1)
-    return found
+    assert left_of_session(process.pid) == []

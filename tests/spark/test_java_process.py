@@ -9,7 +9,7 @@ import pytest
 
 from panes.errors import EnvironmentMissing, SettingError
 from panes.spark.java_process import JavaProcess, log_level
-from tests.faults.processes import of_session
+from tests.faults.processes import left_of_session
 
 COMES_UP = """
 echo Using a default
@@ -45,7 +45,7 @@ def test_killed_it_takes_its_children_with_it(tmp_path):
     java.kill()
     java.kill()
     assert not java.is_alive
-    assert [command for command in of_session(os.getsid(0)) if "1000.25" in command] == []
+    assert left_of_session(os.getsid(0), "1000.25") == []
 
 
 def test_its_last_words_are_the_reason_why_it_did_not_come_up(tmp_path):
