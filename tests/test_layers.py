@@ -24,6 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "followed_catalog",
         "state aggregates synopses",
         "history",
+        "tables",
         "optimizer",
         "operators",
         "sharing",

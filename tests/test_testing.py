@@ -60,7 +60,7 @@ def test_not_in_knows_nothing_while_there_is_a_null() -> None:
     other = StreamScan("s", "o", Schema.of([("o.a", STRING), ("o.k", BIGINT)]))
     sides = Window(SCAN, UnboundedWindow()), Window(other, NowWindow())
     for null_aware, now, rows in ((True, 12, 0), (True, 13, 3), (False, 15, 4), (True, 15, 0)):
-        plan = AntiJoin(*sides, ("s.k",), ("o.k",), None, null_aware)
+        plan = AntiJoin(*sides, ("s.k",), ("o.k",), null_aware=null_aware)
         assert answer_at(plan, ARRIVALS, now).num_rows == rows
 
 

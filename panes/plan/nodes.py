@@ -31,9 +31,17 @@ class Node:
         raise TypeError(f"{type(self).__name__} has no schema")
 
 
+TIME = "_time"
+"""The column of a scan, behind its alias, that has the event time of its tuples. A tuple that comes late enters
+windows when it comes, and keeps this time."""
+
+
 @dataclass(frozen=True)
 class StreamScan(Node):
-    """All tuples of a base stream, for ever. Column names are qualified by the alias."""
+    """All tuples of a base stream, for ever. Column names are qualified by the alias.
+
+    A scan whose tuples look up a non-retroactive table has one column more: `TIME`.
+    """
 
     stream: str
     alias: str
@@ -56,6 +64,9 @@ class TableScan(Node):
     alias: str
     columns: Schema
     retroactive: bool
+    stream: str | None = None
+    """Of one that tuples look up as it was at their time: the base stream whose tuples do. Its clock says when a
+    change takes effect."""
 
     @property
     def schema(self) -> Schema:
@@ -170,11 +181,19 @@ class _Binary(Node):
 
 @dataclass(frozen=True)
 class _Matching(_Binary):
-    """Pairs left and right rows whose keys are equal (NULL equals nothing) and that pass the residual."""
+    """Pairs left and right rows whose keys are equal (NULL equals nothing) and that pass the residual.
+
+    With `time` it is a lookup: the right side is a non-retroactive table, and each left row meets it as it was at
+    the instant in that column of the left side.
+    """
 
     left_keys: tuple[str, ...]
     right_keys: tuple[str, ...]
     residual: Expression | None = None
+    time: str | None = None
+    keep_us: int = 0
+    """Of a lookup: how far before the clock the times of left rows may lie. Those that lie further back meet the
+    oldest version that is known."""
 
     def __post_init__(self) -> None:
         _need(len(self.left_keys) == len(self.right_keys), "a join needs as many left keys as right keys")

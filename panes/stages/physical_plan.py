@@ -30,8 +30,15 @@ class PhysicalInput:
     stream: str | None = None
     """The stream whose rows it is computed from; None when it is an earlier stage."""
     stage: int | None = None
+    table: str | None = None
+    """The table whose changes it is computed from."""
+    looked_up_by: str | None = None
+    """Of a non-retroactive table: the stream whose tuples look it up. Changes take effect by the clock of that
+    stream, and else by the clock of the query."""
+    is_whole: bool = False
+    """Whether every shard gets all rows: a table that each of them has wholly."""
     columns: tuple[str, ...] = ()
-    """The columns of the stream that its steps read."""
+    """The columns of the stream or table that its steps read."""
     scan_number: int | None = None
     """Where its steps match rows with the queries of a group: the number of the scan."""
 

@@ -214,7 +214,7 @@ class Drawing:
         left_keys, right_keys = self.keys(left, right)
         null_aware = len(left_keys) == 1 and self.one_in(2)
         residual = self.residual(left, right)
-        return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware)
+        return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware=null_aware)
 
     def group_by(self, depth: int) -> nodes.Node:
         return self.grouped(self.relation(depth - 1))

@@ -83,7 +83,9 @@ def filtered(binder: QueryBinder, plan: Node, predicate: Predicate, scope: Scope
     _check_sides(binder, plan, right, predicate)
     plan, right, left_keys, right_keys = with_keys(plan, right, pairs)
     if predicate.negated:
-        return AntiJoin(plan, right, left_keys, right_keys, conjunction(tuple(residual)), null_aware)
+        return AntiJoin(
+            plan, right, left_keys, right_keys, conjunction(tuple(residual)), null_aware=null_aware
+        )
     return SemiJoin(plan, right, left_keys, right_keys, conjunction(tuple(residual)))
 
 
