@@ -60,7 +60,7 @@ class Contents:
         return _repeated(self.matching(None))
 
     def matching(self, condition: Expression | None) -> pa.Table:
-        """The different rows for which the condition is true (None: all), each with how often it is there (`_weight`)."""
+        """The different rows for which the condition is true (None: all); `_weight` is how often each is there."""
         if condition is None:
             self._merge()
             found = [chunk.table for chunk in self._chunks]
