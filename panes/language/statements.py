@@ -90,6 +90,8 @@ class CreateTable(Statement):
     columns: Schema
     primary_key: tuple[str, ...] = ()
     retroactive: bool = True
+    number: int = field(default=0, compare=False)
+    """Given by the catalog and never used again: the files of a table go by it. 0: not in a catalog."""
 
     @property
     def sql(self) -> str:
