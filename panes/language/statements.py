@@ -93,6 +93,8 @@ class CreateTable(Statement):
     retroactive: bool = True
     not_null: tuple[str, ...] = ()
     """The columns that are declared NOT NULL, without those of the primary key, which never are NULL."""
+    number: int = field(default=0, compare=False)
+    """Given by the catalog and never used again: the files of a table go by it. 0: not in a catalog."""
 
     @property
     def sql(self) -> str:
