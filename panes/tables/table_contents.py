@@ -15,10 +15,8 @@ import pyarrow as pa
 
 from panes.delta.delta import WEIGHT
 from panes.delta.evaluate import mask_of
-from panes.delta.grouped import are_first
 from panes.delta.hashing import HASH
-from panes.delta.keys import group_rows
-from panes.delta.rows import concat, int64, take, where, with_column, without
+from panes.delta.rows import int64, take, where, without
 from panes.errors import EvaluationError
 from panes.language.statements import CreateTable
 from panes.plan.expressions import Expression
@@ -26,6 +24,7 @@ from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.chunked import cluster, verified
 from panes.state.buffers.hash_search import HashSearch, hashes_of
 from panes.state.log import Log, MergePolicy
+from panes.tables.net_change import key_of, net_sum
 
 _POLICY = MergePolicy(fan_in=4, smallest=1024)
 _MOST_DEAD = 4
@@ -41,7 +40,7 @@ class Contents:
         """How many rows there are, equal ones counted each."""
         self._chunks = tuple(chunks)
         self._names = definition.columns.names
-        self._key = definition.primary_key or self._names
+        self._key = key_of(definition)
 
     def applied(self, change: pa.Table) -> Contents:
         """The contents after a net change: the columns of the table and `_weight`, each row once."""
@@ -97,7 +96,7 @@ class Contents:
         if not tables:
             empty = self.definition.columns.arrow.empty_table()
             return empty.append_column(WEIGHT, pa.array([], pa.int64()))
-        return without(_net(tables), HASH)
+        return without(tables[0] if len(tables) == 1 else net_sum(tables), HASH)
 
     def _merge(self) -> None:
         """Makes one chunk of all, for this value and all that come from it."""
@@ -107,34 +106,8 @@ class Contents:
 
 
 def _merged(chunks: Sequence[Chunk]) -> Chunk | None:
-    table = _net([chunk.table for chunk in chunks])
+    table = net_sum([chunk.table for chunk in chunks])
     return Chunk.of_sorted(table, HASH) if table.num_rows else None
-
-
-def _net(tables: Sequence[pa.Table]) -> pa.Table:
-    """The sum of clustered tables of net rows: each row once, with its weight, sorted by hash."""
-    if len(tables) == 1:
-        return tables[0]
-    table = concat(tables)
-    hashes = hashes_of(table)
-    # The parts are sorted: a stable sort of them all is a merge.
-    order = np.argsort(hashes, kind="stable")
-    table, hashes = take(table, order), hashes[order]
-    # Few rows have a hash that another one has, and only those can be equal.
-    again = ~are_first(hashes)
-    shares = again.copy()
-    shares[:-1] |= again[1:]
-    places = where(shares)
-    if not len(places):
-        return table
-    columns = [name for name in table.column_names if name not in (WEIGHT, HASH)]
-    groups = group_rows(take(table, places), columns, hashes[places])
-    weights = int64(table, WEIGHT).copy()
-    totals = np.add.reduceat(weights[places][groups.order], groups.starts)
-    weights[places] = 0
-    weights[places[groups.first]] = totals
-    kept = where(weights != 0)
-    return take(with_column(table, WEIGHT, weights), kept)
 
 
 def _repeated(held: pa.Table) -> pa.Table:
