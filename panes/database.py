@@ -6,6 +6,8 @@ The façade of Panes: it makes the parts of an open database and hands each call
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +17,7 @@ from rich.console import Console
 
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
-from panes.errors import CatalogError
+from panes.errors import CatalogError, SqlError
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import parse
@@ -32,7 +34,7 @@ from panes.stages.measure_log import PIN
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
 from panes.statements.create_query import create_query_from
-from panes.statements.handlers import Result, execute
+from panes.statements.handlers import AS_OF, Result, execute
 from panes.status import RECENT, Epoch, Status, status_of
 
 if TYPE_CHECKING:
@@ -69,7 +71,9 @@ class Database:
             is_read_only=read_only,
         )
         self._rejected_log = RejectedLog(home / "aside")
-        self._registered = Registered(self._catalog)
+        self._registered = Registered(
+            self._catalog, lambda name: self._connection.tables.contents(name).row_count
+        )
         self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
         one_time = OneTime(
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
@@ -84,15 +88,19 @@ class Database:
 
     # Statements.
 
-    def sql(self, text: str) -> Result:
+    def sql(self, text: str, *, as_of: datetime | str | None = None) -> Result:
         """Runs one or more statements separated by semicolons; gives what the last one gives.
 
-        SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, the others nothing.
+        SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, the others nothing. With `as_of`, answers are
+        those of that instant, as far as it is kept: tables and windows as they were.
         """
         self._connection.check_open()
+        context = replace(self._context, as_of=as_of)
         result: Result = None
         for statement in parse(text):
-            result = execute(statement, self._context)
+            if as_of is not None and type(statement) not in AS_OF:
+                raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
+            result = execute(statement, context)
         return result
 
     def register(self, query: str, name: str | None = None) -> Query:
