@@ -11,6 +11,7 @@ from panes.registered import Registered
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.standing_answers import StandingAnswers
+from panes.tables.table_store import Tables
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,7 @@ class Context:
     @property
     def catalog(self) -> Catalog:
         return self.connection.catalog
+
+    @property
+    def tables(self) -> Tables:
+        return self.connection.tables
