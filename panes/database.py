@@ -68,12 +68,15 @@ class Database:
             self._clock,
             spark,
             copy=self._connection.checkpoint_copy,
+            tables=self._connection.tables,
             is_read_only=read_only,
         )
         self._rejected_log = RejectedLog(home / "aside")
         self._registered = Registered(self._catalog)
         self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
-        one_time = OneTime(self._log, self._engine.stores.history, self._base_streams)
+        one_time = OneTime(
+            self._log, self._engine.stores.history, self._base_streams, self._connection.tables
+        )
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
         self._runs = Runs(
             self._connection, self._engine, self._registered, self._running, self._answers, self._clock

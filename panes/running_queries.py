@@ -72,6 +72,7 @@ class RunningQueries:
             idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
             exchange=str(self._catalog.setting("exchange")),
             retained=kept,
+            tables=self._catalog.tables(),
             missing=self._incomplete.next(records, before),
         )
 

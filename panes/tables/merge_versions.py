@@ -23,8 +23,8 @@ from panes.state.storage.locations import Location
 from panes.state.storage.segments import SegmentEntry
 from panes.tables.net_rows import net_rows
 from panes.tables.table_manifest import TableEntry
+from panes.tables.table_versions import Versions, read_versions
 from panes.tables.version_clocks import AT, EPOCH, SETTLED, named
-from panes.tables.versions import Versions, read_versions
 
 _POLICY = MergePolicy(fan_in=8, growth=4)
 

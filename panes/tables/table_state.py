@@ -13,8 +13,8 @@ from panes.delta.rows import concat, take, where, with_column
 from panes.language.statements import CreateTable
 from panes.tables.net_rows import net_rows
 from panes.tables.table_contents import Contents
+from panes.tables.table_versions import Versions
 from panes.tables.version_clocks import AT, named
-from panes.tables.versions import Versions
 
 
 class Scheduled(NamedTuple):

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from panes.catalog import Catalog
@@ -31,13 +32,18 @@ from panes.tables.table_contents import Contents
 from panes.tables.table_manifest import TableManifest
 from panes.tables.table_state import TableState
 from panes.tables.transaction import Transaction
+from panes.tables.version_intervals import version_intervals
 from panes.tables.version_log import Taken, VersionLog, taken_of
 
+TABLES_FOLDER = "tables"
+"""In the home of a database."""
 _VERSIONS_IN_MEMORY = 8
 _ATTEMPTS = 20
 """How many times one who only reads looks for transactions that another process keeps applying."""
 
 States = Mapping[int, TableState]
+_Key = tuple[Head, int, frozenset[int]]
+"""A manifest, the number of a table, and the streams of a query."""
 
 
 class _Item(NamedTuple):
@@ -52,7 +58,7 @@ class Tables:
 
     def __init__(
         self,
-        folder: Location,
+        home: Location,
         log: EpochLog,
         catalog: Catalog,
         *,
@@ -60,6 +66,7 @@ class Tables:
         is_read_only: bool = False,
     ) -> None:
         """`term` is that of the driver; one who only reads has none."""
+        folder = home / TABLES_FOLDER
         self._log = log
         self._catalog = catalog
         self._accepted = Accepted(folder / "accepted", term, log.check_term)
@@ -79,9 +86,10 @@ class Tables:
         """The number of the last transaction."""
         self._seen: tuple[Head, frozenset[str]] | None = None
         """What one who only reads has seen when it looked last."""
-        self._versions: RecentlyUsed[tuple[Head, int, frozenset[int]], pa.Table] = RecentlyUsed(
-            _VERSIONS_IN_MEMORY
-        )
+        self._versions: RecentlyUsed[_Key, pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
+        self._intervals: RecentlyUsed[_Key, pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
+        self._rows: RecentlyUsed[tuple[Head, int], pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
+        """Those after all changes of a manifest."""
 
     def recover(self) -> None:
         """Takes over what other drivers have accepted, and removes what they have left. To be called by the driver
@@ -147,6 +155,11 @@ class Tables:
 
     # For queries.
 
+    @property
+    def furthest(self) -> int:
+        """The clock of the stream that has come furthest: a query that reads tables alone has no other."""
+        return self._reached()[0]
+
     def versions(self, name: str, streams: Set[int], epoch: int) -> pa.Table:
         """What the epochs up to one have changed in a table: its columns, `_weight`, and `_ts`, the instant at
         which each change takes effect for a query over some streams."""
@@ -156,6 +169,25 @@ class Tables:
         return self._versions.get(
             key, lambda: self.version_log.versions(table, manifest).effective(frozenset(streams))
         )
+
+    def rows_at(self, name: str, streams: Set[int], epoch: int, now: int) -> pa.Table:
+        """The rows of a table at an instant of a query over some streams, after the epochs up to one."""
+        versions = self.versions(name, streams, epoch)
+        came = where(int64(versions, TS) <= now)
+        if len(came) < versions.num_rows:
+            return contents_at(_lasting(take(versions, came)), now)
+        # Mostly nothing waits, and one asks again and again.
+        key = self._head(epoch), self._table(name).number
+        return self._rows.get(key, lambda: contents_at(_lasting(versions), now))
+
+    def intervals(self, name: str, streams: Set[int], epoch: int) -> pa.Table:
+        """The rows that a table ever had, as far as that is known after the epochs up to one: its columns, `_ts`
+        and `_exp` by the clocks of a query over some streams."""
+        key = self._head(epoch), self._table(name).number, frozenset(streams)
+        return self._intervals.get(key, lambda: version_intervals(self.versions(name, streams, epoch)))
+
+    def _head(self, epoch: int) -> Head:
+        return self.version_log.manifest(self._log.record(epoch) if epoch >= 0 else None).head
 
     def contents_at(self, name: str, instant: int) -> pa.Table:
         """The rows of a table at an instant of the clock of the furthest stream.
@@ -176,9 +208,7 @@ class Tables:
                 f"{asked} is no longer kept: what is kept begins at {to_datetime(settled_to).isoformat()}; "
                 "a stream with RETAIN INTERVAL … keeps the versions of tables as long as its rows"
             )
-        rows = self.versions(name, frozenset(), record.epoch)
-        rows = take(rows, where(int64(rows, TS) <= instant))
-        return contents_at(with_column(rows, EXP, int64(rows, TS) * 0 + FOREVER), instant)
+        return self.rows_at(name, frozenset(), record.epoch, instant)
 
     # For epochs.
 
@@ -187,11 +217,12 @@ class Tables:
         """Whether transactions wait for an epoch."""
         return bool(self._pending)
 
-    def take(self, epoch: int) -> Taken | None:
-        """What an epoch that begins now applies; None when nothing waits."""
+    def take(self, before: EpochRecord) -> Taken | None:
+        """What an epoch that begins now, after another one, applies; None when nothing waits."""
+        applied = self.version_log.manifest(before).applied
         with self._mutex:
-            pending = list(self._pending)
-        return taken_of(pending, epoch, {table.number for table in self._catalog.tables()})
+            pending = [transaction for transaction in self._pending if transaction.number > applied]
+        return taken_of(pending, before.epoch + 1, {table.number for table in self._catalog.tables()})
 
     def committed(self, record: EpochRecord) -> None:
         """Forgets the transactions that a committed epoch has applied."""
@@ -297,3 +328,8 @@ class Tables:
             self._shown = dict(self._latest)
         self._last = max([manifest.applied, *(transaction.number for transaction in self._pending)])
         self._seen = seen
+
+
+def _lasting(versions: pa.Table) -> pa.Table:
+    """Versions as rows of a delta: whatever ends one is another one."""
+    return with_column(versions, EXP, np.full(versions.num_rows, FOREVER))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from panes.delta.rows import concat
 from panes.language.statements import CreateTable
-from panes.state.storage.epoch_log import EpochRecord, StreamProgress
+from panes.state.storage.epoch_log import EpochRecord
 from panes.state.storage.heads import NO_HEAD, Head, numbered
 from panes.state.storage.locations import Location, names_in, remove_files, remove_tree
 from panes.state.storage.recently_used import RecentlyUsed
@@ -22,9 +22,9 @@ from panes.state.storage.segments import SegmentEntry
 from panes.tables.merge_versions import merge_versions
 from panes.tables.net_rows import net_rows
 from panes.tables.table_manifest import FOLDER, PIN, TableEntry, TableManifest, path_of
+from panes.tables.table_versions import Versions, read_versions, versions_of
 from panes.tables.transaction import Transaction
 from panes.tables.version_clocks import VersionClocks
-from panes.tables.versions import Versions, read_versions, versions_of
 
 _MANIFESTS_IN_MEMORY = 16
 _OF_AN_EPOCH = re.compile(r"(?:epoch|versions|merged)-(\d{10})-.*")
@@ -57,6 +57,8 @@ class VersionLog:
 
     def __init__(self, folder: Location) -> None:
         self.folder = folder
+        self._is_resumed = False
+        """Whether what an earlier process left undone has been done."""
         self._manifests: RecentlyUsed[Head, TableManifest] = RecentlyUsed(_MANIFESTS_IN_MEMORY)
 
     # Reading.
@@ -71,6 +73,13 @@ class VersionLog:
     def versions(self, table: CreateTable, manifest: TableManifest) -> Versions:
         """All versions of a table that a manifest has."""
         return read_versions(self.folder, manifest.of(table.number).segments, table.columns)
+
+    def effective(self, taken: Taken | None, before: EpochRecord) -> Mapping[int, int]:
+        """By stream, the instant at which the last change takes effect once an epoch has applied what it has
+        taken."""
+        if taken is None or not taken.is_at_once:
+            return self.manifest(before).effective
+        return {stream: progress.clock + 1 for stream, progress in before.streams.items()}
 
     # Writing, by the driver, before the commit of the epoch.
 
@@ -104,11 +113,10 @@ class VersionLog:
                 entries[table.number] = entry
         kept = {segment.object for entry in entries.values() for segment in entry.segments}
         had = [segment.object for entry in known.tables.values() for segment in entry.segments]
-        effective = _effective(before.streams) if taken.is_at_once else known.effective
         manifest = TableManifest(
             applied=taken.applied,
             tables=entries,
-            effective=effective,
+            effective=self.effective(taken, before),
             before=known.head,
             released=tuple(name for name in had if name not in kept),
         ).written(self.folder, epoch, writer)
@@ -117,18 +125,20 @@ class VersionLog:
 
     # Removing, by the driver.
 
-    def released(self, gone: Sequence[EpochRecord], oldest: EpochRecord) -> list[Location]:
-        """The files that only epochs need which are about to go: `oldest` is the first one that stays.
+    def released(self, records: Sequence[EpochRecord]) -> list[Location]:
+        """The files that only epochs need which are about to go: all of these but the last one.
 
-        Those that the manifest of that one released are among them, should an earlier removal have been cut short.
+        When it is asked first, those that earlier epochs have released are among them: their removal may have been
+        cut short.
         """
-        heads = dict.fromkeys(Head.of(record.pins.get(PIN)) for record in (*gone, oldest))
+        heads = list(dict.fromkeys(Head.of(record.pins.get(PIN)) for record in records))
         files: list[Location] = []
-        for head in heads:
+        for head in heads[int(self._is_resumed) :]:
             manifest = self._at(head)
             files += [self.folder / name for name in manifest.released]
             if manifest.before != NO_HEAD:
                 files.append(path_of(self.folder, manifest.before.epoch, manifest.before.writer))
+        self._is_resumed = True
         return files
 
     def forget_attempt(self, tables: Sequence[CreateTable], epoch: int, writer: str) -> None:
@@ -168,10 +178,6 @@ def taken_of(transactions: Sequence[Transaction], epoch: int, tables: Set[int]) 
         {table: change for table, change in net.items() if change.num_rows},
         any(transaction.at is None for transaction in transactions),
     )
-
-
-def _effective(streams: Mapping[int, StreamProgress]) -> dict[int, int]:
-    return {stream: progress.clock + 1 for stream, progress in streams.items()}
 
 
 def _is_of(name: str, epoch: int, writer: str) -> bool:

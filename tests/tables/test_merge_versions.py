@@ -7,8 +7,8 @@ from panes.delta.rows import concat
 from panes.state.storage.epoch_log import StreamProgress
 from panes.tables.merge_versions import merge_versions, settled
 from panes.tables.table_manifest import TableEntry
+from panes.tables.table_versions import Versions, read_versions, versions_of
 from panes.tables.version_clocks import SETTLED, VersionClocks
-from panes.tables.versions import Versions, read_versions, versions_of
 from tests.tables.table_of_hosts import HOSTS, change, rows_of
 
 

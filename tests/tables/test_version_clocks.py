@@ -3,8 +3,8 @@ from __future__ import annotations
 from panes.delta.delta import ALWAYS, BEGINNING
 from panes.delta.rows import concat
 from panes.state.storage.epoch_log import StreamProgress
+from panes.tables.table_versions import versions_of
 from panes.tables.version_clocks import SETTLED, VersionClocks
-from panes.tables.versions import versions_of
 from tests.tables.table_of_hosts import change
 
 CLOCKS = VersionClocks.before(
