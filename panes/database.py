@@ -34,8 +34,11 @@ from panes.stages.measure_log import PIN
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
 from panes.statements.create_query import create_query_from
-from panes.statements.handlers import AS_OF, Result, execute
+from panes.statements.handlers import AS_OF, Result, execute, execute_all
+from panes.statements.load_table import load_table
 from panes.status import RECENT, Epoch, Status, status_of
+from panes.tables.load_rows import LoadConflict
+from panes.tables.row_counts import RowCounts
 
 if TYPE_CHECKING:
     from panes.spark.session import SparkSession
@@ -91,17 +94,19 @@ class Database:
     def sql(self, text: str, *, as_of: datetime | str | None = None) -> Result:
         """Runs one or more statements separated by semicolons; gives what the last one gives.
 
-        SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, the others nothing. With `as_of`, answers are
-        those of that instant, as far as it is kept: tables and windows as they were.
+        SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, INSERT, UPDATE, DELETE and COPY how many rows
+        they inserted, updated and deleted (`RowCounts`), the others nothing.
+
+        Statements that change tables and stand together are one transaction: they take effect together or, when
+        one of them fails, not at all. They are durable when this returns.
+
+        With `as_of`, answers are those of that instant, as far as it is kept: windows and tables as they were.
         """
         self._connection.check_open()
-        context = replace(self._context, as_of=as_of)
-        result: Result = None
-        for statement in parse(text):
-            if as_of is not None and type(statement) not in AS_OF:
-                raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
-            result = execute(statement, context)
-        return result
+        statements = parse(text)
+        if as_of is not None and not all(type(statement) in AS_OF for statement in statements):
+            raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
+        return execute_all(statements, replace(self._context, as_of=as_of))
 
     def register(self, query: str, name: str | None = None) -> Query:
         """Registers a standing query; it sees the tuples of the epochs that begin from now on."""
@@ -173,6 +178,22 @@ class Database:
         """
         self._connection.check_writable()
         return push(self._engine.stores.pushed, self._base_stream(stream), rows)
+
+    def load(
+        self, table: str, rows: Rows, *, replace: bool = False, on_conflict: LoadConflict = "error"
+    ) -> RowCounts:
+        """Loads rows into a table; returns how many were inserted, updated and deleted.
+
+        The rows are given as to `push`. They are one transaction, and durable when this returns. With `replace`
+        the table holds exactly these rows afterwards, and only those that differ from what it held are changes.
+        `on_conflict` says what becomes of a row whose primary key is in the table: 'error' loads nothing, 'update'
+        puts the row in the place of the one that is there, 'ignore' leaves it out.
+
+        Raises ConstraintError, with the row (counted from 0) and the column, for a value that the declared type
+        does not hold exactly, for NULL where it cannot be, and for a primary key that is there; then nothing has
+        changed.
+        """
+        return load_table(table, rows, self._context, replace=replace, on_conflict=on_conflict)
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""

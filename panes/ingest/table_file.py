@@ -34,7 +34,7 @@ class TableFile:
     header: bool = False
     """CSV: whether the first line names the columns."""
     delimiter: str = ","
-    null: str = ""
+    null_text: str = ""
     """CSV: what stands for NULL when it is not in quotes."""
 
     def rows(self, columns: Schema) -> pa.Table:
@@ -108,7 +108,7 @@ def _read_csv(file: TableFile, columns: Schema) -> Columns:
         pa.csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
             include_columns=[names[place] for place in places.values()],
-            null_values=[file.null],
+            null_values=[file.null_text],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),

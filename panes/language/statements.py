@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
@@ -106,7 +106,7 @@ class CreateTable(Statement):
 
 
 @dataclass(frozen=True)
-class TableStatement(Statement):
+class _TableStatement(Statement):
     """A change of a table; `canonical` is its text and `text` what the user wrote, as in SelectQuery."""
 
     table: str
@@ -122,18 +122,22 @@ class TableStatement(Statement):
 
 
 @dataclass(frozen=True)
-class InsertInto(TableStatement):
+class InsertInto(_TableStatement):
     """INSERT INTO … VALUES …: `bind_insert` gives the rows."""
 
 
 @dataclass(frozen=True)
-class UpdateTable(TableStatement):
+class UpdateTable(_TableStatement):
     """UPDATE … SET … WHERE …: `bind_update` gives the assignments and the condition."""
 
 
 @dataclass(frozen=True)
-class DeleteFrom(TableStatement):
+class DeleteFrom(_TableStatement):
     """DELETE FROM … WHERE …: `bind_delete` gives the condition."""
+
+
+TableStatement: TypeAlias = InsertInto | UpdateTable | DeleteFrom
+"""The statements that change rows of a table."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,10 @@ class Violation(Exception):
         """The given row that has the same primary key, where that is the problem."""
 
 
+class Conflict(Violation):
+    """A row whose primary key is in the table already."""
+
+
 def check_not_null(definition: CreateTable, rows: pa.Table, *, are_given: bool) -> None:
     """Raises Violation for the first NULL in a column that cannot be NULL.
 
@@ -57,8 +61,8 @@ def check_keys_after(definition: CreateTable, rows: pa.Table) -> None:
 
 
 def refuse_conflict(definition: CreateTable, rows: pa.Table, row: int) -> NoReturn:
-    """Raises Violation for a given row whose primary key is in the table."""
-    raise Violation(f"there is already a row with {key_shown(definition, rows, row)}", row)
+    """Raises Conflict for a given row whose primary key is in the table."""
+    raise Conflict(f"there is already a row with {key_shown(definition, rows, row)}", row)
 
 
 def _first_repeated(groups: Groups) -> tuple[int, int]:

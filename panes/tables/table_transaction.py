@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable
 
 import pyarrow as pa
 
@@ -11,6 +10,7 @@ from panes.clock import to_datetime
 from panes.delta.consolidate import AT
 from panes.delta.delta import WEIGHT
 from panes.delta.rows import int64, take, where, with_column
+from panes.errors import CatalogError
 from panes.language.statements import CreateTable
 from panes.state.buffers.chunked import cluster, matching
 from panes.tables.constraints import Violation, shown
@@ -18,26 +18,15 @@ from panes.tables.net_change import key_of, net_change
 from panes.tables.row_counts import RowCounts
 from panes.tables.table_change import TableChange
 from panes.tables.table_contents import Contents
-
-
-class Tables(Protocol):
-    """What a transaction needs of the tables of a database, whose lock its owner holds."""
-
-    def contents(self, name: str, *, scheduled: bool = False) -> Contents:
-        """The rows after all that was accepted; without changes whose instant has not come, unless `scheduled`."""
-
-    def scheduled(self, name: str) -> pa.Table:
-        """The rows of changes whose instant (`_at`) has not passed on all streams, with `_weight`."""
-
-    def accept(self, changes: Mapping[str, pa.Table], at: int | None) -> int:
-        """Makes changes durable, all or none; gives the number of the transaction."""
+from panes.tables.table_store import Tables
 
 
 class TableTransaction:
     """Collects changes. Nothing has happened until `accept`, so whoever fails before leaves nothing behind."""
 
     def __init__(self, tables: Tables, at: int | None = None) -> None:
-        """`at` is the instant of event time at which the transaction takes effect; None: as soon as it can."""
+        """For one who holds the lock of the tables. `at` is the instant of event time at which the transaction
+        takes effect; None: as soon as it can."""
         self._tables = tables
         self._at = at
         self._contents: dict[str, Contents] = {}
@@ -67,8 +56,10 @@ class TableTransaction:
 
     def _begin(self, table: CreateTable) -> None:
         """Reads the table as it will be when the transaction takes effect, and what is scheduled for later."""
-        later = self._tables.scheduled(table.name)
         contents = self._tables.contents(table.name, scheduled=self._at is not None)
+        if contents.definition.number != table.number:
+            raise CatalogError(f"table {table.name!r} was dropped and made anew meanwhile; try again")
+        later = self._tables.scheduled(table.name)
         if self._at is not None:
             later = take(later, where(int64(later, AT) > self._at))
             undone = with_column(later, WEIGHT, -int64(later, WEIGHT))

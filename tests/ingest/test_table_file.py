@@ -63,7 +63,7 @@ def test_csv_with_a_header_is_read_by_name(tmp_path: Path):
 
 def test_values_may_have_line_breaks_and_another_null(tmp_path: Path):
     path = written(tmp_path, "t.csv", '1,"two\nlines"\n2,-\n3,"-"\n')
-    assert rows_of(TableFile(path, null="-").rows(TWO)) == [(1, "two\nlines"), (2, None), (3, "-")]
+    assert rows_of(TableFile(path, null_text="-").rows(TWO)) == [(1, "two\nlines"), (2, None), (3, "-")]
 
 
 def test_compressed_files_are_read_by_their_name(tmp_path: Path):
