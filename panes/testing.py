@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, TS
 from panes.history.history_file import CAME
-from panes.onetime.run_sql import as_declared
 from panes.onetime.contents import ORDER, Scanned, contents_sql
+from panes.onetime.run_sql import as_declared
 from panes.plan import nodes
 from panes.plan.to_sql import quoted
 from panes.plan.windows import Reach

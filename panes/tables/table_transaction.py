@@ -14,10 +14,10 @@ from panes.errors import CatalogError
 from panes.language.statements import CreateTable
 from panes.state.buffers.chunked import cluster, matching
 from panes.tables.constraints import Violation, shown
-from panes.tables.net_change import key_of, net_change
+from panes.tables.net_change import net_change
 from panes.tables.row_counts import RowCounts
 from panes.tables.table_change import TableChange
-from panes.tables.table_contents import Contents
+from panes.tables.table_contents import Contents, key_of
 from panes.tables.table_store import Tables
 
 
