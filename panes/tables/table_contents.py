@@ -28,7 +28,7 @@ from panes.state.buffers.hash_search import HashSearch, hashes_of
 from panes.state.log import Log, MergePolicy
 from panes.tables.net_change import no_change
 
-_POLICY = MergePolicy(fan_in=4, smallest=1024)
+_POLICY = MergePolicy(fan_in=4, smallest=256)
 _MOST_DEAD = 4
 """All chunks are merged when they hold this many times as many rows as the table: the others cancel out."""
 
@@ -77,15 +77,26 @@ class Contents:
     def with_keys(self, keys: pa.Table) -> pa.Table:
         """The rows whose primary key is among the rows of `keys`; without a primary key, those that equal one."""
         needles = cluster(keys.select(list(self._key)), self._key)
-        search = HashSearch(hashes_of(needles))
-        found = []
-        for chunk in self._chunks:
-            at, stored_at = search.find_in(chunk)
-            _, _, places = verified(
+        found: list[pa.Table] = []
+        # Of a primary key the youngest chunk that has it says all: the row that is there, or that none is.
+        for chunk in reversed(self._chunks):
+            at, stored_at = HashSearch(hashes_of(needles)).find_in(chunk)
+            at, _, places = verified(
                 needles, at, self._key, chunk.table, stored_at, self._key, nulls_equal=True
             )
-            if len(places):
-                found.append(take(chunk.table, np.unique(places)))
+            if not len(places):
+                continue
+            places = np.unique(places)
+            if self.definition.primary_key:
+                places = places[int64(chunk.table, WEIGHT)[places] > 0]
+                unknown = np.ones(needles.num_rows, np.bool_)
+                unknown[at] = False
+                needles = take(needles, where(unknown))
+            found.append(take(chunk.table, places))
+            if not needles.num_rows:
+                break
+        if self.definition.primary_key and found:
+            return without(concat(found), HASH, WEIGHT)
         return _repeated(self._together(found))
 
     def _filtered(self, condition: Expression) -> list[pa.Table]:

@@ -30,6 +30,7 @@ class TableTransaction:
         self._tables = tables
         self._at = at
         self._contents: dict[str, Contents] = {}
+        """The tables, after all changes but the last one of each: most transactions have just one."""
         self._changes: dict[str, list[pa.Table]] = {}
         self._scheduled: dict[str, pa.Table] = {}
 
@@ -37,11 +38,12 @@ class TableTransaction:
         """Adds a change of the contents after those before it. Raises Violation when the table refuses it."""
         if table.name not in self._contents:
             self._begin(table)
-        contents = self._contents[table.name]
-        change = change_of(contents)
+        changes = self._changes[table.name]
+        if changes:
+            self._contents[table.name] = self._contents[table.name].applied(changes[-1])
+        change = change_of(self._contents[table.name])
         self._check_not_scheduled(table, change.rows)
-        self._contents[table.name] = contents.applied(change.rows)
-        self._changes[table.name].append(change.rows)
+        changes.append(change.rows)
         return change.counts
 
     def accept(self) -> None:
