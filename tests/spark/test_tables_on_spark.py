@@ -12,15 +12,11 @@ from pathlib import Path
 from random import Random
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 import panes
 from panes.clock import to_microseconds
 from panes.database import Database
-from panes.errors import QueryFailed
-from panes.state.storage.files import write_bytes
-from panes.testing import counted
 
 pytestmark = pytest.mark.spark
 
