@@ -206,7 +206,7 @@ def test_a_lookup_keeps_versions_alone_and_the_pattern_of_its_rows() -> None:
         explained("SELECT src, rate FROM packets [RANGE 1 MINUTE] p, tariffs t WHERE p.proto = t.proto")
     )
     assert line_of(text, "Lookup on") == (
-        "Lookup on p.proto = t.proto, as of the time of p",
+        "Lookup on p.proto = t.proto, at the time of p",
         "WEAKEST",
         "keeps versions: versions, rows meet the version of their time",
     )
