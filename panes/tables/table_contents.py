@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from panes.delta.delta import WEIGHT
 from panes.delta.evaluate import mask_of
+from panes.delta.grouped import are_first
 from panes.delta.hashing import HASH
-from panes.delta.rows import int64, take, where, without
+from panes.delta.keys import group_rows
+from panes.delta.rows import concat, int64, take, where, with_column, without
 from panes.errors import EvaluationError
 from panes.language.statements import CreateTable
 from panes.plan.expressions import Expression
@@ -24,9 +26,9 @@ from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.chunked import cluster, verified
 from panes.state.buffers.hash_search import HashSearch, hashes_of
 from panes.state.log import Log, MergePolicy
-from panes.tables.net_change import key_of, net_sum
+from panes.tables.net_change import no_change
 
-_POLICY = MergePolicy(fan_in=4, smallest=1024)
+_POLICY = MergePolicy(fan_in=4, smallest=256)
 _MOST_DEAD = 4
 """All chunks are merged when they hold this many times as many rows as the table: the others cancel out."""
 
@@ -75,15 +77,26 @@ class Contents:
     def with_keys(self, keys: pa.Table) -> pa.Table:
         """The rows whose primary key is among the rows of `keys`; without a primary key, those that equal one."""
         needles = cluster(keys.select(list(self._key)), self._key)
-        search = HashSearch(hashes_of(needles))
-        found = []
-        for chunk in self._chunks:
-            at, stored_at = search.find_in(chunk)
-            _, _, places = verified(
+        found: list[pa.Table] = []
+        # Of a primary key the youngest chunk that has it says all: the row that is there, or that none is.
+        for chunk in reversed(self._chunks):
+            at, stored_at = HashSearch(hashes_of(needles)).find_in(chunk)
+            at, _, places = verified(
                 needles, at, self._key, chunk.table, stored_at, self._key, nulls_equal=True
             )
-            if len(places):
-                found.append(take(chunk.table, np.unique(places)))
+            if not len(places):
+                continue
+            places = np.unique(places)
+            if self.definition.primary_key:
+                places = places[int64(chunk.table, WEIGHT)[places] > 0]
+                unknown = np.ones(needles.num_rows, np.bool_)
+                unknown[at] = False
+                needles = take(needles, where(unknown))
+            found.append(take(chunk.table, places))
+            if not needles.num_rows:
+                break
+        if self.definition.primary_key and found:
+            return without(concat(found), HASH, WEIGHT)
         return _repeated(self._together(found))
 
     def _filtered(self, condition: Expression) -> list[pa.Table]:
@@ -94,9 +107,8 @@ class Contents:
         """The net rows of parts of chunks, without their hashes."""
         tables = [table for table in tables if table.num_rows]
         if not tables:
-            empty = self.definition.columns.arrow.empty_table()
-            return empty.append_column(WEIGHT, pa.array([], pa.int64()))
-        return without(tables[0] if len(tables) == 1 else net_sum(tables), HASH)
+            return no_change(self.definition)
+        return without(tables[0] if len(tables) == 1 else _net(tables), HASH)
 
     def _merge(self) -> None:
         """Makes one chunk of all, for this value and all that come from it."""
@@ -106,8 +118,32 @@ class Contents:
 
 
 def _merged(chunks: Sequence[Chunk]) -> Chunk | None:
-    table = net_sum([chunk.table for chunk in chunks])
+    table = _net([chunk.table for chunk in chunks])
     return Chunk.of_sorted(table, HASH) if table.num_rows else None
+
+
+def _net(clustered: Sequence[pa.Table]) -> pa.Table:
+    """The sum of clustered tables, clustered too: equal rows have equal hashes."""
+    table = concat(clustered)
+    hashes = hashes_of(table)
+    if len(clustered) > 1:
+        # The parts are sorted: a stable sort of them all is a merge.
+        order = np.argsort(hashes, kind="stable")
+        table, hashes = take(table, order), hashes[order]
+    # Few rows have a hash that another one has, and only those can be equal.
+    again = ~are_first(hashes)
+    shares = again.copy()
+    shares[:-1] |= again[1:]
+    places = where(shares)
+    if not len(places):
+        return table
+    columns = [name for name in table.column_names if name not in (WEIGHT, HASH)]
+    groups = group_rows(take(table, places), columns, hashes[places])
+    weights = int64(table, WEIGHT).copy()
+    totals = np.add.reduceat(weights[places][groups.order], groups.starts)
+    weights[places] = 0
+    weights[places[groups.first]] = totals
+    return take(with_column(table, WEIGHT, weights), where(weights != 0))
 
 
 def _repeated(held: pa.Table) -> pa.Table:
@@ -120,3 +156,8 @@ def _repeated(held: pa.Table) -> pa.Table:
         some = take(rows, where(weights < 0)).slice(0, 3).to_pylist()
         raise ValueError(f"more was deleted than inserted: {some}")
     return take(rows, np.repeat(np.arange(len(weights)), weights))
+
+
+def key_of(definition: CreateTable) -> tuple[str, ...]:
+    """The columns by which rows are found: the primary key, or all."""
+    return definition.primary_key or definition.columns.names

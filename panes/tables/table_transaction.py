@@ -14,10 +14,10 @@ from panes.errors import CatalogError
 from panes.language.statements import CreateTable
 from panes.state.buffers.chunked import cluster, matching
 from panes.tables.constraints import Violation, shown
-from panes.tables.net_change import key_of, net_change
+from panes.tables.net_change import net_change
 from panes.tables.row_counts import RowCounts
 from panes.tables.table_change import TableChange
-from panes.tables.table_contents import Contents
+from panes.tables.table_contents import Contents, key_of
 from panes.tables.table_store import Tables
 
 
@@ -30,6 +30,7 @@ class TableTransaction:
         self._tables = tables
         self._at = at
         self._contents: dict[str, Contents] = {}
+        """The tables, after all changes but the last one of each: most transactions have just one."""
         self._changes: dict[str, list[pa.Table]] = {}
         self._scheduled: dict[str, pa.Table] = {}
 
@@ -37,11 +38,12 @@ class TableTransaction:
         """Adds a change of the contents after those before it. Raises Violation when the table refuses it."""
         if table.name not in self._contents:
             self._begin(table)
-        contents = self._contents[table.name]
-        change = change_of(contents)
+        changes = self._changes[table.name]
+        if changes:
+            self._contents[table.name] = self._contents[table.name].applied(changes[-1])
+        change = change_of(self._contents[table.name])
         self._check_not_scheduled(table, change.rows)
-        self._contents[table.name] = contents.applied(change.rows)
-        self._changes[table.name].append(change.rows)
+        changes.append(change.rows)
         return change.counts
 
     def accept(self) -> None:

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from panes.delta.delta import WEIGHT
 from panes.delta.evaluate import evaluate, mask_of
-from panes.delta.rows import int64, take, where, with_column
+from panes.delta.keys import equal_rows
+from panes.delta.rows import concat, int64, take, where, with_column
 from panes.language.binder.bind_table_updates import BoundUpdate
 from panes.plan.expressions import Expression
 from panes.tables.constraints import check_keys_after, check_not_null
-from panes.tables.net_change import net_change
+from panes.tables.net_change import net_change, weighted
 from panes.tables.row_counts import RowCounts
 from panes.tables.rows_where import rows_where
 from panes.tables.table_change import TableChange
@@ -48,9 +49,22 @@ def changed_rows(
         place = new.schema.get_field_index(name)
         new = new.set_column(place, new.schema.field(name), evaluate(value, rows))
     check_not_null(definition, new, are_given=False)
-    gone = with_column(old, WEIGHT, -int64(old, WEIGHT))
-    change = net_change(definition, [gone, new, *besides])
-    if any(name in definition.primary_key for name, _ in assignments):
+    counts = RowCounts(updated=int(int64(old, WEIGHT).sum()))
+    set_columns = [name for name, _ in assignments]
+    if definition.primary_key and not set(set_columns) & set(definition.primary_key):
+        # No two of these rows share a key, so only what a row was can cancel out what it becomes.
+        places = np.arange(old.num_rows)
+        same = equal_rows(old, places, set_columns, new, places, set_columns, nulls_equal=True)
+        old, new = take(old, where(~same)), take(new, where(~same))
+        return TableChange(concat([_negative(old), new, *besides]), counts)
+    change = net_change(definition, [_negative(old), new, *besides])
+    if definition.primary_key:
         entered = take(change, where(int64(change, WEIGHT) > 0))
-        check_keys_after(definition, contents.applied(change).with_keys(entered))
-    return TableChange(change, RowCounts(updated=int(int64(old, WEIGHT).sum())))
+        there = weighted(contents.with_keys(entered), 1)
+        after = net_change(definition, [change, there])
+        check_keys_after(definition, take(after, where(int64(after, WEIGHT) > 0)))
+    return TableChange(change, counts)
+
+
+def _negative(rows: pa.Table) -> pa.Table:
+    return with_column(rows, WEIGHT, -int64(rows, WEIGHT))
