@@ -6,6 +6,8 @@ The façade of Panes: it makes the parts of an open database and hands each call
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +17,7 @@ from rich.console import Console
 
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
-from panes.errors import CatalogError
+from panes.errors import CatalogError, SqlError
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import parse
@@ -32,7 +34,7 @@ from panes.stages.measure_log import PIN
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
 from panes.statements.create_query import create_query_from
-from panes.statements.handlers import Result, execute, execute_all
+from panes.statements.handlers import AS_OF, Result, execute, execute_all
 from panes.statements.load_table import load_table
 from panes.status import RECENT, Epoch, Status, status_of
 from panes.tables.load_rows import LoadConflict
@@ -72,7 +74,9 @@ class Database:
             is_read_only=read_only,
         )
         self._rejected_log = RejectedLog(home / "aside")
-        self._registered = Registered(self._catalog)
+        self._registered = Registered(
+            self._catalog, lambda name: self._connection.tables.contents(name).row_count
+        )
         self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
         one_time = OneTime(
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
@@ -87,7 +91,7 @@ class Database:
 
     # Statements.
 
-    def sql(self, text: str) -> Result:
+    def sql(self, text: str, *, as_of: datetime | str | None = None) -> Result:
         """Runs one or more statements separated by semicolons; gives what the last one gives.
 
         SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, INSERT, UPDATE, DELETE and COPY how many rows
@@ -95,9 +99,14 @@ class Database:
 
         Statements that change tables and stand together are one transaction: they take effect together or, when
         one of them fails, not at all. They are durable when this returns.
+
+        With `as_of`, answers are those of that instant, as far as it is kept: windows and tables as they were.
         """
         self._connection.check_open()
-        return execute_all(parse(text), self._context)
+        statements = parse(text)
+        if as_of is not None and not all(type(statement) in AS_OF for statement in statements):
+            raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
+        return execute_all(statements, replace(self._context, as_of=as_of))
 
     def register(self, query: str, name: str | None = None) -> Query:
         """Registers a standing query; it sees the tuples of the epochs that begin from now on."""

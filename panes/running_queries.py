@@ -92,8 +92,7 @@ class RunningQueries:
         group.update({member.id: self._registered.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
         plan = self._registered.physical_plan(members[0])
-        name = plan.stages[0].inputs[0].stream
-        assert name is not None
+        name = next(source.stream for source in plan.stages[0].inputs if source.stream is not None)
         stream = self._catalog.stream(name)
         assert isinstance(stream, st.CreateStream)
         return RunningQuery(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 import panes
+from tests.java_classes import java_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,9 +50,7 @@ def spark(crash_points: Path) -> Iterator[SparkSession]:  # noqa: ARG001
     """The session that databases under test borrow, and leave running."""
     from panes.spark.session import local_session
 
-    # Epochs of a few rows gain nothing from Java's second compiler and its parallel collector, which take up the
-    # cores for most of a run.
-    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault("JDK_JAVA_OPTIONS", java_options())
     session = local_session()
     yield session
     session.stop()

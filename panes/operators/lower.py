@@ -364,5 +364,5 @@ def changes_at_slides(node: nodes.Node) -> bool:
     if isinstance(node, nodes.Window):
         return node.spec.slide_us is not None
     if isinstance(node, nodes.TableScan):
-        return True
+        return node.stream is not None  # updates of one that is looked up change nothing that is there
     return bool(node.children) and all(map(changes_at_slides, node.children))

@@ -35,7 +35,8 @@ class Measures:
     written_bytes: float = 0
 
     def __add__(self, other: Measures) -> Measures:
-        return Measures(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        # Not `astuple`: it copies each value by value, which took a tenth of the time of small epochs.
+        return Measures(*(getattr(self, name) + getattr(other, name) for name in _NAMES))
 
     def smoothed(self, new: Measures, weight: float) -> Measures:
         """An exponential average; state is what it is now."""
@@ -49,6 +50,9 @@ class Measures:
     @property
     def rows_out(self) -> float:
         return self.positive + self.expired + self.invalid
+
+
+_NAMES = tuple(f.name for f in fields(Measures))
 
 
 def counted(delta: Delta, pattern: Pattern) -> Measures:

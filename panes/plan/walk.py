@@ -27,3 +27,9 @@ def tables_of(plan: Node) -> frozenset[str]:
 def is_table_only(plan: Node) -> bool:
     """Whether no stream feeds a plan: it reads tables alone, and can only be asked once."""
     return not any(isinstance(node, StreamScan) for node in walk(plan))
+
+
+def has_relation(plan: Node) -> bool:
+    """Whether updates of a table may change what a plan gives at any instant. Those of a table that is only looked
+    up change nothing that is there."""
+    return any(isinstance(node, TableScan) and node.stream is None for node in walk(plan))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from panes.operators.lower import slides_of
 from panes.plan.expressions import Column
-from panes.plan.lookups import table_below
+from panes.plan.lookups import is_lookup, table_below
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
@@ -148,6 +148,14 @@ def _has_whole_table(node: Join | SemiJoin | AntiJoin, inputs: _Inputs) -> bool:
     return inputs.is_small(node) or is_null_aware or not _pairs(node, inputs)
 
 
+def _keeps_matched_rows(node: Join | SemiJoin | AntiJoin) -> bool:
+    """Whether an operator keeps one row for all equal rows of the left that have a match: they must lie together,
+    whatever the number of shards. Else it keeps the keys of the table."""
+    if isinstance(node, Join) or is_lookup(node):
+        return False
+    return node.residual is not None or (isinstance(node, AntiJoin) and node.null_aware)
+
+
 def _assign_with_whole_table(
     node: Join | SemiJoin | AntiJoin, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, Keys | None]
 ) -> None:
@@ -157,6 +165,8 @@ def _assign_with_whole_table(
         wanted = tuple(name if name in node.left.schema else equal.get(name, name) for name in wanted)
         if not all(name in node.left.schema for name in wanted):
             raise _OneShard
+    elif _keeps_matched_rows(node):
+        wanted = _some(_columns(node.left, inputs))
     _route(node.right, None, keys)
     _assign(node.left, wanted, inputs, keys)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from panes.catalog import Catalog
 from panes.connection import Connection
@@ -24,6 +25,8 @@ class Context:
     one_time: OneTime
     answers: StandingAnswers
     runs: Runs
+    as_of: datetime | str | None = None
+    """The instant that answers are asked for; None: now."""
 
     @property
     def catalog(self) -> Catalog:

@@ -48,6 +48,9 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
 READING: frozenset[type[st.Statement]] = frozenset({st.SelectQuery, st.Invoke, st.Explain, st.Show})
 """The statements that change nothing, and that a connection which only reads may run."""
 
+AS_OF: frozenset[type[st.Statement]] = frozenset({st.SelectQuery, st.Invoke})
+"""The statements that can be asked as of an instant."""
+
 
 def execute(statement: st.Statement, context: Context) -> Result:
     """Runs one statement. An error changes nothing."""

@@ -26,6 +26,8 @@ from panes.state.storage.locations import Location, names_in, remove_files
 from panes.state.storage.records import damaged, missing
 from panes.tables.transaction import Transaction
 
+ACCEPTED_FOLDER = "accepted"
+"""Below that of tables."""
 _LENGTH = 8
 """Bytes of the length of the header, which comes first."""
 _NAME = re.compile(r"(\d{12})-(\d{12})-(\d{8}-[0-9a-f]{8})-([0-9a-f]{16})")

@@ -26,7 +26,7 @@ from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.heads import Head
 from panes.state.storage.locations import Location
 from panes.state.storage.recently_used import RecentlyUsed
-from panes.tables.accepted import Accepted
+from panes.tables.accepted import ACCEPTED_FOLDER, Accepted
 from panes.tables.shared_flush import SharedFlush
 from panes.tables.table_contents import Contents
 from panes.tables.table_manifest import TableManifest
@@ -69,7 +69,7 @@ class Tables:
         folder = home / TABLES_FOLDER
         self._log = log
         self._catalog = catalog
-        self._accepted = Accepted(folder / "accepted", term, log.check_term)
+        self._accepted = Accepted(folder / ACCEPTED_FOLDER, term, log.check_term)
         self.version_log = VersionLog(folder)
         self._is_read_only = is_read_only
         self.lock: SharedFlush[_Item] = SharedFlush(self._store, self._give_up)

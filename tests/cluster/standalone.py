@@ -19,6 +19,7 @@ from panes.java import find_java
 from tests.cluster.driver import Driver
 from tests.cluster.machine import Machine
 from tests.cluster.network import HUB, Network, end
+from tests.java_classes import java_options
 
 MASTER = f"spark://{HUB}:7077"
 _PACKAGE = "/opt/panes"
@@ -29,8 +30,6 @@ _PYTHON = "panes.spark.daemon"
 """What their command lines have in common."""
 _LOOK_S, _LOOKS = 0.05, 4_000
 """How often it is looked whether a program is up, and how many times."""
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-"""A test is over before Java's second compiler has paid for itself."""
 
 CONF = {
     "spark.master": MASTER,
@@ -199,7 +198,7 @@ def _environ() -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": "/tmp",
         "JAVA_HOME": str(find_java().home),
-        "JDK_JAVA_OPTIONS": _JAVA,
+        "JDK_JAVA_OPTIONS": f"{java_options()} -XX:-UsePerfData",
         "SPARK_HOME": str(_spark_home()),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_LOCAL_IP": HUB,
