@@ -2,8 +2,8 @@
 
 The first two are figures 1 and 2 of Ghanem et al., "Incremental evaluation of sliding-window queries over data
 streams": how many favorite items were sold in the last five time units. The text gives the counts 4, 3, 2 at T4,
-T5 and T6, the items 4 and 5 that expire at T5 and T6, and the item 2 of T5, which is no favorite. That T3 sold none
-of the favorites, so that four of five tuples count, is what these counts leave.
+T5 and T6, the items 4 and 5 that expire at T5 and T6, and the item 2 of T5, which is no favorite. Which of the
+five tuples up to T4 is none either the text leaves open: here it is that of T3.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import panes
@@ -79,6 +81,16 @@ def test_what_a_table_does_not_take_is_refused_where_it_stands(hosts, sql, probl
 def test_a_conflict_says_what_to_write(hosts):
     with pytest.raises(SqlError, match=r"ON CONFLICT \(id\) DO UPDATE SET … changes the row that is there"):
         hosts.sql("INSERT INTO hosts VALUES (1, 'c', 1)")
+
+
+def test_the_error_on_the_page_is_the_one_that_is_raised():
+    page = (Path(__file__).parent.parent.parent / "docs" / "language.md").read_text()
+    with panes.connect() as db:
+        db.sql("CREATE TABLE hosts (src BIGINT, owner STRING, PRIMARY KEY (src))")
+        db.sql("INSERT INTO hosts VALUES (7, 'lab')")
+        with pytest.raises(SqlError) as caught:
+            db.sql("INSERT INTO hosts VALUES (7, 'office')")
+    assert f"```\n{caught.value}\n```" in page
 
 
 def test_keys_may_pass_over_each_other_in_one_statement(hosts):
