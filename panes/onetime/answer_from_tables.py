@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from panes.answers.answer import Answer
 from panes.clock import to_datetime
-from panes.delta.delta import BEGINNING
+from panes.delta.delta import ALWAYS, BEGINNING
 from panes.onetime.contents import Scanned, contents_sql
 from panes.onetime.run_sql import run_sql
 from panes.onetime.scanned_tables import ScannedTables
@@ -29,7 +29,8 @@ def answer_from_tables(plan: Node, tables: Tables, instant: int | None = None) -
         as_of = instant
         rows = {name: tables.contents_at(name, instant) for name in names}
     scans = _Scans(rows)
-    answer = run_sql(contents_sql(plan, as_of, scans), plan.schema, scans.tables.by_name)
+    # Before the first epoch the rows are there as well.
+    answer = run_sql(contents_sql(plan, max(as_of, ALWAYS), scans), plan.schema, scans.tables.by_name)
     return Answer(None if as_of == BEGINNING else to_datetime(as_of), answer)
 
 
