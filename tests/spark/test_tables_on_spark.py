@@ -1,18 +1,18 @@
 """Streams and tables together: at every step the answers are those of SQL over windows and tables.
 
-A relation is the table as it is at the clock of the query. A table that is not retroactive is, for each tuple, what it
-was at the tuple's own time: whether the tuple came in time, late, or from the history of its stream.
+A relation is the table as it is at the clock of the query. A table that is not retroactive is, for each tuple, what
+it was at the tuple's own time: whether the tuple came in time, late, or from the history of its stream.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 import panes
@@ -20,7 +20,6 @@ from panes.clock import to_microseconds
 from panes.database import Database
 from panes.errors import QueryFailed
 from panes.state.storage.files import write_bytes
-from panes.testing import counted
 
 pytestmark = pytest.mark.spark
 
@@ -244,3 +243,170 @@ def test_answers_over_streams_and_tables_are_those_of_sql(spark, tmp_path):
         world.push(70, 71)
         world.run()
         world.check(1, 2, 5, "later")
+
+
+def test_large_tables_are_routed_by_the_keys_of_queries(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("panes.stored_plans._LARGE", 1)
+    with closing_world(tmp_path / "db", spark, seed=2) as world:
+        world.change(8)
+        world.run()  # before any tuple has come
+        world.register(2, shards=2)
+        world.register(5, shards=5)
+        assert "Copy to every" not in world.db.sql("EXPLAIN joined_5")
+        assert "Shuffle to 5 shards by h.src" in world.db.sql("EXPLAIN joined_5")
+        world.push(1, 2, 3, 5, 8)
+        world.run()
+        world.check(2, 5)
+        world.change(8)
+        world.db.sql("ALTER QUERY joined_5 SET shards = 2; ALTER QUERY priced_2 SET shards = 5")
+        world.push(20, 4, 7, 21)
+        world.run()
+        world.check(2, 5)
+        world.change(8)
+        world.run()
+        world.check(2, 5)
+
+
+def test_queries_that_share_a_plan_share_its_tables(spark, tmp_path):
+    shapes = {
+        "rel": (
+            "SELECT p.src, p.ts, h.owner FROM p [RANGE 40 SECONDS], hosts h WHERE p.src = h.src AND p.bytes < {c}",
+            "SELECT p.src, p.ts, h.owner FROM p, hosts h WHERE p.src = h.src AND p.bytes < {c}",
+        ),
+        "look": (
+            "SELECT t.owner, count(*) AS n FROM p [RANGE 40 SECONDS], tariffs t "
+            "WHERE p.src = t.src AND p.bytes < {c} GROUP BY t.owner",
+            "SELECT t.owner, count(*) FROM p, versions t WHERE p.src = t.src AND p.bytes < {c} AND {p} "
+            "GROUP BY t.owner",
+        ),
+    }
+    with closing_world(tmp_path / "db", spark, seed=3) as world:
+        world.db.sql("SET share_from = 1; SET shards = 2")
+
+        def register(*bounds: int) -> None:
+            for bound in bounds:
+                for name, (query, _) in shapes.items():
+                    world.db.register(query.format(c=bound), name=f"{name}_{bound}")
+
+        def check(*bounds: int) -> None:
+            for bound in bounds:
+                for name, (_, sql) in shapes.items():
+                    found = world.db.query(f"{name}_{bound}").invoke().to_pylist()
+                    expected = world.expected(sql.replace("{c}", str(bound)))
+                    assert sorted(tuple(row.values()) for row in found) == sorted(expected), (name, bound)
+
+        world.change(8)
+        register(10, 50, 101)
+        world.push(1, 2, 3, 5, 8, 9)
+        world.run()
+        check(10, 50, 101)
+        register(30, 80)
+        check(30, 80)  # from the history, as long as no epoch has had them
+        world.change()
+        world.push(20, 4, 7, 21)
+        world.run()
+        check(10, 30, 50, 80, 101)
+        world.change()
+        world.run()
+        check(10, 30, 50, 80, 101)
+
+
+def test_tables_live_in_the_home_when_the_working_folder_is_lost(spark, tmp_path):
+    home = tmp_path / "home"
+    query = "SELECT p.ts, h.owner FROM p [RANGE 40 SECONDS], hosts h WHERE p.src = h.src"
+    with panes.connect(tmp_path / "first", state=home, spark=spark) as db:
+        db.sql(DEFINED)
+        db.sql("INSERT INTO hosts VALUES (1, 'a'), (2, 'b')")
+        db.register(query, name="q")
+        db.push("p", [(1, 1, 0), (2, 2, 0)])
+        db.run()
+        db.sql("UPDATE hosts SET owner = 'c' WHERE src = 1")
+    with panes.connect(tmp_path / "second", state=home, spark=spark) as db:
+        assert sorted(row["owner"] for row in db.sql("SELECT * FROM hosts").to_pylist()) == ["b", "c"]
+        assert sorted(row["owner"] for row in db.query("q").invoke().to_pylist()) == ["a", "b"]
+        db.run()
+        assert sorted(row["owner"] for row in db.query("q").invoke().to_pylist()) == ["b", "c"]
+        db.run()  # and not again
+        assert sorted(row["owner"] for row in db.query("q").invoke().to_pylist()) == ["b", "c"]
+        with panes.connect(tmp_path / "second", read_only=True) as reader:
+            db.sql("DELETE FROM hosts WHERE src = 2")
+            assert reader.sql("SELECT * FROM hosts").to_pylist() == [{"src": 1, "owner": "c"}]
+            assert sorted(row["owner"] for row in reader.sql(query).to_pylist()) == ["b", "c"]
+        later = db.query("q").invoke().as_of
+        assert later is not None
+        db.push("p", [(9, 1, 0)])
+        db.run()
+        assert len(db.sql("SELECT * FROM hosts", as_of=later)) == 2
+        assert db.sql("SELECT count(*) AS n FROM hosts").to_pylist() == [{"n": 1}]
+        assert len(db.sql(query, as_of=later)) == 2
+        db.sql("DROP QUERY q; DROP TABLE hosts")
+        assert not list((home / "tables").glob("000003/*"))
+
+
+def test_a_change_at_an_instant_waits_for_it(spark, tmp_path):
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(DEFINED)
+        db.register("SELECT p.ts, h.owner FROM p [RANGE 40 SECONDS], hosts h WHERE p.src = h.src", name="rel")
+        db.register(
+            "SELECT p.ts, t.owner FROM p [RANGE 40 SECONDS], tariffs t WHERE p.src = t.src", name="look"
+        )
+        db.sql("INSERT INTO hosts VALUES (1, 'a'); INSERT INTO tariffs VALUES (1, 'a')")
+        db.push("p", [(1, 1, 0), (5, 1, 0)])
+        db.run()
+        at = "AT TIMESTAMP '1970-01-01 00:00:10'"
+        db.sql(f"UPDATE hosts SET owner = 'b' {at}; UPDATE tariffs SET owner = 'b' {at}")
+
+        def owners(name: str) -> list[str]:
+            rows = sorted(db.query(name).invoke().to_pylist(), key=lambda row: row["ts"])
+            return [row["owner"] for row in rows]
+
+        assert db.sql("SELECT owner FROM hosts").to_pylist() == [{"owner": "a"}]
+        db.run()
+        assert (owners("rel"), owners("look")) == (["a", "a"], ["a", "a"])
+        db.push("p", [(9, 1, 0)])
+        db.run()
+        assert (owners("rel"), owners("look")) == (["a", "a", "a"], ["a", "a", "a"])
+        db.push("p", [(10, 1, 0), (3, 1, 0), (12, 1, 0)])
+        db.run()
+        assert owners("rel") == ["b"] * 6
+        assert owners("look") == ["a", "a", "a", "a", "b", "b"]
+        assert db.sql("SELECT owner FROM hosts").to_pylist() == [{"owner": "b"}]
+
+
+def test_a_damaged_file_of_a_table_stops_only_the_queries_that_read_it(spark, tmp_path):
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(DEFINED)
+        db.sql("INSERT INTO hosts VALUES (1, 'a'); INSERT INTO tariffs VALUES (1, 'a')")
+        db.push("p", [(1, 1, 0)])
+        db.run()
+        (hosts,) = (tmp_path / "db" / "tables" / "000003").iterdir()
+        write_bytes(hosts, hosts.read_bytes()[:-9] + b"damaged!!")
+        db.register("SELECT p.ts, h.owner FROM p [RANGE 40 SECONDS], hosts h WHERE p.src = h.src", name="rel")
+        db.register(
+            "SELECT p.ts, t.owner FROM p [RANGE 40 SECONDS], tariffs t WHERE p.src = t.src", name="look"
+        )
+        db.push("p", [(2, 1, 0)])
+        db.run()
+        assert len(db.query("look").invoke()) == 2
+        with pytest.raises(QueryFailed, match=hosts.name):
+            db.query("rel").invoke()
+
+
+def test_a_background_run_applies_changes_though_nothing_comes(spark, tmp_path):
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(DEFINED)
+        db.sql("SET heartbeat = 0.1")
+        db.register("SELECT p.ts, h.owner FROM p [RANGE 40 SECONDS], hosts h WHERE p.src = h.src", name="rel")
+        applied = threading.Event()
+
+        def look(_: panes.Epoch) -> None:
+            if not db._connection.tables.has_pending or list((tmp_path / "db" / "tables").glob("000003/*")):
+                applied.set()
+
+        db.start(look)
+        db.sql("INSERT INTO hosts VALUES (1, 'a')")
+        assert applied.wait(60)
+        db.stop()
+        db.push("p", [(1, 1, 0)])
+        db.run()
+        assert db.query("rel").invoke().to_pylist() == [{"ts": 1, "owner": "a"}]
