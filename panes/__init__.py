@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from panes.spark.session import SparkSession
     from panes.spark.spark_settings import spark_settings
     from panes.status import Epoch, Status
+    from panes.tables.row_counts import RowCounts
 
 __all__ = [
     "Answer",
@@ -35,6 +36,7 @@ __all__ = [
     "Database",
     "Epoch",
     "Query",
+    "RowCounts",
     "Rows",
     "Status",
     "connect",
@@ -51,6 +53,7 @@ _HOMES = {
     "Database": "panes.database",
     "Epoch": "panes.status",
     "Query": "panes.query",
+    "RowCounts": "panes.tables.row_counts",
     "Rows": "panes.ingest.given_rows",
     "Status": "panes.status",
     "spark_settings": "panes.spark.spark_settings",

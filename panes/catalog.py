@@ -406,7 +406,9 @@ class Catalog:
         statement = _parsed(str(sql))
         if isinstance(statement, CreateStream):
             return CreateStream(replace(statement.stream, number=int(number)))
-        if not isinstance(statement, (CreateDerivedStream, CreateTable)):
+        if isinstance(statement, CreateTable):
+            return replace(statement, number=int(number))
+        if not isinstance(statement, CreateDerivedStream):
             raise CatalogError(f"the catalog holds no definition under {name!r} but: {sql}")
         return statement
 

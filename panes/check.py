@@ -33,6 +33,11 @@ from panes.state.storage.locations import Location
 from panes.state.storage.manifest import FOR_READERS, Place
 from panes.state.storage.opening import CATALOG, check_opening, check_place
 from panes.state.storage.segments import check_segment
+from panes.tables.accepted import ACCEPTED_FOLDER, Accepted
+from panes.tables.table_manifest import NO_MANIFEST
+from panes.tables.table_manifest import PIN as TABLES
+from panes.tables.table_store import TABLES_FOLDER
+from panes.tables.version_log import VersionLog
 
 READERS = "readers.sqlite"
 _PASSES = 3
@@ -54,6 +59,8 @@ class Found:
     """Of each query, what of it cannot be answered; None when everything can be."""
     streams: dict[str, list[str]] = field(default_factory=dict)
     """Of each stream, which of the rows that it keeps cannot be read."""
+    tables: dict[str, list[str]] = field(default_factory=dict)
+    """Of each table, which of its changes cannot be read."""
 
 
 def check_database(path: Path) -> Found:
@@ -70,7 +77,7 @@ def check_database(path: Path) -> Found:
         again.problems = [problem for problem in again.problems if problem in found.problems]
         again.refusals = [refusal for refusal in again.refusals if refusal in again.problems]
         if not again.problems:
-            again.queries, again.streams = dict.fromkeys(again.queries), {}
+            again.queries, again.streams, again.tables = dict.fromkeys(again.queries), {}, {}
         found = again
     return found
 
@@ -119,6 +126,7 @@ class _Check:
         found.files += len(records) + 2
         self._check_states(catalog, records)
         self._check_history(catalog, log, records)
+        self._check_tables(catalog, records)
         if records:
             self._check_rejected(catalog, records[-1])
             with self._noting():
@@ -197,6 +205,28 @@ class _Check:
             with self._noting():
                 if query.group is None and self._reads_damage(catalog, query):
                     self._found.queries[query.name] = "nothing that needs the damaged rows of its streams"
+
+    # The versions of tables.
+
+    def _check_tables(self, catalog: Catalog, records: list[EpochRecord]) -> None:
+        log = VersionLog(self._home / TABLES_FOLDER)
+        applied = 0
+        pinned = {record.pins[TABLES]: record for record in records if TABLES in record.pins}
+        for record in pinned.values():
+            manifest = NO_MANIFEST
+            with self._noting():
+                manifest = log.manifest(record)
+                self._found.files += 1
+            applied = max(applied, manifest.applied)
+            for table in catalog.tables():
+                for segment in manifest.of(table.number).segments:
+                    check = partial(check_segment, log.folder, segment)
+                    if not self._is_fine(log.folder / segment.name, check):
+                        lost = f"{segment.rows} changes of epochs {max(0, segment.low)} to {segment.high}"
+                        known = self._found.tables.setdefault(table.name, [])
+                        known.extend([] if lost in known else [lost])
+        with self._noting():
+            self._found.files += Accepted(log.folder / ACCEPTED_FOLDER).check(applied)
 
     def _check_rejected(self, catalog: Catalog, last: EpochRecord) -> None:
         """Whether the rows and files that could not be used, or came late, are all there."""

@@ -32,6 +32,7 @@ from panes.state.storage.locations import remove_tree
 from panes.state.storage.opening import CATALOG, check_opening, check_place
 from panes.state.storage.records import missing
 from panes.state.storage.terms import Term
+from panes.tables.table_store import Tables
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ _ATTEMPTS = 20
 
 
 class Connection:
-    """The catalog, the epochs and the readers of a database.
+    """The catalog, the epochs, the readers and the tables of a database.
 
     One connection at a time may change a database; it holds the directory's lock. Any number may read beside it.
     """
@@ -77,6 +78,8 @@ class Connection:
                 self._open_here(opened)
             RejectedLog(self.home.location / "aside").forget_after(self.log.last)
             self.log.take(term)
+            self.tables = Tables(self.home.location, self.log, self.catalog, term=term.name)
+            self.tables.recover()
             opened.pop_all()  # all is well: they stay open
 
     def _open_here(self, opened: ExitStack) -> None:
@@ -143,6 +146,7 @@ class Connection:
         self.readers = Readers(
             self.log, home / "states", MemoryCursors(), lambda query: self.catalog.has_query(query)
         )
+        self.tables = Tables(home, self.log, self.catalog, is_read_only=True)
 
     def _note_committed(self) -> None:
         """Notes in the catalog which epoch must be there when the database is opened again."""

@@ -6,6 +6,8 @@ The façade of Panes: it makes the parts of an open database and hands each call
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +17,7 @@ from rich.console import Console
 
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
-from panes.errors import CatalogError
+from panes.errors import CatalogError, SqlError
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import parse
@@ -32,8 +34,11 @@ from panes.stages.measure_log import PIN
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
 from panes.statements.create_query import create_query_from
-from panes.statements.handlers import Result, execute
+from panes.statements.handlers import AS_OF, Result, execute, execute_all
+from panes.statements.load_table import load_table
 from panes.status import RECENT, Epoch, Status, status_of
+from panes.tables.load_rows import LoadConflict
+from panes.tables.row_counts import RowCounts
 
 if TYPE_CHECKING:
     from panes.spark.session import SparkSession
@@ -65,12 +70,17 @@ class Database:
             self._clock,
             spark,
             copy=self._connection.checkpoint_copy,
+            tables=self._connection.tables,
             is_read_only=read_only,
         )
         self._rejected_log = RejectedLog(home / "aside")
-        self._registered = Registered(self._catalog)
+        self._registered = Registered(
+            self._catalog, lambda name: self._connection.tables.contents(name).row_count
+        )
         self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
-        one_time = OneTime(self._log, self._engine.stores.history, self._base_streams)
+        one_time = OneTime(
+            self._log, self._engine.stores.history, self._base_streams, self._connection.tables
+        )
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
         self._runs = Runs(
             self._connection, self._engine, self._registered, self._running, self._answers, self._clock
@@ -81,16 +91,22 @@ class Database:
 
     # Statements.
 
-    def sql(self, text: str) -> Result:
+    def sql(self, text: str, *, as_of: datetime | str | None = None) -> Result:
         """Runs one or more statements separated by semicolons; gives what the last one gives.
 
-        SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, the others nothing.
+        SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, INSERT, UPDATE, DELETE and COPY how many rows
+        they inserted, updated and deleted (`RowCounts`), the others nothing.
+
+        Statements that change tables and stand together are one transaction: they take effect together or, when
+        one of them fails, not at all. They are durable when this returns.
+
+        With `as_of`, answers are those of that instant, as far as it is kept: windows and tables as they were.
         """
         self._connection.check_open()
-        result: Result = None
-        for statement in parse(text):
-            result = execute(statement, self._context)
-        return result
+        statements = parse(text)
+        if as_of is not None and not all(type(statement) in AS_OF for statement in statements):
+            raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
+        return execute_all(statements, replace(self._context, as_of=as_of))
 
     def register(self, query: str, name: str | None = None) -> Query:
         """Registers a standing query; it sees the tuples of the epochs that begin from now on."""
@@ -162,6 +178,22 @@ class Database:
         """
         self._connection.check_writable()
         return push(self._engine.stores.pushed, self._base_stream(stream), rows)
+
+    def load(
+        self, table: str, rows: Rows, *, replace: bool = False, on_conflict: LoadConflict = "error"
+    ) -> RowCounts:
+        """Loads rows into a table; returns how many were inserted, updated and deleted.
+
+        The rows are given as to `push`. They are one transaction, and durable when this returns. With `replace`
+        the table holds exactly these rows afterwards, and only those that differ from what it held are changes.
+        `on_conflict` says what becomes of a row whose primary key is in the table: 'error' loads nothing, 'update'
+        puts the row in the place of the one that is there, 'ignore' leaves it out.
+
+        Raises ConstraintError, with the row (counted from 0) and the column, for a value that the declared type
+        does not hold exactly, for NULL where it cannot be, and for a primary key that is there; then nothing has
+        changed.
+        """
+        return load_table(table, rows, self._context, replace=replace, on_conflict=on_conflict)
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""

@@ -4,6 +4,7 @@
     ├── SqlError            a statement cannot be understood or is refused: line, column, caret
     ├── CatalogError        a stream, table or query is missing, exists already, or is still in use
     ├── SourceError         a source of a stream cannot be read
+    ├── ConstraintError     a row that a table does not take: another type, NULL, or a primary key that is there
     ├── StateError          a file of the database is missing or damaged
     ├── EpochGone           an instant or an epoch that is no longer kept, or not there yet
     │   └── ChangesGone     a reader came back after its next changes were removed
@@ -71,6 +72,10 @@ class CatalogError(PanesError):
 
 class SourceError(PanesError):
     """A source of a stream cannot be read."""
+
+
+class ConstraintError(PanesError):
+    """A row that a table does not take: a value of another type, NULL, or a primary key that is there already."""
 
 
 class StateError(PanesError):

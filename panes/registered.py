@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 
 from panes.catalog import Catalog, QueryRecord
 from panes.config import AUTO, Value
@@ -26,10 +26,11 @@ from panes.stored_plans import StoredPlans
 class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, row_count: Callable[[str], int]) -> None:
+        """`row_count` gives how many rows a table has, by name."""
         self._catalog = catalog
         self._plans: dict[int, Node] = {}
-        self._physical = StoredPlans(catalog)
+        self._physical = StoredPlans(catalog, row_count)
         self._groups: dict[int, Group] = {}
 
     # Registering.

@@ -72,6 +72,7 @@ class RunningQueries:
             idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
             exchange=str(self._catalog.setting("exchange")),
             retained=kept,
+            tables=self._catalog.tables(),
             missing=self._incomplete.next(records, before),
         )
 
@@ -91,8 +92,7 @@ class RunningQueries:
         group.update({member.id: self._registered.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
         plan = self._registered.physical_plan(members[0])
-        name = plan.stages[0].inputs[0].stream
-        assert name is not None
+        name = next(source.stream for source in plan.stages[0].inputs if source.stream is not None)
         stream = self._catalog.stream(name)
         assert isinstance(stream, st.CreateStream)
         return RunningQuery(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from panes.catalog import Catalog, QueryRecord
 from panes.plan.nodes import Node
+from panes.plan.walk import tables_of
 from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
+
+_LARGE = 100_000
+"""A table of more rows when a query is registered is routed to shards by the keys of the query."""
 
 
 class StoredPlans:
@@ -16,8 +22,10 @@ class StoredPlans:
     begins anew, because it failed or its group was dissolved, gets a new one.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, row_count: Callable[[str], int]) -> None:
+        """`row_count` gives how many rows a table has, by name."""
         self._catalog = catalog
+        self._row_count = row_count
         self._known: dict[int, PhysicalPlan] = {}
 
     def under_settings(self, plan: Node) -> PhysicalPlan:
@@ -27,6 +35,7 @@ class StoredPlans:
             strategy=str(self._catalog.setting("strategy")),
             calendar_days=int(self._catalog.setting("calendar_days")),
             every_instant=self._catalog.setting("changes") == "instant",
+            large_tables=self._large_tables(plan),
         )
 
     def of(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
@@ -36,6 +45,10 @@ class StoredPlans:
             text = self._catalog.plan(number)
             self._known[number] = self._made(record, plan) if text is None else plan_from(text)
         return self._known[number]
+
+    def _large_tables(self, plan: Node) -> frozenset[str]:
+        """The tables of a plan of which shards are not to have all rows each."""
+        return frozenset(name for name in tables_of(plan) if self._row_count(name) > _LARGE)
 
     def forget(self, number: int) -> None:
         """Lets go of a plan that the catalog no longer has."""
@@ -47,6 +60,7 @@ class StoredPlans:
             strategy=record.strategy,
             calendar_days=record.calendar_days,
             every_instant=record.changes == "instant",
+            large_tables=self._large_tables(plan),
         )
         if not self._catalog.is_read_only:
             self._catalog.set_plan(record.running, plan_text(made))

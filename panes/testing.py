@@ -18,10 +18,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import BEGINNING, TS
+from panes.delta.delta import BEGINNING, EXP, TS
 from panes.history.history_file import CAME
-from panes.onetime.answer_once import as_declared
 from panes.onetime.contents import ORDER, Scanned, contents_sql
+from panes.onetime.run_sql import as_declared
 from panes.plan import nodes
 from panes.plan.to_sql import quoted
 from panes.plan.windows import Reach
@@ -49,7 +49,7 @@ class Oracle:
         return Scanned(self._select(scan, scan.stream, (TS, CAME, ORDER)))
 
     def relation(self, scan: nodes.TableScan) -> str:
-        return self._select(scan, scan.table)
+        return self._select(scan, scan.table, (TS, EXP))
 
     def _select(self, scan: nodes.StreamScan | nodes.TableScan, name: str, hidden: Sequence[str] = ()) -> str:
         columns = [f"{quoted(scan.attribute(n))} AS {quoted(n)}" for n in scan.schema.names]

@@ -26,6 +26,36 @@ from tests.kept_states import KeptStates, overwrite, segments_in
 EPOCHS = 3
 
 
+def test_the_files_of_tables_are_verified(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with panes.connect(path) as db:
+        db.sql("CREATE TABLE hosts (src BIGINT PRIMARY KEY, owner STRING)")
+        tables = db._connection.tables
+        change = pa.table({"src": [1], "owner": ["a"], "_weight": [1]})
+        tables.accept({"hosts": change})
+        taken = tables.take(NOTHING)
+        assert taken is not None
+        applied = tables.version_log.write(0, "w", NOTHING, taken, db._catalog.tables(), {})
+        db._catalog.begin_epoch(0)
+        record = replace(NOTHING, epoch=0, pins={"tables": str(applied.manifest.head)})
+        db._log.commit(record)
+        tables.committed(record)
+        tables.accept({"hosts": change})
+    assert check_database(path).problems == []
+    (accepted,) = (path / "tables" / "accepted").iterdir()
+    (versions,) = (path / "tables" / "000001").iterdir()
+    overwrite(accepted, 20, 4)
+    overwrite(versions, 20, 4)
+    found = check_database(path)
+    assert [accepted.name in problem or versions.name in problem for problem in found.problems] == [
+        True,
+        True,
+    ]
+    assert found.tables == {"hosts": ["1 changes of epochs 0 to 0"]}
+    said = CliRunner().invoke(app, ["check", str(path)]).output
+    assert "table hosts: not 1 changes of epochs 0 to 0" in said
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     """A database as three epochs leave it: a query with an answer, one over the history, and a stream."""

@@ -48,6 +48,7 @@ GROUPS = {
     "spark/ingest_task.py": "the tasks before the first shuffle, by kind of source",
     "state/storage/files.py": "the ways to write a file wholly or not at all",
     "state/storage/object_cache.py": "reads and writes through copies that are kept by name",
+    "tables/constraints.py": "one function per constraint that rows are checked for",
     "testing.py": "what users import to test their queries",
 }
 """Files in which a group of things is the thing."""

@@ -136,6 +136,7 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
         tmp_path / "exchange",
         tmp_path / "rejected",
         tmp_path / "history",
+        tmp_path / "tables",
         "writer",
         rule.now_us,
     )

@@ -8,12 +8,14 @@ from datetime import datetime
 from panes.clock import to_microseconds
 from panes.errors import PanesError
 from panes.plan.nodes import Node, Window
-from panes.plan.walk import walk
+from panes.plan.walk import has_relation, walk
 from panes.plan.windows import WindowSpec
 
 
 def last_slide(plan: Node, clock: int) -> int:
     """The last instant not after the clock at which the answer may have changed."""
+    if has_relation(plan):
+        return clock
     return max((window.last_slide(clock) for window in _windows(plan)), default=clock)
 
 

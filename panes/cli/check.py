@@ -42,4 +42,6 @@ def lines(found: Found) -> list[str]:
         told.append(f"  query {query}: {'everything' if lost is None else lost}")
     for stream, rows in found.streams.items():
         told += [f"  stream {stream}: not {some}" for some in rows]
+    for table, changes in found.tables.items():
+        told += [f"  table {table}: not {some}" for some in changes]
     return told

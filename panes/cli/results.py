@@ -19,6 +19,7 @@ from panes.cli.in_order import in_order
 from panes.cli.json_results import JsonResults
 from panes.cli.tables import console, print_line, print_table
 from panes.cli.value_text import escaped, instant
+from panes.tables.row_counts import RowCounts
 
 MAX_ROWS = 40
 """Rows that a terminal shows of one table, unless another number is asked for."""
@@ -128,10 +129,12 @@ def _standard_error() -> Iterator[Console]:
 
 
 def print_result(results: Results, result: object, name: str | None = None) -> None:
-    """Prints answers, tables and text; what else a statement gives back is for programs."""
+    """Prints answers, tables, text, and how many rows of a table were changed."""
     if isinstance(result, Answer):
         results.answer(result, name)
     elif isinstance(result, pa.Table):
         results.table(result)
     elif isinstance(result, str):
         results.text(result)
+    elif isinstance(result, RowCounts):
+        results.note(str(result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,10 +14,19 @@ import panes
 from panes.cli.interrupts import ctrl_c
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.row_notes import row_notes
-from panes.cli.split_statements import split
+from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
 from panes.language import parse
-from panes.language.statements import CreateQuery, CreateStream, Drop, Invoke, SelectQuery, Statement
+from panes.language.statements import (
+    CopyFrom,
+    CreateQuery,
+    CreateStream,
+    Drop,
+    Invoke,
+    SelectQuery,
+    Statement,
+    TableStatement,
+)
 
 if TYPE_CHECKING:
     from panes.database import Database
@@ -61,20 +71,22 @@ class Script:
 
     def run(self, script: str) -> None:
         pieces = split(script)
-        for sql in (*pieces.statements, pieces.rest):
-            if sql:
-                self._run_one(sql)
+        for sql in in_transactions(filter(None, (*pieces.statements, pieces.rest))):
+            self._run(parse(sql), sql)
         self._catch_up()
         for name in self._unanswered:
             self._print_answer(name)
 
-    def _run_one(self, sql: str) -> None:
-        [statement] = parse(sql)
+    def _run(self, statements: Sequence[Statement], sql: str) -> None:
+        """Runs one statement, or several that are one transaction."""
+        statement = statements[-1]
         if isinstance(statement, (SelectQuery, Invoke)):
             self._catch_up()
         print_result(self._results, self._db.sql(sql), _name_of(statement))
         if isinstance(statement, (CreateStream, CreateQuery)):
             self._is_behind = True
+        elif isinstance(statement, (TableStatement, CopyFrom)):
+            self._is_behind |= bool(self._db.queries())
         if isinstance(statement, CreateQuery):
             self._unanswered.append(statement.name)
         elif isinstance(statement, (Invoke, Drop)) and statement.name in self._unanswered:

@@ -17,7 +17,7 @@ import panes
 from panes.cli.exits_on_failure import INTERRUPTED
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.row_notes import row_notes
-from panes.cli.split_statements import split
+from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
 from panes.errors import InternalError, PanesError
 
@@ -34,6 +34,7 @@ HOW_TO_BEGIN = ".run or .start takes in rows"
 HELP = """\
 Statements end with a semicolon and may take several lines:
   CREATE STREAM …;  CREATE QUERY name AS SELECT …;  INVOKE name;  EXPLAIN name;  SHOW QUERIES;
+  CREATE TABLE …;  INSERT INTO …;  UPDATE …;  DELETE FROM …;  COPY name FROM 'file';
 .run    take in everything that the sources hold now
 .start  keep taking in what arrives, in the background
 .stop   stop doing so
@@ -130,7 +131,7 @@ class Shell:
                 self._command(word)
                 continue
             pieces = split(f"{pending}{line}\n")
-            for sql in pieces.statements:
+            for sql in in_transactions(pieces.statements):
                 self._try(partial(self._db.sql, sql))
             pending = pieces.rest.lstrip()
 

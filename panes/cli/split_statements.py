@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # What may hide a semicolon comes first: strings, quoted names and comments, closed or cut short by the end.
@@ -13,6 +14,8 @@ _TOKEN = re.compile(
       | (?P<space>\s+)""",
     re.DOTALL | re.VERBOSE,
 )
+_WORD = re.compile(r"[A-Za-z]+")
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "COPY")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,33 @@ def split(text: str) -> Split:
         position = token.end() if token else position + 1
     rest = _blank(text[:start]) + text[start:] if has_words else ""
     return Split(tuple(statements), rest)
+
+
+def in_transactions(statements: Iterable[str]) -> list[str]:
+    r"""The statements of a split text; those that change tables and stand together are one text: a transaction.
+
+    >>> in_transactions(split("SHOW TABLES; DELETE FROM a; INSERT INTO a VALUES (1);").statements)
+    ['SHOW TABLES', '             DELETE FROM a; INSERT INTO a VALUES (1)']
+    """
+    texts: list[str] = []
+    was_change = False
+    for statement in statements:
+        is_change = _first_word(statement) in _CHANGES
+        if is_change and was_change:
+            # Each piece has blanks where the text before it stands, and one for the semicolon.
+            texts[-1] += ";" + statement[len(texts[-1]) + 1 :]
+        else:
+            texts.append(statement)
+        was_change = is_change
+    return texts
+
+
+def _first_word(statement: str) -> str:
+    position = 0
+    while (token := _TOKEN.match(statement, position)) and token.lastgroup in ("comment", "space"):
+        position = token.end()
+    word = _WORD.match(statement, position)
+    return word[0].upper() if word else ""
 
 
 def _blank(text: str) -> str:

@@ -21,7 +21,8 @@ _PLAIN: dict[Type, type] = {
 _MISSING = ("NaTType", "NAType")
 """The types of the missing values of pandas, which is not imported for them."""
 
-_FAILURES = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
+FAILURES = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
+"""What a value that does not fit raises."""
 
 
 class Inexact(Exception):
@@ -56,13 +57,13 @@ def _of_column(column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
         return pa.chunked_array([pa.nulls(len(column), type_.arrow)])
     if not _is_taken(column.type, type_):
         row = pc.index(pc.is_valid(column), True).as_py()
-        raise Inexact(row, f"{_shown(column[row])} is of type {column.type}, and the column is {type_}")
+        raise Inexact(row, f"{shown(column[row])} is of type {column.type}, and the column is {type_}")
     cast = _cast(type_)
     try:
         return cast(column)
-    except _FAILURES:
-        row = _first_failure(cast, column)
-        raise Inexact(row, f"{_shown(column[row])} does not fit {type_} without loss") from None
+    except FAILURES:
+        row = first_failure(cast, column)
+        raise Inexact(row, f"{shown(column[row])} does not fit {type_} without loss") from None
 
 
 def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
@@ -99,14 +100,14 @@ def _cast(type_: Type) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
     return cast
 
 
-def _first_failure(cast: Callable[[pa.ChunkedArray], object], column: pa.ChunkedArray) -> int:
+def first_failure(cast: Callable[[pa.ChunkedArray], object], column: pa.ChunkedArray) -> int:
     """The first row that a cast refuses, by halving."""
     first, end = 0, len(column)
     while end - first > 1:
         middle = (first + end) // 2
         try:
             cast(column.slice(first, middle - first))
-        except _FAILURES:
+        except FAILURES:
             end = middle
         else:
             first = middle
@@ -120,17 +121,17 @@ def _of_values(values: Sequence[Any], type_: Type) -> pa.Array:
     if {type(value) for value in values} <= {_PLAIN[type_], type(None)}:
         try:
             return pa.array(values, type_.arrow)
-        except _FAILURES:
+        except FAILURES:
             pass  # found below, with its row
     given = []
     for row, value in enumerate(values):
         try:
             given.append(_value(value, type_))
-        except _FAILURES:
-            problem = f"{_shown(value)} does not fit {type_} without loss"
+        except FAILURES:
+            problem = f"{shown(value)} does not fit {type_} without loss"
             plain = value.item() if isinstance(value, np.generic) else value
             if not isinstance(value, np.datetime64) and not _is_taken_value(plain, type_):
-                problem = f"{_shown(value)} is of type {type(value).__name__}, and the column is {type_}"
+                problem = f"{shown(value)} is of type {type(value).__name__}, and the column is {type_}"
             raise Inexact(row, problem) from None
     return pa.array(given, type_.arrow)
 
@@ -159,7 +160,7 @@ def _moment(value: np.datetime64) -> datetime:
 
 
 def _value(value: Any, type_: Type) -> Any:
-    """The value as Arrow takes it in the type; raises one of _FAILURES when it does not fit."""
+    """The value as Arrow takes it in the type; raises one of FAILURES when it does not fit."""
     if isinstance(value, np.datetime64):
         value = None if np.isnat(value) else _moment(value)
     elif isinstance(value, np.generic):
@@ -207,7 +208,7 @@ def _time(value: date, type_: Type) -> date:
     return moment.date()
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value as an error shows it."""
     if isinstance(value, pa.Scalar):
         try:

@@ -1,4 +1,4 @@
-"""The forms in which rows are given to `push`: tables, frames, columns or rows, as columns by name."""
+"""The forms in which rows are given to `push` and `load`: tables, frames, columns or rows, as columns by name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from panes.errors import SourceError
-from panes.plan.stream import Stream
+from panes.ingest.receiver import Receiver
 
 
 class ArrowStream(Protocol):
@@ -28,44 +27,44 @@ Columns: TypeAlias = Mapping[str, "Sequence[Any] | pa.ChunkedArray"]
 _LISTS = (list, tuple, np.ndarray, pa.Array, pa.ChunkedArray)
 
 
-def columns_given(stream: Stream, rows: Rows) -> Columns:
-    """The columns of a stream from rows in any form; columns of Arrow stay columns."""
+def columns_given(receiver: Receiver, rows: Rows) -> Columns:
+    """The columns of the receiver from rows in any form; columns of Arrow stay columns."""
     if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
-        return _of_pandas(stream, rows)
+        return _of_pandas(receiver, rows)
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])
     if isinstance(rows, pa.Table):
-        return _of_table(stream, rows)
+        return _of_table(receiver, rows)
     if hasattr(rows, "__arrow_c_stream__"):
-        return _of_table(stream, _arrow(stream, rows, pa.table))
+        return _of_table(receiver, _arrow(receiver, rows, pa.table))
     if isinstance(rows, Mapping):
         is_column = [_is_column(value) for value in rows.values()]
         if any(is_column):
-            return _of_columns(stream, rows, is_column)
-        return _of_rows(stream, [rows])
+            return _of_columns(receiver, rows, is_column)
+        return _of_rows(receiver, [rows])
     if is_dataclass(rows) and not isinstance(rows, type):
-        return _of_rows(stream, [rows])
+        return _of_rows(receiver, [rows])
     if hasattr(rows, "_fields"):  # a named tuple
-        return _of_rows(stream, [rows])
+        return _of_rows(receiver, [rows])
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
-        raise _refusal(
-            stream, f"what was pushed is of type {type(rows).__name__}, and not rows: give a table, a frame, "
+        raise receiver.refusal(
+            f"what was {receiver.given} is of type {type(rows).__name__}, and not rows: give a table, a frame, "
             "a dictionary, or a list of dictionaries or tuples",
         )  # fmt: skip
-    return _of_rows(stream, list(rows))
+    return _of_rows(receiver, list(rows))
 
 
 # Tables and frames.
 
 
-def _of_table(stream: Stream, table: pa.Table) -> Columns:
-    _check_names(stream, table.column_names)
-    return {name: table.column(name) for name in stream.columns.names}
+def _of_table(receiver: Receiver, table: pa.Table) -> Columns:
+    _check_names(receiver, table.column_names)
+    return {name: table.column(name) for name in receiver.columns.names}
 
 
-def _of_pandas(stream: Stream, frame: Any) -> Columns:
-    _check_names(stream, list(frame.columns))
-    return {name: _of_series(frame[name]) for name in stream.columns.names}
+def _of_pandas(receiver: Receiver, frame: Any) -> Columns:
+    _check_names(receiver, list(frame.columns))
+    return {name: _of_series(frame[name]) for name in receiver.columns.names}
 
 
 def _of_series(series: Any) -> Sequence[Any] | pa.ChunkedArray:
@@ -87,18 +86,18 @@ def _is_column(value: object) -> bool:
     return isinstance(value, _LISTS) or is_series
 
 
-def _of_columns(stream: Stream, columns: Mapping[str, Any], is_column: Sequence[bool]) -> Columns:
-    _check_names(stream, list(columns))
+def _of_columns(receiver: Receiver, columns: Mapping[str, Any], is_column: Sequence[bool]) -> Columns:
+    _check_names(receiver, list(columns))
     if not all(is_column):
         name = list(columns)[is_column.index(False)]
-        raise _refusal(stream, f"some values are lists and that of {name!r} is not: give a row, or columns")
+        raise receiver.refusal(f"some values are lists and that of {name!r} is not: give a row, or columns")
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise _refusal(stream, f"the columns are of different lengths: {lengths}")
-    return {name: _column(stream, columns[name]) for name in stream.columns.names}
+        raise receiver.refusal(f"the columns are of different lengths: {lengths}")
+    return {name: _column(receiver, columns[name]) for name in receiver.columns.names}
 
 
-def _column(stream: Stream, values: Any) -> Sequence[Any] | pa.ChunkedArray:
+def _column(receiver: Receiver, values: Any) -> Sequence[Any] | pa.ChunkedArray:
     if isinstance(values, (list, tuple)):
         return values
     if isinstance(values, np.ndarray):
@@ -110,40 +109,42 @@ def _column(stream: Stream, values: Any) -> Sequence[Any] | pa.ChunkedArray:
         return _chunked(values)
     if type(values).__module__.partition(".")[0] == "pandas":
         return _of_series(values)
-    return _chunked(_arrow(stream, values.to_arrow() if hasattr(values, "to_arrow") else values, pa.array))
+    return _chunked(_arrow(receiver, values.to_arrow() if hasattr(values, "to_arrow") else values, pa.array))
 
 
 def _chunked(array: Any) -> pa.ChunkedArray:
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
-def _arrow(stream: Stream, given: Any, to_arrow: Any) -> Any:
+def _arrow(receiver: Receiver, given: Any, to_arrow: Any) -> Any:
     """What a library gives as Arrow; it may fail in its own way."""
     try:
         return to_arrow(given)
     except Exception as error:
-        raise _refusal(
-            stream, f"the {type(given).__name__} that was pushed gives no Arrow ({error})"
+        raise receiver.refusal(
+            f"the {type(given).__name__} that was {receiver.given} gives no Arrow ({error})"
         ) from error
 
 
 # Rows.
 
 
-def _of_rows(stream: Stream, rows: Sequence[Any]) -> Columns:
-    names = stream.columns.names
+def _of_rows(receiver: Receiver, rows: Sequence[Any]) -> Columns:
+    names = receiver.columns.names
     rows = [_plain(row) for row in rows]
     wanted = set(names)
     for number, row in enumerate(rows):
         if isinstance(row, Mapping):
             if row.keys() != wanted:
-                _check_names(stream, list(row), number)
+                _check_names(receiver, list(row), number)
         elif not isinstance(row, (tuple, list)):
-            raise _refusal(
-                stream, f"row {number} is of type {type(row).__name__}, and not a row: {row!r:.80}"
+            raise receiver.refusal(
+                f"row {number} is of type {type(row).__name__}, and not a row: {row!r:.80}"
             )
         elif len(row) != len(names):
-            raise _refusal(stream, f"row {number} has {len(row)} values, and the stream {len(names)} columns")
+            raise receiver.refusal(
+                f"row {number} has {len(row)} values, and the {receiver.kind} {len(names)} columns"
+            )
     return {
         name: [row[name] if isinstance(row, Mapping) else row[place] for row in rows]
         for place, name in enumerate(names)
@@ -157,8 +158,8 @@ def _plain(row: Any) -> Any:
     return dict(zip(row._fields, row, strict=True)) if hasattr(row, "_fields") else row
 
 
-def _check_names(stream: Stream, names: Sequence[Any], row: int | None = None) -> None:
-    wanted, given = list(stream.columns.names), [str(name) for name in names]
+def _check_names(receiver: Receiver, names: Sequence[Any], row: int | None = None) -> None:
+    wanted, given = list(receiver.columns.names), [str(name) for name in names]
     missing = [name for name in wanted if name not in given]
     unknown = [name for name in given if name not in wanted]
     twice = sorted({name for name in given if given.count(name) > 1})
@@ -168,9 +169,5 @@ def _check_names(stream: Stream, names: Sequence[Any], row: int | None = None) -
         if found
     ]
     if parts:
-        where = "in what was pushed" if row is None else f"in row {row}"
-        raise _refusal(stream, f"the columns are {', '.join(wanted)}; {where}: {'; '.join(parts)}")
-
-
-def _refusal(stream: Stream, problem: str) -> SourceError:
-    return SourceError(f"stream {stream.name!r}: {problem}; nothing was stored")
+        where = f"in what was {receiver.given}" if row is None else f"in row {row}"
+        raise receiver.refusal(f"the columns are {', '.join(wanted)}; {where}: {'; '.join(parts)}")

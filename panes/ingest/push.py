@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 
-import pyarrow as pa
-
 from panes.errors import SourceError
-from panes.ingest.exact_values import Inexact, exact
-from panes.ingest.given_rows import Rows, columns_given
+from panes.ingest.conforming_rows import conforming_rows
+from panes.ingest.given_rows import Rows
 from panes.ingest.pushed_files import PushedFiles
+from panes.ingest.receiver import Receiver
 from panes.plan.stream import Stream
 
 __all__ = ["Rows", "push"]
@@ -22,22 +21,8 @@ def push(files: PushedFiles, stream: Stream, rows: Rows) -> int:
             f"stream {stream.name!r} takes its rows from {stream.source.kind}; "
             "only a stream that was created without FROM can be pushed to"
         )
-    table = _conforming(stream, rows)
+    table = conforming_rows(Receiver.of(stream), rows)
     if table.num_rows:
         # A name that was never used before: Spark remembers the files it has read by their names.
         files.add(stream.number, f"{uuid.uuid4().hex}.parquet", table)
     return int(table.num_rows)
-
-
-def _conforming(stream: Stream, rows: Rows) -> pa.Table:
-    given = columns_given(stream, rows)
-    columns = []
-    for field in stream.columns:
-        try:
-            columns.append(exact(given[field.name], field.type))
-        except Inexact as error:
-            raise SourceError(
-                f"stream {stream.name!r}: row {error.row}, column {field.name!r}: {error.problem}; "
-                "nothing was stored"
-            ) from None
-    return pa.table(columns, schema=stream.columns.arrow)

@@ -6,8 +6,9 @@ their canonical texts are.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
@@ -90,10 +91,14 @@ class CreateTable(Statement):
     columns: Schema
     primary_key: tuple[str, ...] = ()
     retroactive: bool = True
+    not_null: tuple[str, ...] = ()
+    """The columns that are declared NOT NULL, without those of the primary key, which never are NULL."""
+    number: int = field(default=0, compare=False)
+    """Given by the catalog and never used again: the files of a table go by it. 0: not in a catalog."""
 
     @property
     def sql(self) -> str:
-        inside = _columns_text(self.columns)
+        inside = _columns_text(self.columns, self.not_null)
         if self.primary_key:
             inside += f", PRIMARY KEY ({', '.join(map(quoted, self.primary_key))})"
         suffix = "" if self.retroactive else " NON RETROACTIVE"
@@ -101,13 +106,15 @@ class CreateTable(Statement):
 
 
 @dataclass(frozen=True)
-class _TableChange(Statement):
+class _TableStatement(Statement):
     """A change of a table; `canonical` is its text and `text` what the user wrote, as in SelectQuery."""
 
     table: str
     canonical: str
     tree: exp.Expression = field(compare=False, repr=False)
     text: str = field(compare=False, repr=False)
+    at: int | None = field(default=None, compare=False)
+    """The instant of event time at which it takes effect, in microseconds; None: as soon as it can."""
 
     @property
     def sql(self) -> str:
@@ -115,18 +122,38 @@ class _TableChange(Statement):
 
 
 @dataclass(frozen=True)
-class InsertInto(_TableChange):
+class InsertInto(_TableStatement):
     """INSERT INTO … VALUES …: `bind_insert` gives the rows."""
 
 
 @dataclass(frozen=True)
-class UpdateTable(_TableChange):
+class UpdateTable(_TableStatement):
     """UPDATE … SET … WHERE …: `bind_update` gives the assignments and the condition."""
 
 
 @dataclass(frozen=True)
-class DeleteFrom(_TableChange):
+class DeleteFrom(_TableStatement):
     """DELETE FROM … WHERE …: `bind_delete` gives the condition."""
+
+
+TableStatement: TypeAlias = InsertInto | UpdateTable | DeleteFrom
+"""The statements that change rows of a table."""
+
+
+@dataclass(frozen=True)
+class CopyFrom(Statement):
+    """COPY table FROM 'file' WITH (…): brings the rows of a file into a table."""
+
+    table: str
+    location: str
+    options: tuple[tuple[str, OptionValue], ...]
+    tree: exp.Expression = field(compare=False, repr=False)
+    text: str = field(compare=False, repr=False)
+
+    @property
+    def sql(self) -> str:
+        copied = f"COPY {quoted(self.table)} FROM {text_literal(self.location)}"
+        return f"{copied} {_options_text(dict(self.options))}" if self.options else copied
 
 
 @dataclass(frozen=True)
@@ -223,9 +250,13 @@ def _source_text(source: Source) -> str:
     if source.location is not None:
         parts.append(text_literal(source.location))
     if source.options:
-        written = (f"{quoted(name)} = {option_text(value)}" for name, value in source.options.items())
-        parts.append(f"WITH ({', '.join(written)})")
+        parts.append(_options_text(source.options))
     return " ".join(parts)
+
+
+def _options_text(options: Mapping[str, OptionValue]) -> str:
+    written = (f"{quoted(name)} = {option_text(value)}" for name, value in options.items())
+    return f"WITH ({', '.join(written)})"
 
 
 def text_literal(value: str) -> str:
@@ -238,5 +269,5 @@ def option_text(value: OptionValue) -> str:
     return text_literal(value) if isinstance(value, str) else repr(value)
 
 
-def _columns_text(columns: Schema) -> str:
-    return ", ".join(f"{quoted(f.name)} {f.type}" for f in columns)
+def _columns_text(columns: Schema, not_null: Collection[str] = ()) -> str:
+    return ", ".join(f"{quoted(f.name)} {f.type}{' NOT NULL' * (f.name in not_null)}" for f in columns)

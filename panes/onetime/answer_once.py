@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
-import threading
 from collections.abc import Mapping
 
-import duckdb
 import pyarrow as pa
 
 from panes.answers.answer import Answer
@@ -23,12 +19,12 @@ from panes.onetime.history_scans import HistoryScans
 from panes.onetime.missing_history import history_complete_from
 from panes.onetime.query_clocks import QueryClocks
 from panes.onetime.replay_history import replay
+from panes.onetime.run_sql import run_sql
 from panes.plan.nodes import Node
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
-
-_connecting = threading.Lock()
+from panes.tables.table_store import Tables
 
 
 def answer_once(
@@ -38,6 +34,7 @@ def answer_once(
     epoch: int,
     now: int,
     clocks: QueryClocks,
+    tables: Tables | None = None,
 ) -> Answer:
     """The answer of a plan at an instant, from what the history has of the epochs up to one.
 
@@ -48,38 +45,18 @@ def answer_once(
     if now == BEGINNING:
         return Answer(None, plan.schema.arrow.empty_table())
     if has_streams(plan):
-        table = replay(plan, streams, history, epoch, now, known)
+        table = replay(plan, streams, history, epoch, now, known, tables)
     else:
-        scans = HistoryScans(streams, history, epoch, now, known)
+        scans = HistoryScans(streams, history, epoch, now, known, tables, streams_of(plan))
         table = _run(contents_sql(plan, now, scans), plan.schema, scans)
     since = history_complete_from(plan, streams, history, epoch, now)
     return Answer(to_datetime(last_slide(plan, now)), table, None if since is None else to_datetime(since))
 
 
-def as_declared(result: pa.Table, schema: Schema) -> pa.Table:
-    """What DuckDB gives, in the types of the plan: instants with their zone, lengths as durations."""
-    columns = [column.cast(f.type.arrow) for column, f in zip(result.columns, schema, strict=True)]
-    return pa.table(columns, schema.arrow)
-
-
 def _run(sql: str, schema: Schema, scans: HistoryScans) -> pa.Table:
-    with _connecting:
-        cursor = _connection().cursor()
     try:
-        return as_declared(cursor.sql(sql).to_arrow_table(), schema)
-    except duckdb.Error as error:
+        return run_sql(sql, schema, scans.tables.by_name)
+    except EvaluationError:
         for file in scans.files:
             opened(file.path).close()  # says which one is missing or damaged, if one is
-        raise EvaluationError(f"the query cannot be answered: {error}") from error
-    finally:
-        cursor.close()
-
-
-@functools.cache
-def _connection() -> duckdb.DuckDBPyConnection:
-    """One for the process: it holds nothing, and to open one takes longer than to answer a query."""
-    connection = duckdb.connect()
-    # DuckDB complains on standard error of whatever is left of it when the process ends.
-    atexit.register(_connection.cache_clear)
-    connection.execute("SET parquet_metadata_cache = true")
-    return connection
+        raise

@@ -1,9 +1,13 @@
-"""The tuples of streams, read by DuckDB from the files of their history: only files, columns and rows of use."""
+"""The tuples of streams, read by DuckDB from the files of their history: only files, columns and rows of use.
+
+Tables come from memory: their rows at the instant of the query, or where tuples look them up, all versions as
+intervals.
+"""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from panes.delta.delta import BEGINNING, TS
 from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
@@ -12,13 +16,15 @@ from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.history_store import History
 from panes.onetime.contents import ORDER, Scanned
 from panes.onetime.query_clocks import QueryClocks
+from panes.onetime.scanned_tables import ScannedTables, without_zone
 from panes.plan import nodes
 from panes.plan.sql_functions import sql_type
 from panes.plan.stream import Stream
 from panes.plan.to_sql import quoted
-from panes.plan.types import DOUBLE, TIMESTAMP, Type
+from panes.plan.types import DOUBLE, Type
 from panes.plan.windows import Reach
 from panes.state.storage.object_cache import local_copy
+from panes.tables.table_store import Tables
 
 _FILE = "CAST(file_index AS BIGINT) + 1"
 _MOST_ROWS = 1 << 40
@@ -38,7 +44,10 @@ class HistoryScans:
         epoch: int,
         now: int,
         clocks: QueryClocks | None,
+        tables: Tables | None = None,
+        read: Set[str] = frozenset(),
     ) -> None:
+        """`read` are the streams that the query reads, by name: their clocks say when changes of tables count."""
         self._streams = streams
         self._history = history
         self._epoch = epoch
@@ -46,6 +55,9 @@ class HistoryScans:
         self._clocks = clocks
         self.files: list[HistoryFile] = []
         """Those that were asked for."""
+        self._versions = tables
+        self._read = frozenset(streams[name].number for name in read)
+        self.tables = ScannedTables()
 
     def stream(self, scan: nodes.StreamScan, reach: Reach) -> Scanned:
         stream = self._streams[scan.stream]
@@ -63,7 +75,13 @@ class HistoryScans:
         return Scanned(_Reader(stream, scan, reach, self._clocks).sql(found), left_out)
 
     def relation(self, scan: nodes.TableScan) -> str:
-        raise TypeError(f"{scan.table} is a table, and has no history")
+        assert self._versions is not None
+        if scan.stream is None:
+            rows = self._versions.rows_at(scan.table, self._read, self._epoch, self._now)
+        else:
+            by = {self._streams[scan.stream].number}
+            rows = self._versions.intervals(scan.table, by, self._epoch)
+        return self.tables.select(scan, rows)
 
 
 class _Reader:
@@ -152,8 +170,7 @@ class _Reader:
 
 def _plain(column: str, type_: Type) -> str:
     """A column as the expressions of plans expect it."""
-    if type_ == TIMESTAMP:
-        return f"make_timestamp(epoch_us({column}))"  # an instant without its zone
+    column = without_zone(column, type_)
     # The bounds that a file has of its columns leave out NaN, which is above them: DuckDB must not go by them.
     return f"TRY({column})" if type_ == DOUBLE else column
 

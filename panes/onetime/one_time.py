@@ -14,14 +14,16 @@ from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.history.history_store import History
+from panes.onetime.answer_from_tables import answer_from_tables
 from panes.onetime.answer_once import answer_once
 from panes.onetime.can_ask_once import why_not_once
 from panes.onetime.missing_history import missing_history
 from panes.onetime.query_clocks import KnownClocks, QueryClocks
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
-from panes.plan.walk import streams_of
+from panes.plan.walk import is_table_only, streams_of
 from panes.state.storage.epoch_log import EpochLog
+from panes.tables.table_store import Tables
 
 Streams = Callable[[], Mapping[str, Stream]]
 
@@ -37,8 +39,11 @@ class OneTime:
     What is read is held, as for readers of standing answers: an answer is of one epoch, entirely.
     """
 
-    def __init__(self, log: EpochLog, history: History, streams: Streams) -> None:
+    def __init__(
+        self, log: EpochLog, history: History, streams: Streams, tables: Tables | None = None
+    ) -> None:
         self._log = log
+        self._tables = tables
         self._history = history
         self._streams = streams
         """Gives the base streams of the moment, by name."""
@@ -49,6 +54,8 @@ class OneTime:
         reason = why_not_once(plan)
         if reason is not None:
             return WhyNot(reason, "register it, to follow it: CREATE QUERY name AS …")
+        if is_table_only(plan):
+            return None
         with self._latest() as epoch:
             missing = None
             if epoch is not None:
@@ -63,15 +70,20 @@ class OneTime:
         """The answer over what is kept, as of the last epoch, or at an instant of one that is still kept.
 
         Its clock is that of the slowest stream that it reads. A query that gives a stream has no answer before its
-        first epoch.
+        first epoch. One that reads tables alone sees what has been changed up to now, whether an epoch has applied
+        it or not.
         """
+        if is_table_only(plan):
+            assert self._tables is not None
+            return answer_from_tables(plan, self._tables, None if as_of is None else instant_of(as_of))
         if as_of is not None:
             return self._answer_at(plan, instant_of(as_of))
         with self._latest() as epoch:
             if epoch is None or why_not_once(plan) is not None:
                 return Answer(None, plan.schema.arrow.empty_table())
             clocks = self._clocks_of(plan)
-            return answer_once(plan, self._streams(), self._history, epoch, clocks.at(epoch), clocks)
+            now = clocks.at(epoch)
+            return answer_once(plan, self._streams(), self._history, epoch, now, clocks, self._tables)
 
     def _answer_at(self, plan: Node, instant: int) -> Answer:
         asked = f"the answer at {to_datetime(instant).isoformat()}"
@@ -79,7 +91,8 @@ class OneTime:
             clocks = self._clocks_of(plan)
             epoch = None if hold is None else _epoch_at(clocks, instant)
             if epoch is not None:
-                return answer_once(plan, self._streams(), self._history, epoch, instant, clocks)
+                streams = self._streams()
+                return answer_once(plan, streams, self._history, epoch, instant, clocks, self._tables)
         last = max(clocks.by_epoch.values(), default=BEGINNING)
         if instant > last > BEGINNING:
             raise EpochGone(

@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import EXP, FOREVER, HIDDEN, WEIGHT, Delta
+from panes.delta.delta import EXP, FOREVER, HIDDEN, TS, WEIGHT, Delta
 from panes.operators.base import Operator
 from panes.operators.tools.edge import Edge
+from panes.plan.nodes import TIME
 from panes.plan.schema import Field, Schema
 
 
@@ -31,7 +32,8 @@ class Input:
 
 @dataclass
 class Entry(Operator):
-    """Gives arrivals the column names of the plan, and stream tuples a lifetime without end.
+    """Gives arrivals the column names of the plan, and stream tuples a lifetime without end. Where a scan has the
+    time of its tuples as a column, it is filled here: later operators change `_ts`.
 
     Output: the arrivals. Their `_ts` is the event time, and may lie outside the span: a window or ReleaseOnTime
         follows.
@@ -49,13 +51,20 @@ class Entry(Operator):
 
     @property
     def arriving(self) -> Schema:
-        return Schema(tuple(Field(f.name.removeprefix(self.prefix), f.type) for f in self.schema))
+        """The columns as they arrive; the time of a tuple comes as its `_ts`."""
+        bare = (Field(f.name.removeprefix(self.prefix), f.type) for f in self.schema)
+        return Schema(tuple(f for f in bare if not self._is_time(f.name)))
+
+    def _is_time(self, name: str) -> bool:
+        """Whether a column, by the name without the alias of its scan, has the event time of the tuples."""
+        return bool(self.prefix) and name == TIME
 
     def taken_in(self, arrivals: pa.Table | None, clock: int) -> Delta:
         """What arrived, as a delta; None when nothing did."""
         if arrivals is None or not arrivals.num_rows:
             return Delta.empty(self.schema, clock, weighted=self.weighted)
         bare = {f.name: f.name.removeprefix(self.prefix) for f in self.schema}
+        bare = {name: TS if self._is_time(old) else old for name, old in bare.items()}
         columns: dict[str, pa.ChunkedArray | pa.Array]
         columns = {
             f.name: arrivals.column(bare[f.name]).cast(f.type.arrow)

@@ -20,6 +20,7 @@ from panes.operators.input import Entry, Input
 from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
 from panes.operators.join import Join
+from panes.operators.lookup import Lookup
 from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
@@ -150,6 +151,8 @@ class _Lowering:
                 return self._row_by_row(node, self.relation(node.child))
             case nodes.Union():
                 return self._union(node, self.relation(node.left), self.relation(node.right))
+            case nodes.Join() | nodes.SemiJoin() | nodes.AntiJoin() if node.time is not None:
+                return self._lookup(node, node.time)
             case nodes.Join():
                 left, right = self.relation(node.left), self.relation(node.right)
                 join = Join(left.edge, right.edge, node.left_keys, node.right_keys, node.residual)
@@ -176,6 +179,25 @@ class _Lowering:
                 rest = except_(left.edge, right.edge, leaves_early=self.leaves_early)
                 return self._add("except", rest, rest.output, left, right)
         raise TypeError(f"there is no operator for {type(node).__name__}")
+
+    def _lookup(self, node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, time: str) -> _Made:
+        left, right = self.relation(node.left), self.arrivals(node.right)
+        lookup = Lookup(
+            left.edge,
+            right.edge,
+            node.left_keys,
+            node.right_keys,
+            node.residual,
+            time,
+            node.keep_us,
+            "inner"
+            if isinstance(node, nodes.Join)
+            else "semi"
+            if isinstance(node, nodes.SemiJoin)
+            else "anti",
+            null_aware=isinstance(node, nodes.AntiJoin) and node.null_aware,
+        )
+        return self._add("lookup", lookup, lookup.output, left, right)
 
     def _exists(self, node: nodes.SemiJoin | nodes.AntiJoin) -> _Made:
         left, right = self.relation(node.left), self.relation(node.right)
@@ -342,5 +364,5 @@ def changes_at_slides(node: nodes.Node) -> bool:
     if isinstance(node, nodes.Window):
         return node.spec.slide_us is not None
     if isinstance(node, nodes.TableScan):
-        return True
+        return node.stream is not None  # updates of one that is looked up change nothing that is there
     return bool(node.children) and all(map(changes_at_slides, node.children))

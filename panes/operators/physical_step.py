@@ -21,6 +21,7 @@ from panes.operators.group_by import GroupBy
 from panes.operators.input import Entry
 from panes.operators.istream import Istream
 from panes.operators.join import Join
+from panes.operators.lookup import Lookup
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
 from panes.operators.pre_aggregate import PreAggregate
@@ -51,6 +52,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     GroupBy,
     Istream,
     Join,
+    Lookup,
     Match,
     MatchAndSum,
     PreAggregate,

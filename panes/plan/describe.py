@@ -59,18 +59,27 @@ def _group_by(node: nodes.GroupBy) -> str:
     return f"Group by {keys}" + (f": {aggregates}" if aggregates else "")
 
 
-def _matching(word: str) -> Callable[[Any], str]:
+def _matching(word: str, of_lookup: str) -> Callable[[Any], str]:
     def text(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
         pairs = [f"{a} = {b}" for a, b in zip(node.left_keys, node.right_keys, strict=True)]
         if node.residual is not None:
             pairs.append(str(node.residual))
-        return f"{word} on {' AND '.join(pairs)}" if pairs else f"{word} of all pairs"
+        shown = word if node.time is None else of_lookup
+        on = f"on {' AND '.join(pairs)}" if pairs else "of all pairs"
+        at = "" if node.time is None else f", at the time of {_tuple_of(node.time)}"
+        return f"{shown} {on}{at}"
 
     return text
 
 
+def _tuple_of(time: str) -> str:
+    """The alias of the tuple whose time a column has."""
+    return time.rpartition(".")[0] or "the tuple"
+
+
 def _anti_join(node: nodes.AntiJoin) -> str:
-    return _matching("Anti-join (NOT IN)" if node.null_aware else "Anti-join")(node)
+    negation = " (NOT IN)" if node.null_aware else ""
+    return _matching(f"Anti-join{negation}", f"Lookup, anti-join{negation}")(node)
 
 
 def _restorable(word: str) -> Callable[[Any], str]:
@@ -86,8 +95,8 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
-    nodes.Join: _matching("Join"),
-    nodes.SemiJoin: _matching("Semi-join"),
+    nodes.Join: _matching("Join", "Lookup"),
+    nodes.SemiJoin: _matching("Semi-join", "Lookup, semi-join"),
     nodes.AntiJoin: _anti_join,
     nodes.Union: lambda _: "Union",
     nodes.Intersect: lambda _: "Intersect",

@@ -193,7 +193,7 @@ class _Matching(_Binary):
     time: str | None = None
     keep_us: int = 0
     """Of a lookup: how far before the clock the times of left rows may lie. Those that lie further back meet the
-    oldest version that is known."""
+    oldest version that is known. FOREVER: rows may be taken back at any age, so that no version is forgotten."""
 
     def __post_init__(self) -> None:
         _need(len(self.left_keys) == len(self.right_keys), "a join needs as many left keys as right keys")
@@ -204,6 +204,8 @@ class _Matching(_Binary):
             _need(a == b, f"the join keys {left} {a} and {right} {b} are of different types")
         if self.residual is not None:
             _need_condition(self.residual, self.left, self.right)
+        if self.time is not None:
+            _need(self.time in self.left.schema, f"there is no time {self.time} in ({self.left.schema})")
 
 
 @dataclass(frozen=True)

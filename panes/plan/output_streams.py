@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from panes.plan.lookups import is_lookup
 from panes.plan.nodes import (
     Dstream,
     GroupBy,
@@ -44,8 +45,10 @@ def counts_each_result(relation: Node) -> bool:
     Selections, projections, unions and joins make rows of rows. Other operators may give a row that goes on where
     an equal one ends (DISTINCT, EXISTS, INTERSECT) or takes the place of an equal one (groups, negation), and a
     join of count windows cannot tell an equal pair that comes from one that is taken back. The generated results
-    of such relations are the rows that enter them.
+    of such relations are the rows that enter them. A lookup decides row by row, as a selection does.
     """
+    if is_lookup(relation):
+        return counts_each_result(relation.left)
     match relation:
         case StreamScan() | TableScan() | Window():
             return True

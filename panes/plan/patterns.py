@@ -45,6 +45,7 @@ from panes.plan.update_pattern import WEAK as WEAK
 from panes.plan.update_pattern import WEAKEST as WEAKEST
 from panes.plan.update_pattern import Labeled as Labeled
 from panes.plan.update_pattern import Pattern as Pattern
+from panes.plan.walk import is_table_only, tables_of
 from panes.plan.windows import WindowSpec
 
 
@@ -97,8 +98,8 @@ class _Labeling:
         return Labeled(hardest, "a merge leaves the harder pattern of its inputs")
 
     def join(self, node: Join) -> Labeled:
-        if isinstance(node.right, TableScan):
-            return self._with_table(node, node.right)
+        if node.time is not None or is_table_only(node.right):
+            return self._with_tables(node)
         return self._of_both(
             node,
             stay="pairs of rows that stay, stay",
@@ -106,8 +107,8 @@ class _Labeling:
         )
 
     def semi_join(self, node: SemiJoin) -> Labeled:
-        if isinstance(node.right, TableScan):
-            return self._with_table(node, node.right)
+        if node.time is not None or is_table_only(node.right):
+            return self._with_tables(node)
         return self._of_both(
             node,
             stay="a match that stays keeps its row",
@@ -115,8 +116,8 @@ class _Labeling:
         )
 
     def anti_join(self, node: AntiJoin) -> Labeled:
-        if isinstance(node.right, TableScan):
-            return self._with_table(node, node.right)
+        if node.time is not None or is_table_only(node.right):
+            return self._with_tables(node)
         return Labeled(STRICT, "a new row on the right may end a result at any time")
 
     def distinct(self, node: Distinct) -> Labeled:
@@ -157,11 +158,12 @@ class _Labeling:
             return Labeled(MONOTONIC, stay)
         return Labeled(WEAK, leave)
 
-    def _with_table(self, node: Join | SemiJoin | AntiJoin, table: TableScan) -> Labeled:
-        if table.retroactive:
-            return Labeled(STRICT, f"an update of {table.table} may end a result at any time")
+    def _with_tables(self, node: Join | SemiJoin | AntiJoin) -> Labeled:
+        tables = " or ".join(sorted(tables_of(node.right)))
+        if node.time is None:
+            return Labeled(STRICT, f"an update of {tables} may end a result at any time")
         left = self.label(node.left).pattern
-        return Labeled(left, f"updates of {table.table} are not retroactive: results keep their lifetimes")
+        return Labeled(left, f"updates of {tables} are not retroactive: results keep their lifetimes")
 
     def _lengths(self, node: Node) -> frozenset[WindowSpec | None]:
         """The windows that give the rows of an edge their lifetimes; None when they stay for ever."""

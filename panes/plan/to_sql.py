@@ -24,12 +24,16 @@ from panes.plan.expressions import (
 from panes.plan.sql_functions import call_sql, cast_sql, sql_type
 from panes.plan.types import INTERVAL, Type
 
+_LIFETIME = ("_ts", "_exp")
+"""The columns that say from when on and until when a version of a row is in its table."""
+
 
 def to_sql(plan: nodes.Node, relations: Mapping[nodes.Node, str], hidden: Sequence[str] = ()) -> str:
     """A SELECT that gives the answer of the plan.
 
-    `relations` has, for every leaf (or any other sub-plan), the SELECT that gives its rows. Columns named in
-    `hidden` are handed through selections, projections and unions.
+    `relations` has, for every leaf (or any other sub-plan), the SELECT that gives its rows; for a table that is
+    looked up all versions of its rows, with the instants from which and until which (`_ts`, `_exp`) each is in it.
+    Columns named in `hidden` are handed through selections, projections, unions and the left sides of lookups.
     """
     return _Writer(relations, hidden).select(plan)
 
@@ -46,16 +50,17 @@ class _Writer:
             case nodes.Select():
                 return f"SELECT * FROM ({self.select(node.child)}) WHERE {expression_sql(node.predicate)}"
             case nodes.Project():
-                columns = [f"{expression_sql(e)} AS {quoted(name)}" for name, e in node.columns]
-                return f"SELECT {', '.join(columns + self._hidden)} FROM ({self.select(node.child)})"
+                shown = [f"{expression_sql(e)} AS {quoted(name)}" for name, e in node.columns]
+                return f"SELECT {', '.join(shown + self._hidden)} FROM ({self.select(node.child)})"
             case nodes.Distinct():
                 return f"SELECT DISTINCT * FROM ({self.select(node.child)})"
             case nodes.GroupBy():
                 return self._group_by(node)
             case nodes.Join():
                 on = _matching(node, null_matches=False)
-                left, right = self.select(node.left), self.select(node.right)
-                return f"SELECT l.*, r.* FROM ({left}) l JOIN ({right}) r ON {on}"
+                both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
+                left, right = self.select(node.left), self._right(node)
+                return f"SELECT {', '.join(both)} FROM ({left}) l JOIN ({right}) r ON {on}"
             case nodes.SemiJoin():
                 return self._exists(node, "EXISTS", _matching(node, null_matches=False))
             case nodes.AntiJoin():
@@ -75,8 +80,12 @@ class _Writer:
         return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
 
     def _exists(self, node: nodes.SemiJoin | nodes.AntiJoin, word: str, on: str) -> str:
-        inner = f"SELECT 1 FROM ({self.select(node.right)}) r WHERE {on}"
+        inner = f"SELECT 1 FROM ({self._right(node)}) r WHERE {on}"
         return f"SELECT * FROM ({self.select(node.left)}) l WHERE {word} ({inner})"
+
+    def _right(self, node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
+        hidden = () if node.time is None else _LIFETIME
+        return _Writer(self._relations, hidden).select(node.right)
 
     def _set_operation(self, node: nodes.Union | nodes.Intersect | nodes.Except, word: str) -> str:
         return f"({self.select(node.left)}) {word} ({self.select(node.right)})"
@@ -91,6 +100,9 @@ def _matching(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, *, null_matche
     if node.residual is not None:
         sides = dict.fromkeys(node.right.schema.names, "r") | dict.fromkeys(node.left.schema.names, "l")
         parts.append(f"({expression_sql(node.residual, sides)})")
+    if node.time is not None:
+        time, (begin, end) = f"l.{quoted(node.time)}", _LIFETIME
+        parts.append(f"r.{begin} <= {time} AND {time} < r.{end}")
     return " AND ".join(parts) or "TRUE"
 
 

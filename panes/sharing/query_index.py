@@ -13,7 +13,7 @@ import pyarrow as pa
 from panes.delta.delta import TS
 from panes.delta.rows import take, with_column
 from panes.delta.zeros import with_unsigned_zeros
-from panes.plan.nodes import GroupBy, Matched, StreamScan
+from panes.plan.nodes import TIME, GroupBy, Matched, StreamScan
 from panes.plan.windows import RangeWindow
 from panes.sharing.bits import Ints
 from panes.sharing.matches import Matches, columns_of
@@ -131,8 +131,8 @@ class QueryIndex:
         assert isinstance(scan, StreamScan)
         columns = {}
         for name, type_ in zip(scan.schema.names, scan.schema.types, strict=True):
-            bare = scan.attribute(name)
-            column = rows.column(bare if bare in rows.column_names else name)
+            bare = TS if scan.attribute(name) == TIME else scan.attribute(name)
+            column = rows.column(name if name in rows.column_names else bare)
             columns[name] = column if column.type == type_.arrow else column.cast(type_.arrow)
         columns[TS] = rows.column(TS)
         return with_unsigned_zeros(pa.table(columns)).combine_chunks()

@@ -20,9 +20,21 @@ import pyarrow as pa
 from panes.delta.consolidate import contents_at
 from panes.operators.lower import lower
 from panes.plan.expressions import Column
-from panes.plan.nodes import QUERY, Distinct, GroupBy, Join, Matched, Node, Project, Select, Window
+from panes.plan.nodes import (
+    QUERY,
+    AntiJoin,
+    Distinct,
+    GroupBy,
+    Join,
+    Matched,
+    Node,
+    Project,
+    Select,
+    SemiJoin,
+    Window,
+)
 from panes.plan.types import BIGINT
-from panes.plan.walk import walk
+from panes.plan.walk import is_table_only, walk
 from panes.plan.windows import BeginEndWindow, RowsWindow
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.selection import selection_of
@@ -97,12 +109,14 @@ class _NotShareable(Exception):
 class _Sharing:
     """Makes the shared plan from the leaves up.
 
-    A relation that has no predicate below it is the same for all queries, and has no `_query`.
+    A relation that has no predicate below it is the same for all queries, and has no `_query`: so are tables.
     """
 
     predicates: list[Predicate] = field(default_factory=list)
 
     def relation(self, node: Node) -> Node:
+        if is_table_only(node):
+            return node
         match node:
             case Window(spec=spec):
                 if isinstance(spec, (RowsWindow, BeginEndWindow)) or spec.internal:
@@ -116,6 +130,9 @@ class _Sharing:
                 return replace(node, child=child, keys=(query, *node.keys))
             case Join():
                 return self._join(node)
+            case SemiJoin() | AntiJoin() if is_table_only(node.right):
+                _check_versions(node)
+                return replace(node, left=self.relation(node.left))
         if stateless_of(node) is not None:
             return self._stream(node)
         match node:
@@ -136,12 +153,26 @@ class _Sharing:
         return below if whole.columns is None else _project(below, whole.columns)
 
     def _join(self, node: Join) -> Node:
+        _check_versions(node)
         left, right = self.relation(node.left), self.relation(node.right)
         one, other = _query_of(left), _query_of(right)
         left_keys, right_keys = node.left_keys, node.right_keys
         if one is not None and other is not None:
             left_keys, right_keys = (one, *left_keys), (other, *right_keys)
         return replace(node, left=left, right=right, left_keys=left_keys, right_keys=right_keys)
+
+
+def _check_versions(node: Join | SemiJoin | AntiJoin) -> None:
+    """A query that joins a group has met the versions of a table that its tuples looked up. The group knows them
+    where a window says how old these can be; without one a query begins with all tuples that are kept."""
+    if node.time is not None and not _is_bounded(node.left):
+        raise _NotShareable
+
+
+def _is_bounded(node: Node) -> bool:
+    if isinstance(node, Window):
+        return node.spec.retained() is not None
+    return bool(node.children) and all(_is_bounded(c) for c in node.children if not is_table_only(c))
 
 
 def _query_of(node: Node) -> str | None:

@@ -30,6 +30,7 @@ from panes.spark.union_streams import union_streams
 from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.locations import Location, remove_tree
+from panes.tables.table_store import Tables
 
 _POLL_S = 0.02
 _COMMIT_POLLS = 500
@@ -72,11 +73,12 @@ class Engine:
         session: SparkSession | None,
         *,
         copy: CheckpointCopy | None = None,
+        tables: Tables | None = None,
         is_read_only: bool = False,
     ) -> None:
         """`folder` has Spark's checkpoint; `copy` keeps what it takes to make that again, where `home`, which has
         all else, is another one."""
-        self.stores = EpochStores(folder, home, log, copy, is_read_only=is_read_only)
+        self.stores = EpochStores(folder, home, log, copy, tables, is_read_only=is_read_only)
         self._folder = folder
         self._log = log
         self._clock = clock
@@ -245,13 +247,14 @@ class Engine:
             ended.set()
 
     def beat(self) -> None:
-        """Moves the clock by an epoch of its own, if there was none for a heartbeat's time."""
+        """Moves the clock by an epoch of its own, if there was none for a heartbeat's time, and applies changes of
+        tables that wait."""
         if not self._epoch.acquire(blocking=False):
             return
         try:
             last = self._log.latest()
             is_silent = last is not None and self._clock.now_us() - last.finished_us >= self._heartbeat_us
-            if is_silent and not self._is_stopping and self._failure is None:
+            if (is_silent or self.stores.has_changes) and not self._is_stopping and self._failure is None:
                 assert self._runner is not None
                 assert self._session is not None
                 self._runner.beat(self._session)

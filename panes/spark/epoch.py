@@ -1,6 +1,7 @@
 """One epoch: from a Spark micro-batch to committed answers.
 
     arrivals  which files Spark gave this epoch, and what of the past new queries need
+    tables    what was changed in tables since the last epoch
     tasks     one Spark job that reads the rows once, finds the clock, and advances every query on every shard
     history   the rows stay readable for queries that come later
     commit    one file, by rename; from then on readers see this epoch
@@ -14,7 +15,7 @@ the same offsets, and writes everything anew, under other names.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -27,11 +28,12 @@ from panes.crash_points import reach
 from panes.history.retention import Retained
 from panes.ingest.bad_files import BadFile
 from panes.ingest.rejected_rows import REJECTED, RejectedPart
+from panes.language.statements import CreateTable
 from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
-from panes.spark.epoch_job import Arrivals, Folders, epoch_job
+from panes.spark.epoch_job import Arrivals, Folders, TableArrivals, epoch_job
 from panes.spark.epoch_stores import EpochStores
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import StatesBefore
@@ -44,6 +46,9 @@ from panes.stages.clock_rule import ClockRule, Measured, Occasion, Position
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import NOTHING, EpochRecord, MissingRows
+from panes.tables.table_manifest import PIN as TABLES
+from panes.tables.table_store import TABLES_FOLDER
+from panes.tables.version_log import AppliedVersions, Taken
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ class Workload:
     """How tables reach other tasks: the setting of that name."""
     retained: Mapping[int, Retained] = field(default_factory=dict)
     """What is kept of each stream, by number."""
+    tables: Sequence[CreateTable] = ()
     missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
     """What queries have not seen, by query and stream, where their windows may reach back to it."""
 
@@ -146,12 +152,19 @@ class EpochRunner:
         began: _Began,
         occasion: Occasion,
     ) -> None:
+        stores = self._stores
         workload = self._workload(before)
-        rule = self._rule(before, workload, began.now_us, occasion)
+        taken = stores.take_changes(before)
+        rule = self._rule(before, workload, began.now_us, occasion, taken)
         rule = replace(rule, found=_found(arrivals.bad_files))
         if occasion != "rows" and rule.moved(()) is None:
             return
-        self._begin_attempt(rule.epoch)
+        self._begin_attempt(rule.epoch, workload.tables)
+        with self._phase("tables"):
+            applied = stores.apply_changes(
+                taken, workload.tables, self._streams, workload.retained, rule, before, self._writer
+            )
+            arrivals = replace(arrivals, tables=_table_arrivals(workload.tables, applied))
         with self._phase("plan"):
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
             plan = JobPlan(shipped, rule)
@@ -167,8 +180,10 @@ class EpochRunner:
         if failed:
             # Before the commit: the epoch holds nothing of them, and a restart must know why.
             self._suspend(failed)
-        stores, there = self._stores, {query.id for query in workload.queries}
+        there = {query.id for query in workload.queries}
         pins = stores.pins_kept(self._streams, before)
+        if taken is not None:
+            pins[TABLES] = str(applied.manifest.head)
         with self._phase("history"):
             unread = {file.path for file in bad}
             pins |= stores.keep_rows(
@@ -198,12 +213,14 @@ class EpochRunner:
             stores.collect(self._streams, workload.retained, workload.retain_epochs, rule, moved, record)
         self._after_commit(record)
         stores.remove_pushed(self._streams, arrivals)
+        if stores.tables is not None and taken is not None:
+            stores.tables.committed(record)
 
-    def _begin_attempt(self, epoch: int) -> None:
+    def _begin_attempt(self, epoch: int, tables: Sequence[CreateTable]) -> None:
         """Gives the attempt a name, so that nothing of an earlier one is taken for its own; removes what one that
         failed here has left."""
         if self._writer:
-            self._stores.rejected.forget_attempt(self._streams, epoch, self._writer)
+            self._stores.forget_attempt(self._streams, tables, epoch, self._writer)
         self._writer = uuid4().hex[:8]
 
     def _began(self) -> _Began:
@@ -224,26 +241,40 @@ class EpochRunner:
             bad_files=files.bad,
         )
 
-    def _rule(self, before: EpochRecord, workload: Workload, now_us: int, occasion: Occasion) -> ClockRule:
+    def _rule(
+        self,
+        before: EpochRecord,
+        workload: Workload,
+        now_us: int,
+        occasion: Occasion,
+        taken: Taken | None,
+    ) -> ClockRule:
         epoch = before.epoch + 1
+        changed = {
+            table.name for table in workload.tables if taken is not None and table.number in taken.changes
+        }
         return ClockRule(
             epoch,
             self._streams,
             before.streams,
-            {query.id: self._position(query, before) for query in workload.queries},
+            {query.id: self._position(query, before, changed) for query in workload.queries},
             now_us=now_us,
             started_us=self._started_us,
             idle_after_us=workload.idle_after_us,
             occasion=occasion,
+            applies_changes=taken is not None,
+            effective=self._stores.effective(taken, before),
         )
 
-    def _position(self, query: RunningQuery, before: EpochRecord) -> Position:
+    def _position(self, query: RunningQuery, before: EpochRecord, changed: Set[str]) -> Position:
         streams = frozenset(self._numbers[name] for name in query.plan.streams)
         begins = query.needs_history(before.epoch + 1)
+        has_changes = not changed.isdisjoint(query.plan.tables)
         ran = before.queries.get(query.id)
         if ran is None or query.first_epoch > before.epoch:
-            return Position(streams, before.clock_of(streams), -1, begins=begins)
-        return Position(streams, ran.clock, ran.epoch, ran.spread, begins)
+            clock = before.clock_of(streams)
+            return Position(streams, clock, -1, begins=begins, has_changes=has_changes)
+        return Position(streams, ran.clock, ran.epoch, ran.spread, begins, has_changes)
 
     def _tasks(
         self,
@@ -267,7 +298,12 @@ class EpochRunner:
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
             in_files = exchanges_files(workload.exchange, session)
-            folders = Folders(exchange if in_files else None, stores.home / "aside", stores.history.folder)
+            folders = Folders(
+                exchange if in_files else None,
+                stores.home / "aside",
+                stores.history.folder,
+                stores.home / TABLES_FOLDER,
+            )
             states = StatesBefore(stores.states, before.states, before.tasks)
             plans = self._broadcasts.plans(session.sparkContext, plan.plans)
             tasks = epoch_job(session, plan, plans, arrivals, rule, folders, states, self._writer, kept)
@@ -297,3 +333,12 @@ class EpochRunner:
 
 def _found(bad_files: Sequence[BadFile]) -> tuple[Measured, ...]:
     return tuple(Measured(file.stream, bad_files=1) for file in bad_files)
+
+
+def _table_arrivals(tables: Sequence[CreateTable], applied: AppliedVersions) -> dict[str, TableArrivals]:
+    return {
+        table.name: TableArrivals(
+            table.columns, applied.manifest.of(table.number).segments, applied.new.get(table.number)
+        )
+        for table in tables
+    }

@@ -19,14 +19,16 @@ from panes.delta.delta import BEGINNING
 from panes.history.history_file import HistoryFile
 from panes.ingest.arrived_file import ArrivedFile
 from panes.ingest.bad_files import BadFile
+from panes.plan.schema import Schema
 from panes.plan.stream import Stream
-from panes.spark.ingest_task import BatchTask, Feed, FilesTask, IngestContext
+from panes.spark.ingest_task import BatchTask, FedFile, Feed, FilesTask, IngestContext, TableFeed
 from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import OperatorTask, StatesBefore
 from panes.spark.task_plans import SentPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.exchange import BEGIN, MESSAGES
 from panes.state.storage.locations import Location
+from panes.state.storage.segments import SegmentEntry
 
 _ROWS_PER_TASK = 50_000
 """A task for fewer rows costs more than it saves."""
@@ -40,6 +42,18 @@ class Folders:
     """None when tables go through Spark's shuffle."""
     aside: Location
     history: Location
+    tables: Location
+
+
+@dataclass(frozen=True)
+class TableArrivals:
+    """The versions of a table that an epoch may need."""
+
+    columns: Schema
+    versions: tuple[SegmentEntry, ...]
+    """All of them, for queries that begin in this epoch."""
+    new: SegmentEntry | None
+    """What changes in this epoch."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,8 @@ class Arrivals:
     """The numbers of the streams that keep these files as their history: tasks need not write one."""
     bad_files: Sequence[BadFile] = ()
     """Those that the driver could not read."""
+    tables: Mapping[str, TableArrivals] = field(default_factory=dict)
+    """By name."""
 
 
 def epoch_job(
@@ -84,6 +100,7 @@ def epoch_job(
         folders.exchange,
         folders.aside,
         folders.history,
+        folders.tables,
         writer,
         rule.now_us,
         arrivals.arrival_us,
@@ -142,8 +159,14 @@ def _files_task(
     tasks: int,
 ) -> FilesTask:
     """The files to read, in their order, about as many rows to each task."""
-    feeds: list[Feed] = []
-    files: list[tuple[int, HistoryFile | ArrivedFile]] = []
+    feeds: list[Feed | TableFeed] = []
+    files: list[tuple[int, FedFile]] = []
+    for begins in (True, False):
+        for (name, streams), inputs in plan.inputs_of_tables(of_new=begins).items():
+            table = arrivals.tables[name]
+            segments = table.versions if begins else () if table.new is None else (table.new,)
+            files += [(len(feeds), segment) for segment in segments]
+            feeds.append(TableFeed(table.columns, inputs, streams))
     for stream in arrivals.streams:
         since = rule.since(stream.number)
         of_new = plan.inputs_of(stream.name, of_new=True)
@@ -156,7 +179,7 @@ def _files_task(
             feeds.append(Feed(stream, plan.inputs_of(stream.name), writes_history=writes, since=since))
     rows = sum(file.rows for _, file in files)
     per_task = max(_ROWS_PER_TASK, -(-rows // tasks), 1)
-    by_task_files: list[list[tuple[int, HistoryFile | ArrivedFile]]] = []
+    by_task_files: list[list[tuple[int, FedFile]]] = []
     full = per_task
     for place, file in files:
         if full >= per_task:

@@ -19,6 +19,7 @@ from panes.history.parts import Part
 from panes.history.retention import Retained
 from panes.ingest.pushed_files import PushedFiles
 from panes.ingest.rejected_log import RejectedLog, pin_of_rejected
+from panes.language.statements import CreateTable
 from panes.operators.measures import Measures
 from panes.plan.stream import Stream
 from panes.spark.epoch_job import Arrivals
@@ -31,7 +32,12 @@ from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
-from panes.state.storage.locations import Location
+from panes.state.storage.locations import Location, remove_files
+from panes.tables.horizon import horizon
+from panes.tables.table_manifest import NO_MANIFEST
+from panes.tables.table_manifest import PIN as TABLES
+from panes.tables.table_store import Tables
+from panes.tables.version_log import AppliedVersions, Taken
 
 _STATE_EPOCHS = 8
 """The number of epochs that keep the states of operators: more than can be done again after a failure."""
@@ -55,6 +61,7 @@ class EpochStores:
         home: Location,
         log: EpochLog,
         copy: CheckpointCopy | None = None,
+        tables: Tables | None = None,
         *,
         is_read_only: bool = False,
     ) -> None:
@@ -63,6 +70,7 @@ class EpochStores:
         self.folder = folder
         self.home = home
         self.log = log
+        self.tables = tables
         self.states = home / "states"
         self.history = History(home / "history", log, is_ours=not is_read_only)
         self.pushed = PushedFiles(home, folder, log.check_term)
@@ -116,10 +124,60 @@ class EpochStores:
                 pins |= self.history.note(stream, rule.epoch, written, **size, since=since, writer=writer)
         return pins
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether transactions wait to be applied to tables."""
+        return self.tables is not None and self.tables.has_pending
+
+    def take_changes(self, before: EpochRecord) -> Taken | None:
+        """The transactions that an epoch which begins now, after another one, applies to tables."""
+        return None if self.tables is None else self.tables.take(before)
+
+    def effective(self, taken: Taken | None, before: EpochRecord) -> Mapping[int, int]:
+        """By stream, the instant at which the last change of tables takes effect, with those that are taken."""
+        if self.tables is None:
+            return {}
+        return self.tables.version_log.effective(taken, before)
+
+    def apply_changes(
+        self,
+        taken: Taken | None,
+        tables: Sequence[CreateTable],
+        streams: Sequence[Stream],
+        retained: Mapping[int, Retained],
+        rule: ClockRule,
+        before: EpochRecord,
+        writer: str,
+    ) -> AppliedVersions:
+        """Writes what an epoch changes in tables; gives all that there is of them."""
+        if self.tables is None:
+            return AppliedVersions(NO_MANIFEST, {})
+        log = self.tables.version_log
+        if taken is None:
+            return AppliedVersions(log.manifest(before), {})
+        horizons = {
+            s.number: self._horizon(s, retained.get(s.number, Retained()), rule, before) for s in streams
+        }
+        return log.write(rule.epoch, writer, before, taken, tables, horizons)
+
+    def _horizon(self, stream: Stream, retained: Retained, rule: ClockRule, before: EpochRecord) -> int:
+        clocks = (read.clock for read in rule.queries.values() if stream.number in read.streams)
+        clock = min((clock for clock in clocks if clock > BEGINNING), default=rule.since(stream.number))
+        files = self.history.files(stream.number, before.epoch) if before.epoch >= 0 else ()
+        return horizon(stream, clock, retained, files)
+
+    def forget_attempt(
+        self, streams: Sequence[Stream], tables: Sequence[CreateTable], epoch: int, writer: str
+    ) -> None:
+        """Removes what an attempt at an epoch that failed has left."""
+        self.rejected.forget_attempt(streams, epoch, writer)
+        if self.tables is not None:
+            self.tables.version_log.forget_attempt(tables, epoch, writer)
+
     def pins_kept(self, streams: Sequence[Stream], before: EpochRecord) -> dict[str, str]:
         """What an epoch pins of what was there before."""
         kept = {of(stream.number) for stream in streams for of in (pin_of, pin_of_rejected)}
-        kept |= {"checkpoint", CHECKPOINT_COPY}
+        kept |= {"checkpoint", CHECKPOINT_COPY, TABLES}
         return {name: pin for name, pin in before.pins.items() if name in kept}
 
     def pin_batch(self, batch: int) -> dict[str, str]:
@@ -176,7 +234,10 @@ class EpochStores:
     ) -> None:
         """Removes what nobody may read any more after an epoch was committed."""
         oldest = self.log.holds.release_before(rule.epoch - retain_epochs)
+        versions = self._versions_released(oldest)
         self._collector.collect(oldest, max(oldest, rule.epoch - _STATE_EPOCHS))
+        # After the records of epochs: should this be cut short, nobody looks for what is gone.
+        remove_files(versions)
         self._measures.collect(rule.epoch)
         for stream in streams:
             kept = retained.get(stream.number, Retained())
@@ -192,6 +253,15 @@ class EpochStores:
             )
         if self._copy is not None and CHECKPOINT_COPY in record.pins:
             self._copy.collect(record.pins[CHECKPOINT_COPY])
+
+    def _versions_released(self, oldest: int) -> list[Location]:
+        """The files of tables that only epochs before one need."""
+        kept = self.log.epochs
+        gone = range(kept.start, min(oldest, kept.stop - 1))
+        if self.tables is None or not gone:
+            return []
+        records = [self.log.record(epoch) for epoch in (*gone, gone.stop)]
+        return self.tables.version_log.released(records)
 
     def remove_pushed(self, streams: Sequence[Stream], arrivals: Arrivals) -> None:
         """Removes the pushed files that an epoch has taken in, once it is committed."""

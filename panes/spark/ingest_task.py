@@ -25,6 +25,7 @@ from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
 from panes.ingest.rejected_rows import BAD, REJECTED, attempt_folder, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
+from panes.plan.schema import Schema
 from panes.plan.stream import Stream
 from panes.spark.task_plans import PlanValues, SentPlans
 from panes.spark.union_streams import STREAM
@@ -33,6 +34,11 @@ from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, 
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.state.storage.locations import Location
+from panes.state.storage.segments import SegmentEntry
+from panes.tables.table_versions import read_versions
+
+FedFile = HistoryFile | ArrivedFile | SegmentEntry
+"""Rows of a stream, or versions of a table."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,17 @@ class Feed:
 
 
 @dataclass(frozen=True)
+class TableFeed:
+    """Where changes of a table go: the inputs that are computed from them, by number."""
+
+    columns: Schema
+    """Those of the table."""
+    inputs: tuple[int, ...]
+    streams: frozenset[int]
+    """The streams whose clocks say when a change takes effect."""
+
+
+@dataclass(frozen=True)
 class IngestContext:
     """What all ingest tasks have in common; it is shipped to the workers."""
 
@@ -61,6 +78,7 @@ class IngestContext:
     """The folder of the exchange; None when tables go through Spark's shuffle."""
     aside: Location
     history: Location
+    tables: Location
     writer: str
     """What tells this attempt at the epoch from all others, in the names of what tasks write."""
     now_us: int
@@ -71,14 +89,14 @@ class IngestContext:
 
 @dataclass(frozen=True)
 class FilesTask:
-    """Reads Parquet files into Arrow, without a detour through Java's rows.
+    """Reads Parquet files, and the versions of tables, into Arrow, without a detour through Java's rows.
 
     A file that cannot be read is rejected whole, before any row of it is taken.
     """
 
     context: IngestContext
-    feeds: tuple[Feed, ...]
-    files: tuple[tuple[tuple[int, HistoryFile | ArrivedFile], ...], ...]
+    feeds: tuple[Feed | TableFeed, ...]
+    files: tuple[tuple[tuple[int, FedFile], ...], ...]
     """For each task the files that it reads, each with the number of its feed."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -86,10 +104,15 @@ class FilesTask:
         for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
             work = _Work(self.context, f"0-files-{number:06d}", number)
             for place, file in self.files[number]:
-                if isinstance(file, ArrivedFile):
-                    self._take(work, self.feeds[place], file)
+                feed = self.feeds[place]
+                if isinstance(feed, TableFeed):
+                    assert isinstance(file, SegmentEntry)
+                    self._take_versions(work, feed, file)
+                elif isinstance(file, ArrivedFile):
+                    self._take(work, feed, file)
                 else:
-                    self._take_history(work, self.feeds[place], file)
+                    assert isinstance(file, HistoryFile)
+                    self._take_history(work, feed, file)
             yield from encoded(work.messages())
 
     def _take_history(self, work: _Work, feed: Feed, file: HistoryFile) -> None:
@@ -100,6 +123,18 @@ class FilesTask:
             work.fail(feed.inputs, failure)
         else:
             work.take(feed, rows.drop_columns([CAME, EPOCH]))
+
+    def _take_versions(self, work: _Work, feed: TableFeed, segment: SegmentEntry) -> None:
+        inputs = self.context.plans.value.inputs
+        read = {name for number in feed.inputs for name in inputs[number].source.columns}
+        names = [name for name in feed.columns.names if name in read]
+        try:
+            with blamed_on_the_query():
+                versions = read_versions(self.context.tables, [segment], feed.columns, names)
+        except QueryFailure as failure:
+            work.fail(feed.inputs, failure)
+        else:
+            work.compute(feed.inputs, versions.effective(feed.streams))
 
     def _take(self, work: _Work, feed: Feed, file: ArrivedFile) -> None:
         # Rows that came late, and those that are kept, are written whole.
@@ -182,13 +217,18 @@ class _Work:
             self._measure(feed, rows, unusable)
             if feed.writes_history and rows.num_rows:
                 self._kept.setdefault(feed.stream.number, []).append(rows)
+        self.compute(feed.inputs, rows, is_history=feed.is_history)
+
+    def compute(self, inputs: Iterable[int], rows: pa.Table, *, is_history: bool = False) -> None:
+        """Computes inputs from rows of a stream, or from changes of a table: their columns, `_ts` and
+        `_weight`."""
         if not rows.num_rows:
             return
         run = FragmentRun(rows)
-        for number in feed.inputs:
+        for number in inputs:
             try:
                 with blamed_on_the_query():
-                    self._compute(number, run, is_history=feed.is_history)
+                    self._compute(number, run, is_history=is_history)
             except QueryFailure as failure:
                 self.fail([number], failure)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from panes.delta.delta import BEGINNING
 from panes.spark.task_plans import PlanValues, StageTask, TaskPlans
 from panes.stages.clock_rule import ClockRule
+from panes.stages.physical_plan import PhysicalInput
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
 
@@ -19,6 +20,13 @@ class InputPlace(NamedTuple):
     query: int
     stage: int
     input: str
+
+
+class TableClocks(NamedTuple):
+    """A table, and the streams whose clocks say when a change of it takes effect."""
+
+    table: str
+    streams: frozenset[int]
 
 
 class JobPlan:
@@ -39,6 +47,9 @@ class JobPlan:
         self._since: dict[int, int] = {}
         """By input, where what is computed depends on the clock."""
         self._members = {query.id: query.members for query in queries if query.members is not None}
+        self._stream_numbers = {stream.name: stream.number for stream in rule.streams}
+        self._clocked_by: dict[int, frozenset[int]] = {}
+        """By input that is computed from a table: the streams whose clocks say when a change takes effect."""
         self._numbers: dict[object, int] = {}
         self._of_new: set[int] = set()
         for query in queries:
@@ -63,6 +74,16 @@ class JobPlan:
             for number, route in enumerate(self.inputs)
             if route.source.stream == stream and (not of_new or number in self._of_new)
         )
+
+    def inputs_of_tables(self, *, of_new: bool) -> Mapping[TableClocks, tuple[int, ...]]:
+        """The inputs that are computed from tables: those of queries that begin in this epoch, or those of
+        others."""
+        found: dict[TableClocks, tuple[int, ...]] = {}
+        for number, streams in self._clocked_by.items():
+            if (number in self._of_new) == of_new:
+                key = TableClocks(str(self.inputs[number].source.table), streams)
+                found[key] = (*found.get(key, ()), number)
+        return found
 
     def _add(self, query: RunningQuery) -> None:
         inputs: list[list[int]] = []
@@ -98,9 +119,12 @@ class JobPlan:
         else:
             is_new = query.first_epoch == self._rule.epoch
         owner = -1 if route.source.stage is None else query.id
-        key = (route.key, since, level, owner, is_new)
+        clocked_by = self._clocks_of(route.source, query)
+        key = (route.key, since, level, owner, is_new, clocked_by)
         if key not in self._numbers:
             self._numbers[key] = len(self.inputs)
+            if clocked_by is not None:
+                self._clocked_by[len(self.inputs)] = clocked_by
             if since is not None:
                 self._since[len(self.inputs)] = since
             self.inputs.append(route)
@@ -109,3 +133,11 @@ class JobPlan:
             if is_new:
                 self._of_new.add(self._numbers[key])
         return self._numbers[key]
+
+    def _clocks_of(self, source: PhysicalInput, query: RunningQuery) -> frozenset[int] | None:
+        """The streams by whose clocks changes of a table take effect; None when it is no table."""
+        if source.table is None:
+            return None
+        if source.looked_up_by is not None:
+            return frozenset([self._stream_numbers[source.looked_up_by]])
+        return self._rule.queries[query.id].streams

@@ -3,7 +3,8 @@
 A stream is complete up to its newest tuple, minus its SLACK, minus one tick, because more tuples of that time may
 follow. A stream with IDLE ADVANCE that has been silent for long is taken to be complete up to that time plus the
 wall time since then. A query goes as far as the slowest stream that it reads; no other stream holds it back or
-pushes it on.
+pushes it on. Changes of tables move no clock while streams may bring more. When they have nothing more to bring, a
+stream goes on to the instant at which the last change takes effect for it.
 
 Every task of an epoch hears what all tasks of the first level have measured and computes the same clocks, so an
 epoch needs no Spark job of its own to find them.
@@ -12,7 +13,7 @@ epoch needs no Spark job of its own to find them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from panes.delta.delta import BEGINNING
@@ -66,6 +67,8 @@ class Position:
     """Over how many shards that epoch spread it; 0 when there was none."""
     begins: bool = False
     """Whether it, or a query that shares its plan, sees its first tuples in this epoch."""
+    has_changes: bool = False
+    """Whether a table that it reads changes in this epoch."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class Moved:
 
     streams: Progress
     spans: Mapping[int, Span]
-    """Of the queries that the epoch runs: those whose clock moves, to which rows came, or that begin."""
+    """Of the queries that the epoch runs: those whose clock moves, to which rows came, of which a table changes,
+    or that begin."""
     rows: int
     clocks: Mapping[int, int]
     """Of all queries."""
@@ -98,13 +102,17 @@ class ClockRule:
     occasion: Occasion = "rows"
     found: tuple[Measured, ...] = ()
     """What the driver has measured before the tasks."""
+    applies_changes: bool = False
+    """Whether the epoch applies changes of tables, whoever reads them."""
+    effective: Mapping[int, int] = field(default_factory=dict)
+    """By stream, the instant at which the last change of tables takes effect."""
 
     def since(self, stream: int) -> int:
         """The clock of a stream before the epoch."""
         return self.before.get(stream, StreamProgress()).clock
 
     def moved(self, measured: Iterable[Measured]) -> Moved | None:
-        """None when nothing came and no clock moves: then there is no epoch."""
+        """None when nothing came, nothing changes and no clock moves: then there is no epoch."""
         found = {stream.number: Measured(stream.number) for stream in self.streams}
         for part in (*self.found, *measured):
             found[part.stream] = _together(found[part.stream], part)
@@ -116,12 +124,16 @@ class ClockRule:
         }
         is_moved = any(clocks[query] > position.clock for query, position in self.queries.items())
         is_moved = is_moved or any(after.clock > self.since(number) for number, after in streams.items())
-        if not came and not is_moved and not any(total.bad_files for total in found.values()):
+        is_there = is_moved or self.applies_changes or bool(came)
+        if not is_there and not any(total.bad_files for total in found.values()):
             return None
         spans = {
             query: Span(self.epoch, position.clock, clocks[query], position.epoch, position.spread)
             for query, position in self.queries.items()
-            if position.begins or clocks[query] > position.clock or position.streams & came
+            if position.begins
+            or position.has_changes
+            or clocks[query] > position.clock
+            or position.streams & came
         }
         return Moved(streams, spans, sum(total.rows for total in found.values()), clocks)
 
@@ -137,6 +149,8 @@ class ClockRule:
         if stream.idle_advance and is_idle and self.occasion != "end" and max_ts > BEGINNING:
             # Counted from when rows last came, as the record of that epoch has it: a restart changes nothing.
             complete += self.now_us - last_us
+        if self.occasion == "end" and max(before.clock, complete) > BEGINNING:
+            complete = max(complete, self.effective.get(stream.number, BEGINNING))
         return replace(
             before,
             rows=before.rows + found.rows,

@@ -7,7 +7,7 @@ own, whose deltas are routed anew by the other key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from panes.operators.input import Input
@@ -26,6 +26,7 @@ from panes.plan.nodes import (
     Select,
     SemiJoin,
     StreamScan,
+    TableScan,
     Window,
     Wstream,
 )
@@ -39,16 +40,17 @@ _STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin, *OU
 
 @dataclass(frozen=True)
 class StageInput:
-    """A sub-plan that is computed before a stage, and the columns that decide the shard.
+    """A sub-plan that is computed before a stage, and the columns that decide the shard; `keys` is None when every
+    shard gets all rows.
 
-    It is a chain of selections and projections over a stream, or with `stage` what that earlier stage gives.
-    With `group_by` its rows are the partial rows of that group-by, over `window` if it is a chain; `node` is what
-    lies below.
+    It is a chain of selections and projections over a stream or a table, or with `stage` what that earlier stage
+    gives. With `group_by` its rows are the partial rows of that group-by, over `window` if it is a chain; `node`
+    is what lies below.
     """
 
     input: Input
     node: Node
-    keys: Keys
+    keys: Keys | None
     window: RangeWindow | None = None
     group_by: GroupBy | None = None
     stage: int | None = None
@@ -59,9 +61,9 @@ class StageInput:
         return self.group_by or self.node
 
     @property
-    def scan(self) -> StreamScan:
+    def scan(self) -> StreamScan | TableScan:
         node = self.node
-        while not isinstance(node, StreamScan):
+        while not isinstance(node, (StreamScan, TableScan)):
             (node,) = node.children
         return node
 
@@ -79,21 +81,24 @@ class Stage:
     every_instant: bool = False
 
 
-def cut_stages(plan: Node) -> tuple[Stage, ...]:
-    """The stages of a plan, each after those it reads; the last gives the answer."""
+def cut_stages(plan: Node, large_tables: frozenset[str] = frozenset()) -> tuple[Stage, ...]:
+    """The stages of a plan, each after those it reads; the last gives the answer.
+
+    Of `large_tables` no shard has all rows, where the keys allow it.
+    """
     stages: list[Stage] = []
-    _add_stage(generated_stream(plan), stages, every_instant=is_over_slides(plan))
+    _add_stage(generated_stream(plan), stages, large_tables, every_instant=is_over_slides(plan))
     return tuple(stages)
 
 
-def _add_stage(plan: Node, stages: list[Stage], *, every_instant: bool) -> int:
+def _add_stage(plan: Node, stages: list[Stage], large_tables: frozenset[str], *, every_instant: bool) -> int:
     inputs = _inputs(plan, {})
-    keys = partition_keys(plan, {source.replaced: source.group_by is not None for source in inputs})
+    keys = _partition_keys(plan, inputs, large_tables)
     if keys is None and _can_be_cut(plan):
-        cuts = _cut_below_the_top(plan, stages, every_instant=every_instant)
+        cuts = _cut_below_the_top(plan, stages, large_tables, every_instant=every_instant)
         if cuts:
             inputs = _inputs(plan, cuts)
-            keys = partition_keys(plan, {source.replaced: source.group_by is not None for source in inputs})
+            keys = _partition_keys(plan, inputs, large_tables)
     numbered = tuple(
         StageInput(
             Input(f"input-{number}", kind="partials" if source.group_by else "rows"),
@@ -109,7 +114,16 @@ def _add_stage(plan: Node, stages: list[Stage], *, every_instant: bool) -> int:
     return len(stages) - 1
 
 
-def _cut_below_the_top(plan: Node, stages: list[Stage], *, every_instant: bool) -> dict[Node, int]:
+def _partition_keys(
+    plan: Node, inputs: Sequence[StageInput], large_tables: frozenset[str]
+) -> Mapping[Node, Keys | None] | None:
+    are_partials = {source.replaced: source.group_by is not None for source in inputs}
+    return partition_keys(plan, are_partials, large_tables)
+
+
+def _cut_below_the_top(
+    plan: Node, stages: list[Stage], large_tables: frozenset[str], *, every_instant: bool
+) -> dict[Node, int]:
     """Adds the stages of the parts below the topmost operator with a state; gives the number of each.
 
     What would run on one shard all the way is left in the stage above: a shuffle between would gain nothing.
@@ -118,7 +132,7 @@ def _cut_below_the_top(plan: Node, stages: list[Stage], *, every_instant: bool) 
     for node in _below_the_top(plan):
         is_seen = every_instant or _is_below_output(plan, node)
         before = len(stages)
-        number = _add_stage(node, stages, every_instant=is_seen)
+        number = _add_stage(node, stages, large_tables, every_instant=is_seen)
         if any(stage.is_sharded for stage in stages[before:]):
             cuts[node] = number
         else:
@@ -205,10 +219,10 @@ def _has_panes(window: Window) -> bool:
 
 
 def is_stateless(node: Node) -> bool:
-    """Whether a node is a chain of selections and projections over a stream."""
+    """Whether a node is a chain of selections and projections over a stream or a table."""
     while isinstance(node, (Select, Project, Matched)):
         node = node.child
-    return isinstance(node, StreamScan)
+    return isinstance(node, (StreamScan, TableScan))
 
 
 def selection_stage(matched: Matched) -> tuple[Stage]:

@@ -137,9 +137,11 @@ class _Tree:
         if not stage.is_sharded:
             return "Shuffle to one shard"
         shards = shards_text(self.shards)
+        if source.is_whole:
+            return f"Copy to every one of {shards}" if self.shards != 1 else "Shuffle to 1 shard"
         if source.keys:
             return f"Shuffle to {shards} by {', '.join(source.keys)}"
-        return f"Shuffle to {shards} by row" if source.stage is not None else f"Spread over {shards}"
+        return f"Spread over {shards}" if source.stream is not None else f"Shuffle to {shards} by row"
 
     def _step(
         self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]

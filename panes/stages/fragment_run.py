@@ -19,8 +19,8 @@ _Key = tuple[str, ForTasks | None, int | None]
 
 
 class FragmentRun:
-    """Computes inputs over the rows of a stream (its columns, or those that are needed, and `_ts`), or over the
-    delta of an earlier stage."""
+    """Computes inputs over the rows of a stream (its columns, or those that are needed, and `_ts`), over the
+    changes of a table (these, `_exp` and `_weight`), or over the delta of an earlier stage."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows

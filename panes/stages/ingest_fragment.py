@@ -1,4 +1,5 @@
-"""The steps that run before a shuffle: what needs no state, over the rows of a stream or of an earlier stage.
+"""The steps that run before a shuffle: what needs no state, over the rows of a stream, the changes of a table or
+the rows of an earlier stage.
 
 They are the operators that run after it: selections, projections, the query index, and where a group-by over a
 sliding window follows, the window and the partial sums per pane.
@@ -23,7 +24,7 @@ from panes.operators.tools.edge import Edge
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import columns_of
-from panes.plan.patterns import MONOTONIC, pattern_of
+from panes.plan.patterns import pattern_of
 from panes.stages.cut_stages import StageInput
 
 ROWS = "rows"
@@ -31,7 +32,7 @@ ROWS = "rows"
 
 
 def ingest_fragment(source: StageInput) -> tuple[Fragment, tuple[str, ...]]:
-    """The steps over the rows of a stream that give an input of a stage, and the columns of the stream that they
+    """The steps over the rows of a stream or table that give an input of a stage, and the columns that they
     read."""
     steps = _Steps()
     matched = matched_in(source.node)
@@ -75,7 +76,7 @@ class _Steps:
 
     steps: list[PhysicalStep] = field(default_factory=list)
     read: tuple[str, ...] = ()
-    """The columns of the stream that the chain reads, as the stream names them."""
+    """The columns of the stream or table that the chain reads, as it names them."""
 
     @property
     def edge(self) -> Edge:
@@ -91,12 +92,16 @@ class _Steps:
         self.add("pre_aggregate", sums, group_by, _partial_edge(group_by))
 
     def chain(self, node: nodes.Node, wanted: Set[str]) -> None:
-        """The steps of selections and projections over a stream, as far as the wanted columns need them."""
+        """The steps of selections and projections over a scan, as far as the wanted columns need them."""
         match node:
-            case nodes.StreamScan():
-                entry = Entry(ROWS, node.schema, prefix=f"{node.alias}.", may_lack=True)
-                self.add("input", entry, node, Edge(node.schema, MONOTONIC))
-                self.read = tuple(node.attribute(name) for name in node.schema.names if name in wanted)
+            case nodes.StreamScan() | nodes.TableScan():
+                edge = Edge(node.schema, pattern_of(node).pattern)
+                entry = Entry(
+                    ROWS, node.schema, prefix=f"{node.alias}.", weighted=edge.is_weighted, may_lack=True
+                )
+                self.add("input", entry, node, edge)
+                arriving = {node.attribute(name) for name in node.schema.names if name in wanted}
+                self.read = tuple(name for name in entry.arriving.names if name in arriving)
             case nodes.Select():
                 self.chain(node.child, wanted | columns_of(node.predicate))
                 self.add("select", Select(node.predicate), node, self.edge)

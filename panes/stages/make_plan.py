@@ -8,7 +8,7 @@ from dataclasses import replace
 from panes.operators.input import Input
 from panes.operators.lower import fragment_of
 from panes.operators.physical_step import Fragment
-from panes.plan.nodes import Matched, Node
+from panes.plan.nodes import Matched, Node, TableScan
 from panes.plan.patterns import answer_pattern
 from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.ingest_fragment import hand_on_fragment, ingest_fragment, matched_in
@@ -17,11 +17,19 @@ from panes.stages.placement import Placement
 
 
 def make_plan(
-    plan: Node, *, strategy: str = "upa", calendar_days: int = 10, every_instant: bool = False
+    plan: Node,
+    *,
+    strategy: str = "upa",
+    calendar_days: int = 10,
+    every_instant: bool = False,
+    large_tables: frozenset[str] = frozenset(),
 ) -> PhysicalPlan:
-    """The physical plan of a query over relations and streams; a `Matched` node is one for selections."""
+    """The physical plan of a query over relations and streams; a `Matched` node is one for selections.
+
+    `large_tables` are those that are too large for every shard to have all of them.
+    """
     stages: list[PhysicalStage] = []
-    for stage in _cut(plan):
+    for stage in _cut(plan, large_tables):
         before = [source.stage for source in stage.inputs]
         edges = [None if number is None else stages[number].fragment for number in before]
         fragment = None
@@ -45,8 +53,8 @@ def make_plan(
     )
 
 
-def _cut(plan: Node) -> tuple[Stage, ...]:
-    return selection_stage(plan) if isinstance(plan, Matched) else cut_stages(plan)
+def _cut(plan: Node, large_tables: frozenset[str]) -> tuple[Stage, ...]:
+    return selection_stage(plan) if isinstance(plan, Matched) else cut_stages(plan, large_tables)
 
 
 def _inputs(stage: Stage, before: Sequence[Fragment | None]) -> dict[Node, Input]:
@@ -59,16 +67,27 @@ def _inputs(stage: Stage, before: Sequence[Fragment | None]) -> dict[Node, Input
 
 
 def _input(source: StageInput, before: Fragment | None) -> PhysicalInput:
-    name = source.input.name
+    name, keys = source.input.name, source.keys or ()
     if before is not None:
-        return PhysicalInput(name, hand_on_fragment(source, before.edge), source.keys, stage=source.stage)
-    matched = matched_in(source.node)
+        return PhysicalInput(name, hand_on_fragment(source, before.edge), keys, stage=source.stage)
     fragment, columns = ingest_fragment(source)
+    scan = source.scan
+    if isinstance(scan, TableScan):
+        return PhysicalInput(
+            name,
+            fragment,
+            keys,
+            table=scan.table,
+            looked_up_by=scan.stream,
+            is_whole=source.keys is None,
+            columns=columns,
+        )
+    matched = matched_in(source.node)
     return PhysicalInput(
         name,
         fragment,
-        source.keys,
-        stream=source.scan.stream,
+        keys,
+        stream=scan.stream,
         columns=columns,
         scan_number=None if matched is None else matched.scan_number,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from panes.operators.lower import slides_of
 from panes.plan.expressions import Column
+from panes.plan.lookups import is_lookup, table_below
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
@@ -20,7 +22,6 @@ from panes.plan.nodes import (
     Rstream,
     Select,
     SemiJoin,
-    TableScan,
     Union,
     Window,
     Wstream,
@@ -35,39 +36,62 @@ class _OneShard(Exception):
     """Some operator needs to see all rows together."""
 
 
-def partition_keys(plan: Node, inputs: Mapping[Node, bool]) -> Mapping[Node, Keys] | None:
-    """The columns of each input whose values decide the shard; None when one shard must see everything.
+@dataclass(frozen=True)
+class _Inputs:
+    """What a stage reads."""
+
+    are_partials: Mapping[Node, bool]
+    large_tables: frozenset[str]
+
+    def __contains__(self, node: Node) -> bool:
+        return node in self.are_partials
+
+    def is_partials(self, node: Node) -> bool:
+        """Whether an input is the partial sums of a group-by, still to be added up."""
+        return self.are_partials[node]
+
+    def may_be_whole(self, node: Join | SemiJoin | AntiJoin) -> bool:
+        """Whether the right side of a join is a table alone, so that every shard can have all of it."""
+        return node.right in self and table_below(node.right) is not None
+
+    def is_small(self, node: Join | SemiJoin | AntiJoin) -> bool:
+        table = table_below(node.right)
+        return table is not None and table.table not in self.large_tables
+
+
+def partition_keys(
+    plan: Node, inputs: Mapping[Node, bool], large_tables: frozenset[str] = frozenset()
+) -> Mapping[Node, Keys | None] | None:
+    """The columns of each input whose values decide the shard, or None for an input that every shard gets all of;
+    None when one shard must see everything.
 
     `inputs` says of each whether it is the partial sums of a group-by, still to be added up.
 
     Rows that any operator brings together agree on these columns, so shards never need each other's rows.
-    An input with no columns may be routed in any way.
+    An input with no columns may be routed in any way. A table that stands alone on the right of a join goes to
+    every shard, unless it is among `large_tables` and both sides of the join can be routed by its keys.
     """
-    keys: dict[Node, Keys] = {}
+    keys: dict[Node, Keys | None] = {}
     try:
-        _assign(plan, None, inputs, keys)
+        _assign(plan, None, _Inputs(inputs, large_tables), keys)
     except _OneShard:
         return None
     return keys
 
 
-def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: dict[Node, Keys]) -> None:
+def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, Keys | None]) -> None:
     """Routes the inputs below `node` so that its rows lie by the `wanted` columns; None: as it likes.
 
     An operator that brings rows together is routed by all columns that the operators below it allow: the more
     there are, the more evenly rows spread.
     """
     if node in inputs:
-        if inputs[node]:
+        if inputs.is_partials(node):
             assert isinstance(node, GroupBy)
             wanted = _within(node.keys, wanted)
-        # The same input twice must be routed in one way.
-        if keys.setdefault(node, wanted or ()) != (wanted or ()):
-            raise _OneShard
+        _route(node, wanted or (), keys)
         return
     match node:
-        case TableScan():
-            return  # every shard has the whole table
         case Select():
             _assign(node.child, wanted, inputs, keys)
         case Istream() | Dstream() | Rstream() | Wstream():
@@ -91,11 +115,10 @@ def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: 
             _assign(node.child, wanted or _some(_columns(node.child, inputs)), inputs, keys)
         case GroupBy():
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
-        case Join(right=TableScan()):
-            if wanted and not all(name in node.left.schema for name in wanted):
-                raise _OneShard
-            _assign(node.left, wanted, inputs, keys)
         case Join() | SemiJoin() | AntiJoin():
+            if _has_whole_table(node, inputs):
+                _assign_with_whole_table(node, wanted, inputs, keys)
+                return
             if isinstance(node, AntiJoin) and node.null_aware:
                 raise _OneShard
             left, right = _matched(_pairs(node, inputs), wanted)
@@ -111,6 +134,43 @@ def _assign(node: Node, wanted: Keys | None, inputs: Mapping[Node, bool], keys: 
             raise _OneShard
 
 
+def _route(node: Node, by: Keys | None, keys: dict[Node, Keys | None]) -> None:
+    # The same input twice must be routed in one way.
+    if keys.setdefault(node, by) != by:
+        raise _OneShard
+
+
+def _has_whole_table(node: Join | SemiJoin | AntiJoin, inputs: _Inputs) -> bool:
+    """Whether every shard has all of the table on the right side of a join."""
+    if not inputs.may_be_whole(node):
+        return False
+    is_null_aware = isinstance(node, AntiJoin) and node.null_aware
+    return inputs.is_small(node) or is_null_aware or not _pairs(node, inputs)
+
+
+def _keeps_matched_rows(node: Join | SemiJoin | AntiJoin) -> bool:
+    """Whether an operator keeps one row for all equal rows of the left that have a match: they must lie together,
+    whatever the number of shards. Else it keeps the keys of the table."""
+    if isinstance(node, Join) or is_lookup(node):
+        return False
+    return node.residual is not None or (isinstance(node, AntiJoin) and node.null_aware)
+
+
+def _assign_with_whole_table(
+    node: Join | SemiJoin | AntiJoin, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, Keys | None]
+) -> None:
+    """Rows of the left may lie by any of their columns; those of the table are wherever they are needed."""
+    equal = dict(zip(node.right_keys, node.left_keys, strict=True))
+    if wanted:
+        wanted = tuple(name if name in node.left.schema else equal.get(name, name) for name in wanted)
+        if not all(name in node.left.schema for name in wanted):
+            raise _OneShard
+    elif _keeps_matched_rows(node):
+        wanted = _some(_columns(node.left, inputs))
+    _route(node.right, None, keys)
+    _assign(node.left, wanted, inputs, keys)
+
+
 def _nets_equal_rows(node: Istream | Dstream | Rstream | Wstream) -> bool:
     """Whether an output stream looks at how often the relation has a row, so that equal rows must meet."""
     if isinstance(node, (Istream, Wstream)) and gives_generated(node):
@@ -118,21 +178,19 @@ def _nets_equal_rows(node: Istream | Dstream | Rstream | Wstream) -> bool:
     return not isinstance(node, Rstream) or node.restore
 
 
-def _may_lie_anywhere(node: Node, inputs: Mapping[Node, bool]) -> bool:
+def _may_lie_anywhere(node: Node, inputs: _Inputs) -> bool:
     """Whether nothing below a node asks for its rows to lie by any columns."""
-    keys: dict[Node, Keys] = {}
+    keys: dict[Node, Keys | None] = {}
     _assign(node, None, inputs, keys)
     return not any(keys.values())
 
 
-def _columns(node: Node, inputs: Mapping[Node, bool]) -> Keys:
+def _columns(node: Node, inputs: _Inputs) -> Keys:
     """The columns of a node by which its rows can lie: by all of them, or any part of them."""
     if node in inputs:
-        return node.keys if inputs[node] and isinstance(node, GroupBy) else node.schema.names
+        return node.keys if inputs.is_partials(node) and isinstance(node, GroupBy) else node.schema.names
     allowed: Collection[str]
     match node:
-        case TableScan():
-            return node.schema.names
         case Project():
             below = _columns(node.child, inputs)
             allowed = [name for name, e in node.columns if isinstance(e, Column) and e.name in below]
@@ -140,8 +198,10 @@ def _columns(node: Node, inputs: Mapping[Node, bool]) -> Keys:
             allowed = set(own).intersection(_columns(node.child, inputs))
         case Wstream(spec=RowsWindow()):
             return ()
-        case Join(right=TableScan()):
-            allowed = _columns(node.left, inputs)
+        case Join() | SemiJoin() | AntiJoin() if _has_whole_table(node, inputs):
+            left = _columns(node.left, inputs)
+            both = zip(node.left_keys, node.right_keys, strict=True)
+            allowed = {*left, *(other for one, other in both if one in left)}
         case Join() | SemiJoin() | AntiJoin():
             allowed = {name for pair in _pairs(node, inputs) for name in pair}
         case Union() | Intersect() | Except():
@@ -155,7 +215,7 @@ def _columns(node: Node, inputs: Mapping[Node, bool]) -> Keys:
     return tuple(name for name in node.schema.names if name in allowed)
 
 
-def _pairs(node: Join | SemiJoin | AntiJoin, inputs: Mapping[Node, bool]) -> list[tuple[str, str]]:
+def _pairs(node: Join | SemiJoin | AntiJoin, inputs: _Inputs) -> list[tuple[str, str]]:
     """The keys of a join by which both sides can lie."""
     left, right = _columns(node.left, inputs), _columns(node.right, inputs)
     pairs = zip(node.left_keys, node.right_keys, strict=True)

@@ -24,11 +24,13 @@ class PhysicalInput:
 
     name: str
     fragment: Fragment
-    """The steps before the shuffle, over the rows of a stream or over what an earlier stage gives."""
+    """The steps before the shuffle, over the rows of a stream, the changes of a table or what an earlier stage
+    gives."""
     keys: Keys
-    """The columns that decide the shard; without any, rows of a stream may go to any shard."""
+    """The columns that decide the shard; without any, rows of a stream may go to any shard, and others go by all
+    of their columns."""
     stream: str | None = None
-    """The stream whose rows it is computed from; None when it is an earlier stage."""
+    """The stream whose rows it is computed from; None when it is a table or an earlier stage."""
     stage: int | None = None
     table: str | None = None
     """The table whose changes it is computed from."""
@@ -87,6 +89,12 @@ class PhysicalPlan:
         """The names of the streams that it reads."""
         found = (source.stream for stage in self.stages for source in stage.inputs)
         return frozenset(stream for stream in found if stream is not None)
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The names of the tables that it reads."""
+        found = (source.table for stage in self.stages for source in stage.inputs)
+        return frozenset(table for table in found if table is not None)
 
     @cached_property
     def levels(self) -> tuple[int, ...]:

@@ -17,9 +17,15 @@ from typing import Any
 from panes.aggregates.accumulator_table import FIRST
 from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.plan.expressions import Column
-from panes.stages.physical_plan import PhysicalStage
+from panes.stages.physical_plan import PhysicalInput, PhysicalStage
 
-Lies = tuple[frozenset[str], ...] | None
+
+@dataclass(frozen=True)
+class Whole:
+    """Every shard has all rows."""
+
+
+Lies = tuple[frozenset[str], ...] | Whole | None
 """For each routing key the columns that are equal to it; no keys where rows came to any shard. None where the key
 of a row can no longer be told."""
 
@@ -81,7 +87,7 @@ class Placement:
         if not keys:
             return step
         lies = self._lies[step.inputs[0]]
-        assert lies, f"the rows of {step.name} lie by its keys"
+        assert isinstance(lies, tuple), f"the rows of {step.name} lie by its keys"
         found = tuple(next(key for key in keys if key in columns) for columns in lies)
         if found == tuple(keys):
             return step
@@ -89,24 +95,25 @@ class Placement:
         return replace(step, arguments=arguments)
 
 
-def _routed_by(stage: PhysicalStage) -> Mapping[str, tuple[str, ...]]:
-    """The columns by which each input is routed; none when its rows go to any shard."""
-    return {
-        source.name: source.keys or (source.fragment.output.names if source.stage is not None else ())
-        for source in stage.inputs
-    }
+def _routed_by(stage: PhysicalStage) -> Mapping[str, Lies]:
+    """How the rows of each input lie as they come."""
+    return {source.name: _routed(source) for source in stage.inputs}
 
 
-def _lies_of(fragment: Fragment, routed: Mapping[str, tuple[str, ...]]) -> list[Lies]:
+def _routed(source: PhysicalInput) -> Lies:
+    if source.is_whole:
+        return Whole()
+    keys = source.keys or (() if source.stream is not None else source.fragment.output.names)
+    return tuple(frozenset([key]) for key in keys)
+
+
+def _lies_of(fragment: Fragment, routed: Mapping[str, Lies]) -> list[Lies]:
     found: list[Lies] = []
     for step in fragment.steps:
         below = [found[number] for number in step.inputs]
         match step.operator, below:
             case ("Entry", []):
-                keys = routed.get(
-                    _arguments(step)["name"]
-                )  # a table is not routed: every shard has all of it
-                found.append(None if keys is None else tuple(frozenset([key]) for key in keys))
+                found.append(routed[_arguments(step)["name"]])
             case ("Union" | "SetOperationByLifetime" | "SetOperationByCount", [left, right]):
                 names = fragment.steps[step.inputs[1]].output.schema.names
                 renamed = dict(zip(names, step.output.schema.names, strict=True))
@@ -126,9 +133,12 @@ def _output(step: PhysicalStep, below: Sequence[Lies]) -> Lies:
         case "PreAggregate" | "GroupBy":
             keys = arguments["node"].keys
             return _mapped(below[0], lambda old: old.intersection(keys))
-        case "Join":
+        case "Join" | "Lookup" if arguments.get("kind", "inner") == "inner":
             left, right = below
-            if left is None or right is None:
+            if isinstance(right, Whole):
+                equal = list(zip(arguments["left_keys"], arguments["right_keys"], strict=True))
+                return _mapped(left, lambda old: old | {name for key, name in equal if key in old})
+            if not isinstance(left, tuple) or right is None:
                 return left
             return tuple(a | b for a, b in zip(left, right, strict=True))
         case _:
@@ -139,7 +149,7 @@ def _output(step: PhysicalStep, below: Sequence[Lies]) -> Lies:
 def _of_either(left: Lies, right: Lies, renamed: Mapping[str, str]) -> Lies:
     """By which columns the rows of two inputs lie together, under the names of the left one."""
     right = _mapped(right, lambda columns: {renamed[name] for name in columns})
-    if left is None or right is None or len(left) != len(right):
+    if not isinstance(left, tuple) or not isinstance(right, tuple) or len(left) != len(right):
         return None
     both = tuple(a & b for a, b in zip(left, right, strict=True))
     return both if all(both) else None
@@ -147,8 +157,8 @@ def _of_either(left: Lies, right: Lies, renamed: Mapping[str, str]) -> Lies:
 
 def _mapped(lies: Lies, change: Callable[[frozenset[str]], Iterable[str]]) -> Lies:
     """The same under other names; None when no column is left for one of the keys."""
-    if lies is None:
-        return None
+    if not isinstance(lies, tuple):
+        return lies
     found = tuple(frozenset(change(columns)) for columns in lies)
     return found if all(found) else None
 
@@ -164,11 +174,13 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
         case ("SetOperationByLifetime" | "SetOperationByCount", _):
             return _place(own)  # rows of both inputs are kept under the names of the output
         case ("SemiJoin" | "AntiJoin", _) if buffer.startswith(("matched_", "join_right")):
-            is_by_keys = arguments["residual"] is None
+            is_by_keys = arguments["residual"] is None and not arguments["null_aware"]
             lies = below[1] if is_by_keys else below[0]
             matched = arguments["right_keys"] if is_by_keys else arguments["left"].schema.names
             numbered = {name: f"_match{number}" for number, name in enumerate(matched)}
             return _place(_mapped(lies, lambda old: {numbered[name] for name in old if name in numbered}))
+        case ("Lookup", _):
+            return _place(below[1])  # the versions of the table: nothing else is kept
         case ("Join" | "SemiJoin" | "AntiJoin", _) if buffer.endswith("right"):
             return _place(below[1])
         case ("ReleaseOnTime" | "ExplicitExpiry", _) if not arguments["edge"].is_weighted:
@@ -179,6 +191,8 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
 
 
 def _place(lies: Lies) -> Place:
+    if isinstance(lies, Whole):
+        return Everywhere()
     return ByColumns(tuple(min(columns) for columns in lies)) if lies else Anywhere()
 
 

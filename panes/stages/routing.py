@@ -14,12 +14,13 @@ from panes.delta.rows import take
 from panes.stages.partitioning import Keys
 from panes.stages.physical_plan import PhysicalInput
 
-RouteKey = tuple[str | None, str, Keys, int, int | None, int | None]
+RouteKey = tuple[str | None, str | None, str | None, str, Keys, bool, int, int | None, int | None]
 
 
 @dataclass(frozen=True)
 class Route:
-    """Where the rows of an input go: to the tasks of `shards` shards by key, or all to one task, `only_task`."""
+    """Where the rows of an input go: to the tasks of `shards` shards by key, or to each of them, or all to one
+    task, `only_task`."""
 
     source: PhysicalInput
     shards: int
@@ -33,8 +34,11 @@ class Route:
         source = self.source
         return (
             source.stream,
+            source.table,
+            source.looked_up_by,
             source.fragment.digests[-1],
             source.keys,
+            source.is_whole,
             self.shards,
             self.only_task,
             self.group,
@@ -44,9 +48,11 @@ class Route:
         """The rows of each shard that has any; those of one shard stay in their order."""
         if self.only_task is not None:
             yield self.only_task, rows
+        elif self.source.is_whole:
+            yield from ((shard, rows) for shard in range(self.shards))
         elif self.source.keys:
             yield from _by_hash(rows, self.source.keys, self.shards)
-        elif self.source.stage is not None:
+        elif self.source.stream is None:
             # A retraction must meet what it takes back.
             yield from _by_hash(rows, self.source.fragment.output.names, self.shards)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from panes.catalog import Catalog
 from panes.connection import Connection
@@ -11,6 +12,7 @@ from panes.registered import Registered
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.standing_answers import StandingAnswers
+from panes.tables.table_store import Tables
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,13 @@ class Context:
     one_time: OneTime
     answers: StandingAnswers
     runs: Runs
+    as_of: datetime | str | None = None
+    """The instant that answers are asked for; None: now."""
 
     @property
     def catalog(self) -> Catalog:
         return self.connection.catalog
+
+    @property
+    def tables(self) -> Tables:
+        return self.connection.tables

@@ -10,12 +10,12 @@ from panes.language import parse
 from panes.language.names import why_no_name
 from panes.language.statements import CreateQuery, SelectQuery
 from panes.statements.context import Context
-from panes.statements.plan_query import plan_query_to_run
+from panes.statements.plan_query import plan_query_to_register
 
 
 def create_query(statement: CreateQuery, context: Context) -> None:
     """Registers the query; it begins with the next epoch."""
-    plan = plan_query_to_run(statement.query, context.catalog)
+    plan = plan_query_to_register(statement.query, context.catalog)
     context.registered.add(statement, plan)
 
 

@@ -11,13 +11,15 @@ from panes.statements.context import Context
 
 
 def drop(statement: Drop, context: Context) -> None:
-    """Removes a query with its state and readers, a stream with its history, or a table."""
+    """Removes a query with its state and readers, a stream with its history, or a table with all its versions."""
     if statement.if_exists and not context.catalog.has(statement.kind, statement.name):
         return
     if statement.kind == "QUERY":
         _drop_query(statement.name, context)
+    elif statement.kind == "STREAM":
+        _drop_stream(statement.name, context)
     else:
-        _drop_stream_or_table(statement, context)
+        _drop_table(statement.name, context)
 
 
 def _drop_query(name: str, context: Context) -> None:
@@ -26,10 +28,19 @@ def _drop_query(name: str, context: Context) -> None:
     context.connection.readers.forget_query(dropped)
 
 
-def _drop_stream_or_table(statement: Drop, context: Context) -> None:
-    _check_unused(statement.name, context.catalog)
-    dropped = context.catalog.stream(statement.name)
-    context.runs.change_streams(lambda: context.catalog.drop(statement.kind, statement.name))
+def _drop_table(name: str, context: Context) -> None:
+    with context.tables.lock:
+        _check_unused(name, context.catalog)
+        dropped = context.catalog.table(name)
+        context.catalog.drop("TABLE", name)
+        if dropped is not None:
+            context.tables.forget(dropped)
+
+
+def _drop_stream(name: str, context: Context) -> None:
+    _check_unused(name, context.catalog)
+    dropped = context.catalog.stream(name)
+    context.runs.change_streams(lambda: context.catalog.drop("STREAM", name))
     if isinstance(dropped, CreateStream):
         context.engine.forget(dropped.stream)
 

@@ -1,8 +1,9 @@
-"""The handler of every kind of statement, and the execution of a statement by its handler."""
+"""The handler of every kind of statement that changes no table, and the execution of statements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -18,23 +19,22 @@ from panes.statements.create_table import create_table
 from panes.statements.drop import drop
 from panes.statements.explain_query import explain_query
 from panes.statements.invoke_query import invoke_query
+from panes.statements.run_transaction import CHANGES, run_transaction
 from panes.statements.select_once import select_once
 from panes.statements.set_setting import set_setting
 from panes.statements.set_shards import set_shards
 from panes.statements.show import show
-from panes.statements.update_table import update_table
+from panes.tables.row_counts import RowCounts
 
-Result: TypeAlias = Answer | pa.Table | str | None
-"""What a statement gives: SELECT and INVOKE an answer, SHOW a table, EXPLAIN text, the others nothing."""
+Result: TypeAlias = Answer | RowCounts | pa.Table | str | None
+"""What a statement gives: SELECT and INVOKE an answer, INSERT, UPDATE, DELETE and COPY the numbers of rows, SHOW a
+table, EXPLAIN text, the others nothing."""
 
 HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.SelectQuery: select_once,
     st.CreateStream: create_stream,
     st.CreateDerivedStream: create_derived_stream,
     st.CreateTable: create_table,
-    st.InsertInto: update_table,
-    st.UpdateTable: update_table,
-    st.DeleteFrom: update_table,
     st.CreateQuery: create_query,
     st.AlterQuery: alter_query,
     st.SetShards: set_shards,
@@ -48,10 +48,28 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
 READING: frozenset[type[st.Statement]] = frozenset({st.SelectQuery, st.Invoke, st.Explain, st.Show})
 """The statements that change nothing, and that a connection which only reads may run."""
 
+AS_OF: frozenset[type[st.Statement]] = frozenset({st.SelectQuery, st.Invoke})
+"""The statements that can be asked as of an instant."""
+
 
 def execute(statement: st.Statement, context: Context) -> Result:
     """Runs one statement. An error changes nothing."""
-    kind = type(statement)
-    if kind not in READING:
-        context.connection.check_writable()
-    return HANDLERS[kind](statement, context)
+    return execute_all([statement], context)
+
+
+def execute_all(statements: Sequence[st.Statement], context: Context) -> Result:
+    """Runs statements in order; gives what the last one gives.
+
+    Statements that change tables and stand together are one transaction. An error changes nothing of the statement
+    or the transaction in which it happens; what was done before stays done.
+    """
+    result: Result = None
+    for is_change, together in groupby(statements, lambda statement: type(statement) in CHANGES):
+        if is_change:
+            result = run_transaction(list(together), context)  # type: ignore[arg-type]  # those of CHANGES
+            continue
+        for statement in together:
+            if type(statement) not in READING:
+                context.connection.check_writable()
+            result = HANDLERS[type(statement)](statement, context)
+    return result

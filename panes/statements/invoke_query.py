@@ -8,5 +8,5 @@ from panes.statements.context import Context
 
 
 def invoke_query(statement: Invoke, context: Context) -> Answer:
-    """The answer as of the last committed epoch."""
-    return context.answers.invoke(statement.name)
+    """The answer as of the last committed epoch, or as it was at an instant."""
+    return context.answers.invoke(statement.name, context.as_of)

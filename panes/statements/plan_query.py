@@ -7,24 +7,24 @@ from panes.language import bind
 from panes.language.positions import offset_of, refuse
 from panes.language.statements import SelectQuery
 from panes.optimizer.optimizer import optimize
-from panes.plan.nodes import Node, TableScan
-from panes.plan.walk import walk
+from panes.plan.nodes import Node
+from panes.plan.walk import is_table_only, tables_of
 
 
 def plan_query(query: SelectQuery, catalog: Catalog) -> Node:
-    """The plan of a query that is explained; it may read tables."""
+    """The plan of a query that is asked once, or explained."""
     return optimize(bind(query, catalog))
 
 
-def plan_query_to_run(query: SelectQuery, catalog: Catalog) -> Node:
-    """The plan of a query that is registered or asked once. Raises SqlError for one that cannot run yet."""
+def plan_query_to_register(query: SelectQuery, catalog: Catalog) -> Node:
+    """The plan of a query that is registered. Raises SqlError for one that no stream feeds."""
     plan = plan_query(query, catalog)
-    for node in walk(plan):
-        if isinstance(node, TableScan):
-            refuse(
-                f"{node.table} is a table, and tables cannot hold rows yet",
-                query.text,
-                offset_of(query.tree),
-                hint="EXPLAIN shows how the query would run",
-            )
+    if is_table_only(plan):
+        tables = " and ".join(sorted(tables_of(plan)))
+        refuse(
+            f"the query reads tables alone ({tables}), and a registered query follows streams",
+            query.text,
+            offset_of(query.tree),
+            hint="ask it once, without CREATE QUERY: the answer has all changes up to now",
+        )
     return plan

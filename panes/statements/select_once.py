@@ -6,17 +6,18 @@ from panes.answers.answer import Answer
 from panes.language.positions import offset_of, refuse
 from panes.language.statements import SelectQuery
 from panes.statements.context import Context
-from panes.statements.plan_query import plan_query_to_run
+from panes.statements.plan_query import plan_query
 
 
 def select_once(query: SelectQuery, context: Context) -> Answer:
-    """The answer over the windows of the last committed epoch. Raises SqlError when it cannot be asked once."""
+    """The answer over the windows of the last committed epoch, or as it was at an instant; over tables alone, over
+    what they hold now. Raises SqlError when it cannot be asked once."""
 
     def answer() -> Answer:
-        plan = plan_query_to_run(query, context.catalog)
+        plan = plan_query(query, context.catalog)
         why_not = context.one_time.why_not(plan)
         if why_not is not None:
             refuse(why_not.reason, query.text, offset_of(query.tree), hint=why_not.hint)
-        return context.one_time.answer(plan)
+        return context.one_time.answer(plan, context.as_of)
 
     return context.connection.read(answer)

@@ -12,7 +12,7 @@ from panes.statements.context import Context
 
 
 def show(statement: Show, context: Context) -> pa.Table:
-    """A table of texts: the names, and what there is to say of each."""
+    """A table: the names, and what there is to say of each."""
     catalog = context.catalog
     match statement.kind:
         case "QUERIES":
@@ -26,11 +26,22 @@ def show(statement: Show, context: Context) -> pa.Table:
             streams = catalog.streams()
             return _texts(name=[stream.name for stream in streams], sql=[stream.sql for stream in streams])
         case "TABLES":
-            tables = catalog.tables()
-            return _texts(name=[table.name for table in tables], sql=[table.sql for table in tables])
+            return _tables(context)
         case "SETTINGS":
             values = {name: str(catalog.setting(name)) for name in SETTINGS}
             return _texts(name=list(values), value=list(values.values()))
+
+
+def _tables(context: Context) -> pa.Table:
+    tables, counts = context.catalog.tables(), context.tables.counts()
+    tables = [table for table in tables if table.name in counts]
+    shown = _texts(
+        name=[table.name for table in tables],
+        kind=["RETROACTIVE" if table.retroactive else "NON RETROACTIVE" for table in tables],
+        primary_key=[", ".join(table.primary_key) or None for table in tables],
+        columns=[str(table.columns) for table in tables],
+    )
+    return shown.add_column(1, "rows", pa.array([counts[table.name] for table in tables], pa.int64()))
 
 
 def _texts(**columns: Sequence[str | None]) -> pa.Table:

@@ -8,7 +8,7 @@ import pytest
 
 from panes.answers.instants import instant_of, last_slide, whole_from
 from panes.errors import PanesError
-from panes.plan.nodes import StreamScan, Union, Window
+from panes.plan.nodes import Join, StreamScan, TableScan, Union, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
 from panes.plan.windows import RangeWindow
@@ -23,6 +23,16 @@ def test_the_last_slide_is_that_of_any_window():
     assert last_slide(Union(BY_THREE, BY_FIVE), 18) == 18
     assert last_slide(Union(BY_THREE, PLAIN), 17) == 17
     assert last_slide(BY_FIVE, -3) == -5
+
+
+def test_a_relation_changes_answers_between_slides_and_a_lookup_does_not():
+    relation = TableScan("r", "r", Schema.of([("r.a", BIGINT)]), retroactive=True)
+    assert last_slide(Join(BY_FIVE, relation, ("s.a",), ("r.a",)), 17) == 17
+    timed = Window(
+        StreamScan("s", "s", Schema.of([("s.a", BIGINT), ("s._time", BIGINT)])), RangeWindow(20, 5)
+    )
+    table = TableScan("n", "n", Schema.of([("n.a", BIGINT)]), retroactive=False, stream="s")
+    assert last_slide(Join(timed, table, ("s.a",), ("n.a",), time="s._time"), 17) == 15
 
 
 def test_windows_are_whole_when_the_last_of_them_has_moved_on():

@@ -47,11 +47,14 @@ class FakeDatabase:
 
     table: pa.Table
     calls: list[str] = field(default_factory=list)
-    queries: dict[str, FakeQuery] = field(default_factory=dict)
+    registered: dict[str, FakeQuery] = field(default_factory=dict)
     results: dict[str, object] = field(default_factory=dict)
     on_status: Callable[[], None] = lambda: None
     streams: dict[str, StreamProgress] = field(default_factory=dict)
     """What the streams have brought, after a run."""
+
+    def queries(self) -> list[FakeQuery]:
+        return list(self.registered.values())
 
     def sql(self, text: str) -> object:
         self.calls.append(text.strip())
@@ -61,15 +64,15 @@ class FakeDatabase:
         if words[:2] == ["CREATE", "QUERY"]:
             return self.register(text, name=words[2])
         if words[0] == "INVOKE":
-            return self.queries[words[1]].invoke()
+            return self.registered[words[1]].invoke()
         return self.results.get(text.strip())
 
     def register(self, sql: str, name: str) -> FakeQuery:
-        self.queries[name] = FakeQuery(name, sql, self.table)
-        return self.queries[name]
+        self.registered[name] = FakeQuery(name, sql, self.table)
+        return self.registered[name]
 
     def query(self, name: str) -> FakeQuery:
-        return self.queries[name]
+        return self.registered[name]
 
     def status(self) -> FakeStatus:
         self.on_status()

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from panes.cli.main import app
 from panes.state.storage.epoch_log import StreamProgress
+from panes.tables.row_counts import RowCounts
 
 SCRIPT = """
 CREATE STREAM s (ts BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS FROM FILES 'data';
@@ -112,3 +113,24 @@ def test_a_missing_file_is_an_error():
     result = CliRunner().invoke(app, ["run", "nowhere.sql"])
     assert result.exit_code == 2
     assert "nowhere.sql" in result.output
+
+
+TABLE = "CREATE TABLE t (a INT); INSERT INTO t VALUES (1); DELETE FROM t WHERE a = 2;\n"
+
+
+def test_statements_that_change_tables_and_stand_together_are_run_together(db, run):
+    db.results = {"INSERT INTO t VALUES (1); DELETE FROM t WHERE a = 2": RowCounts(deleted=3)}
+    result = run(TABLE)
+    assert db.calls == [
+        "CREATE TABLE t (a INT)",
+        "INSERT INTO t VALUES (1); DELETE FROM t WHERE a = 2",
+        "close()",
+    ]
+    assert result.output == "3 rows deleted\n"
+
+
+def test_data_flows_after_a_table_has_changed_that_queries_may_read(db, run):
+    run(SCRIPT + "INVOKE a; INVOKE b; INSERT INTO t VALUES (1); INVOKE a;")
+    assert db.calls[3:] == [
+        *("run()", "INVOKE a", "INVOKE b", "INSERT INTO t VALUES (1)", "run()", "INVOKE a", "close()"),
+    ]

@@ -13,6 +13,7 @@ from panes.cli.results import TableResults
 from panes.cli.shell import CONTINUED, HOW_TO_BEGIN, PROMPT, Shell
 from panes.language.guarded import guarded
 from panes.state.storage.epoch_log import StreamProgress
+from panes.tables.row_counts import RowCounts
 
 
 class Typist:
@@ -130,3 +131,8 @@ def test_statements_can_be_piped_in(db, text: str):
     assert result.exit_code == 0
     assert db.calls == ["SHOW STREAMS", "close()"]
     assert PROMPT not in result.output
+
+
+def test_a_change_of_a_table_is_told_in_one_line(db):
+    db.results = {"DELETE FROM t; INSERT INTO t VALUES (1)": RowCounts(inserted=1)}
+    assert typed(db, "DELETE FROM t; INSERT INTO t VALUES (1);") == "1 row inserted\n"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from panes.cli.split_statements import split
+from panes.cli.split_statements import in_transactions, split
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,22 @@ def test_a_statement_keeps_its_line_and_column():
         start = len(piece) - len(piece.lstrip())
         assert text[start : len(piece)] == piece.strip()
         assert piece[:start].count("\n") == text[:start].count("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("INSERT INTO a VALUES (1); UPDATE a SET b = 1; DELETE FROM a; COPY a FROM 'x';", 1),
+        ("INSERT INTO a VALUES (1); SHOW TABLES; DELETE FROM a;", 3),
+        ("/* DELETE */ insert INTO a VALUES (';');\n -- SELECT 1;\n delete FROM a;", 1),
+        ("INVOKE a; INVOKE b;", 2),
+        ("INSERTED; DELETE FROM a;", 2),
+        ('"INSERT"; DELETE FROM a;', 2),
+    ],
+)
+def test_statements_that_change_tables_and_stand_together_are_one_text(text: str, count: int):
+    texts = in_transactions(split(text).statements)
+    assert len(texts) == count
+    for piece in texts:
+        start = len(piece) - len(piece.lstrip())
+        assert text[start : len(piece)] == piece.strip()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from panes.errors import SqlError
-from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
+from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
 from panes.stages.explain import Explained, explain, explain_json
 
@@ -94,13 +94,19 @@ def _outcome_of(statement: st.Statement, shelf: Shelf) -> str:
         case st.CreateDerivedStream():
             parts.append(explain(Explained(bind_stream(statement, shelf))))
         case st.InsertInto():
-            parts += [str(row) for row in bind_insert(statement, shelf).rows]
+            insert = bind_insert(statement, shelf)
+            parts += [str(row) for row in insert.rows]
+            if insert.conflict is not None:
+                parts += [f"{column} := {value}" for column, value in insert.conflict.assignments]
+                parts.append(f"on conflict where {insert.conflict.condition}")
         case st.UpdateTable():
             update = bind_update(statement, shelf)
             parts += [f"{column} := {value}" for column, value in update.assignments]
             parts.append(f"where {update.condition}")
         case st.DeleteFrom():
             parts.append(f"where {bind_delete(statement, shelf).condition}")
+        case st.CopyFrom():
+            parts.append(f"columns {bind_copy(statement, shelf).columns}")
     return "\n".join(parts)
 
 

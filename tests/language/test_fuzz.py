@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 from panes.errors import SqlError
-from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
+from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
 from panes.stages.explain import Explained, explain, explain_json
 from tests.language.corpus import read_cases, read_catalog
@@ -52,6 +52,8 @@ def bind_any(statement: st.Statement) -> None:
             bind_update(statement, CATALOG)
         case st.DeleteFrom():
             bind_delete(statement, CATALOG)
+        case st.CopyFrom():
+            bind_copy(statement, CATALOG)
 
 
 @FUZZ

@@ -16,6 +16,7 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+from panes.delta.delta import BEGINNING, EXP, FOREVER, TS
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.language.parser.dialect import Panes
@@ -102,10 +103,16 @@ def bare(plan: nodes.Node) -> nodes.Node:
 
 
 def leaf_sql(leaf: nodes.StreamScan | nodes.TableScan) -> str:
+    """All rows. Tuples look tables up as they have always been."""
     name = leaf.stream if isinstance(leaf, nodes.StreamScan) else leaf.table
-    skip = len(leaf.alias) + 1
-    columns = ", ".join(f"{quoted(f.name[skip:])} AS {quoted(f.name)}" for f in leaf.schema)
-    return f"SELECT {columns} FROM {name}"
+    columns = [f"{column_sql(leaf.attribute(f.name))} AS {quoted(f.name)}" for f in leaf.schema]
+    if isinstance(leaf, nodes.TableScan) and leaf.stream is not None:
+        columns += [f"{BEGINNING} AS {TS}", f"{FOREVER} AS {EXP}"]
+    return f"SELECT {', '.join(columns)} FROM {name}"
+
+
+def column_sql(name: str) -> str:
+    return "0" if name == nodes.TIME else quoted(name)
 
 
 def answer_of_text(

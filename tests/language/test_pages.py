@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from panes.language import bind, bind_delete, bind_insert, bind_stream, bind_update, parse
+from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
 from panes.plan.aggregates import AGGREGATES
@@ -54,6 +54,8 @@ def test_every_statement_on_the_page_is_understood(page: Path) -> None:
                 bind_update(statement, shelf)
             case st.DeleteFrom():
                 bind_delete(statement, shelf)
+            case st.CopyFrom():
+                bind_copy(statement, shelf)
         bound += 1
     assert bound >= 5
 

@@ -6,17 +6,22 @@ from datetime import timedelta
 from itertools import pairwise
 
 import duckdb
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as draw
 
+from panes.errors import SqlError
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
+from panes.optimizer.optimizer import optimize
 from tests.language.corpus import read_catalog
 from tests.language.test_meaning import answer_of_plan, answer_of_text, small_database
 
 CATALOG = read_catalog()
 DUCK: duckdb.DuckDBPyConnection = small_database(rows=8)
 STREAMS = ("s1", "s2", "s3", "r", "s")
+TABLES = ("owned", "priced")
+REFUSED = ("is looked up as it was at the time of one tuple", "is NON RETROACTIVE")
+"""Queries that look a table up by rows that have no time of their own are not drawn on purpose."""
 TESTS = (
     "{0} IS NULL", "{0} IS NOT NULL", "{0} IN ({1}, 3)", "{0} NOT IN (1, {1})", "{0} BETWEEN {1} AND 5",
     "{0} = {1}", "{0} <> {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}",
@@ -57,18 +62,25 @@ def conditions(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
 
 
 @draw.composite
+def sources(drawing: draw.DrawFn, window: str) -> str:
+    """A stream with a window, or a table."""
+    name = drawing(draw.sampled_from((*STREAMS, *TABLES)))
+    return name if name in TABLES else f"{name} {window}"
+
+
+@draw.composite
 def predicates(drawing: draw.DrawFn, aliases: list[str], number: int) -> str:
     """A condition with a subquery."""
     inner = f"u{number}"
-    stream = drawing(draw.sampled_from(STREAMS))
+    source = drawing(sources("[NOW]"))
     negation = drawing(draw.sampled_from(("", "NOT ")))
     where = drawing(conditions([inner], 1))
     if drawing(draw.booleans()):
         subject = drawing(columns(aliases))
-        return f"{subject} {negation}IN (SELECT {inner}.a FROM {stream} [NOW] {inner} WHERE {where})"
+        return f"{subject} {negation}IN (SELECT {inner}.a FROM {source} {inner} WHERE {where})"
     tie = f"{inner}.a = {drawing(columns(aliases))}"
     more = drawing(conditions([inner, *aliases], 1))
-    return f"{negation}EXISTS (SELECT * FROM {stream} [NOW] {inner} WHERE {tie} AND {where} AND {more})"
+    return f"{negation}EXISTS (SELECT * FROM {source} {inner} WHERE {tie} AND {where} AND {more})"
 
 
 @draw.composite
@@ -81,7 +93,7 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
             names = drawing(blocks(2, depth - 1))
             items.append(f"(SELECT x.c0 AS a, x.c1 AS b FROM ({names}) x) {alias}")
         else:
-            items.append(f"{drawing(draw.sampled_from(STREAMS))} [RANGE 1 MINUTE] {alias}")
+            items.append(f"{drawing(sources('[RANGE 1 MINUTE]'))} {alias}")
     parts = drawing(draw.lists(conditions(aliases), max_size=2))
     ties = [f"{one}.a = {other}.b" for one, other in pairwise(aliases)]
     subqueries = [drawing(predicates(aliases, n)) for n in range(drawing(draw.integers(0, 2)))]
@@ -116,4 +128,10 @@ def test_duckdb_gives_the_same_answer_to_the_text_and_to_the_plan(sql: str) -> N
     (query,) = parse(sql)
     assert isinstance(query, SelectQuery)
     assert parse(query.sql) == [query]
-    assert answer_of_plan(bind(query, CATALOG), DUCK) == answer_of_text(query, DUCK)
+    try:
+        plan = bind(query, CATALOG)
+    except SqlError as error:
+        assume(not any(reason in str(error) for reason in REFUSED))
+        raise
+    assert answer_of_plan(plan, DUCK) == answer_of_text(query, DUCK)
+    assert answer_of_plan(optimize(plan), DUCK) == answer_of_text(query, DUCK)

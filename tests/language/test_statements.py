@@ -121,3 +121,27 @@ def test_lines_may_end_as_they_do_on_any_system() -> None:
         with pytest.raises(SqlError) as caught:
             parse(f"SELECT a{end}FROM s{end}WHERE (a = 1")
         assert caught.value.line == 3
+
+
+def test_changes_of_tables_may_name_their_instant() -> None:
+    insert, update, delete = parse(
+        "INSERT INTO t VALUES (1) AT TIMESTAMP '1970-01-01 00:00:01'; UPDATE t SET a = 1; "
+        "DELETE FROM t WHERE at = 1 AT TIMESTAMP '1970-01-01 01:00:00+01:00'"
+    )
+    assert isinstance(insert, st.TableStatement)
+    assert isinstance(update, st.TableStatement)
+    assert isinstance(delete, st.TableStatement)
+    assert (insert.at, update.at, delete.at) == (1_000_000, None, 0)
+
+
+def test_a_table_knows_which_columns_are_not_null_besides_its_key() -> None:
+    table = one("CREATE TABLE t (a BIGINT NOT NULL, b STRING NOT NULL, c INT, PRIMARY KEY (a))")
+    assert isinstance(table, st.CreateTable)
+    assert table.not_null == ("b",)
+
+
+def test_copy_has_its_file_and_options() -> None:
+    copy = one("COPY t FROM 'a.csv' WITH (Header = TRUE, delimiter = ';')")
+    assert isinstance(copy, st.CopyFrom)
+    assert (copy.table, copy.location) == ("t", "a.csv")
+    assert dict(copy.options) == {"header": True, "delimiter": ";"}

@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 
 from panes.delta import keys
 from panes.operators.tools import numbered_values as values
-from panes.state.buffers import chunked
+from panes.state.buffers import chunked, versions
 from tests.operators.pointwise import exact
 from tests.operators.test_distinct_star import check_distinct_star
 from tests.operators.test_join import check_join
+from tests.operators.test_lookup import check_lookup
 from tests.operators.test_semi_and_anti_join import check_anti_join, check_semi_join
 from tests.operators.test_set_operations import CASES, check_distinct, check_set_operation
 
 CHECKS: dict[str, Callable[[st.DataObject], None]] = {
     "join": check_join,
+    "lookup": check_lookup,
     "δ*": check_distinct_star,
     "δ": check_distinct,
     "semi-join": check_semi_join,
@@ -41,7 +43,7 @@ def test_operators_tell_keys_of_one_hash_apart(data: st.DataObject, name: str):
         return top << np.uint64(63)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (keys, chunked, values):
+        for module in (keys, chunked, values, versions):
             patch.setattr(module, "hash_rows", one_bit)
         for module in (keys, chunked):
             patch.setattr(module, "is_hash_exact", lambda *_: False)

@@ -15,19 +15,22 @@ from hypothesis import strategies as st
 
 from panes.delta.delta import WEIGHT, Delta
 from panes.delta.rows import with_column
-from panes.operators import anti_join, join, set_operation_by_count, set_operation_by_lifetime
+from panes.operators import anti_join, join, lookup, set_operation_by_count, set_operation_by_lifetime
 from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.join import Join
+from panes.operators.lookup import Lookup
 from panes.operators.semi_join import SemiJoin
 from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.tools import multiplicities
 from panes.operators.tools.numbered_values import NumberedValues
+from panes.state.buffers import versions
 from panes.state.buffers.calendar import Calendar
 from panes.state.buffers.chunked import ChunkedBuffer
 from panes.state.buffers.timer_queue import TimerQueue
 from tests.operators.test_distinct_star import check_distinct_star
 from tests.operators.test_join import check_join
+from tests.operators.test_lookup import check_lookup
 from tests.operators.test_semi_and_anti_join import check_anti_join, check_semi_join
 from tests.operators.test_set_operations import check_distinct, check_set_operation
 
@@ -105,6 +108,18 @@ def twice(original: Any) -> Any:
     return lambda rows: pa.concat_tables([original(rows), original(rows)])
 
 
+def an_instant_late(original: Any) -> Any:
+    return lambda self, rows, times: original(self, rows, times - 1)
+
+
+def nothing_taken_back(_: Any) -> Any:
+    return lambda found, _rows: (pairs.part(pairs.weight > 0) for pairs in found)
+
+
+def of_nobody(original: Any) -> Any:
+    return lambda table: original(table).slice(1)
+
+
 EXCEPT = [partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")]
 
 MUTATIONS = [
@@ -138,6 +153,10 @@ MUTATIONS = [
         "last_of_instants",
         lambda _: lambda codes, _times: np.arange(len(codes)),
     ),
+    Mutation("rows meet the version before theirs", check_lookup, Lookup, "_pairs", an_instant_late),
+    Mutation("a lookup forgets changes", check_lookup, Lookup, "_remember", forgotten),
+    Mutation("versions take nothing back", check_lookup, lookup, "_netted", nothing_taken_back),
+    Mutation("a merge loses a version", check_lookup, versions, "net_versions", of_nobody),
     Mutation("pairs are not looked at", check_semi_join, SemiJoin, "_matching", no_pairs),
     Mutation("rows that wait are lost", check_anti_join, TimerQueue, "insert", forgotten),
     Mutation("blocked rows are given", check_anti_join, AntiJoin, "_free", left_as_it_is),

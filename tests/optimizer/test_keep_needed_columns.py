@@ -4,8 +4,10 @@ import pytest
 
 from panes.language import bind, parse
 from panes.optimizer.optimizer import optimize
-from panes.plan.nodes import Window
+from panes.plan.lookups import table_below
+from panes.plan.nodes import AntiJoin, Join, SemiJoin, Window
 from panes.plan.walk import walk
+from tests.language.binder.test_bind import plan_of
 from tests.stages.test_partitioning import Streams
 
 CASES = {
@@ -29,4 +31,29 @@ def test_windows_hold_what_is_read(sql):
     (query,) = parse(sql)
     plan = optimize(bind(query, Streams()))
     assert [node.schema.names for node in walk(plan) if isinstance(node, Window)] == CASES[sql]
+    assert optimize(plan) == plan
+
+
+WITH_TABLES = {
+    "SELECT p.src FROM packets [NOW] p JOIN hosts h ON p.src = h.src": [("p.src",), ("h.src",)],
+    "SELECT ward FROM readings [NOW] r JOIN wards w ON r.sensor = w.id": [
+        ("r.sensor", "r._time"), ("w.id", "w.ward")],
+    "SELECT value FROM readings r JOIN wards w ON r.sensor = w.id": [
+        ("r.sensor", "r.value", "r._time"), ("w.id",)],
+    "SELECT src FROM packets [NOW] WHERE proto IN (SELECT proto FROM tariffs WHERE rate > 1)": [
+        ("packets.src", "packets.proto", "packets._time"), ("tariffs.proto",)],
+    "SELECT sensor FROM readings [NOW] r WHERE NOT EXISTS (SELECT * FROM wards w WHERE w.since > r.day)": [
+        ("r.sensor", "r.day", "r._time"), ("w.since",)],
+    "SELECT owner FROM hosts WHERE src IN (SELECT src FROM packets [NOW])": [
+        ("hosts.src", "hosts.owner"), ("packets.src",)],
+    "SELECT 1 FROM packets [NOW] WHERE EXISTS (SELECT * FROM hosts)": [("packets.ts",), ("hosts.src",)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", WITH_TABLES)
+def test_tables_hold_what_is_read_and_lookups_keep_the_time(sql):
+    plan = optimize(plan_of(sql))
+    (node,) = (n for n in walk(plan) if isinstance(n, (Join, SemiJoin, AntiJoin)))
+    assert [side.schema.names for side in node.children] == WITH_TABLES[sql]
+    assert any(table_below(side) for side in node.children)
     assert optimize(plan) == plan

@@ -37,6 +37,7 @@ TRUE = Literal(BOOLEAN, True)
         (lambda: Project(S, ()), "at least one column"),
         (lambda: Project(S, (("x", Column(BIGINT, "r.a")),)), "there is no column r.a"),
         (lambda: Project(S, (("x", Column(STRING, "s.a")),)), "the column is s.a BIGINT, not STRING"),
+        (lambda: Join(S, R, ("s.a",), ("r.a",), time="s._time"), "there is no time s._time"),
         (lambda: GroupBy(S, (), ()), "needs a key or an aggregate"),
         (lambda: GroupBy(S, ("s.z",), ()), "GROUP BY s.z"),
         (lambda: GroupBy(S, (), (Aggregate("n", "sum", Column(BIGINT, "r.a"), BIGINT),)), "no column r.a"),

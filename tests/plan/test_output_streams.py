@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from panes.plan.expressions import Aggregate, Column
 from panes.plan.nodes import (
+    AntiJoin,
     Distinct,
     Dstream,
     GroupBy,
@@ -14,7 +17,9 @@ from panes.plan.nodes import (
     Node,
     Project,
     Rstream,
+    SemiJoin,
     StreamScan,
+    TableScan,
     Union,
     Window,
     Wstream,
@@ -34,6 +39,9 @@ OTHER = StreamScan("t", "t", Schema.of([("t.a", BIGINT)]))
 PLAIN, SLIDING, INTERNAL = (
     Window(SCAN, spec) for spec in (RangeWindow(20), RangeWindow(20, 5), RangeWindow(20, internal=True))
 )
+TABLE = TableScan("n", "n", Schema.of([("n.a", BIGINT)]), retroactive=False, stream="s")
+TIMED = StreamScan("s", "s", Schema.of([("s.a", BIGINT), ("s._time", BIGINT)]))
+LOOKED_UP = {"left_keys": ("s.a",), "right_keys": ("n.a",), "time": "s._time"}
 LAST, LAST_BY_TWO = (Window(SCAN, RowsWindow(4, slide)) for slide in (None, 2))
 
 
@@ -77,6 +85,12 @@ def test_which_plans_tell_their_answer_at_every_instant(plan, is_known):
         (Join(PLAIN, Window(OTHER, RowsWindow(9)), ("s.a",), ("t.a",)), False),
         (Distinct(PLAIN), False),
         (counted(PLAIN), False),
+        # Tuples look tables up one by one, also those of count windows.
+        (Join(Window(TIMED, RangeWindow(9)), TABLE, **LOOKED_UP), True),
+        (SemiJoin(Window(TIMED, RowsWindow(9)), TABLE, **LOOKED_UP), True),
+        (AntiJoin(Window(TIMED, RangeWindow(9)), TABLE, **LOOKED_UP), True),
+        (Join(Distinct(Window(TIMED, RangeWindow(9))), TABLE, **LOOKED_UP), False),
+        (Join(PLAIN, replace(TABLE, retroactive=True, stream=None), ("s.a",), ("n.a",)), False),
     ],
 )
 def test_of_which_relations_every_result_counts(relation, counts):

@@ -146,13 +146,44 @@ def test_set_operations(operation: str, expected: Pattern) -> None:
     assert top(f"SELECT a FROM s1 [NOW] {operation} SELECT a FROM s2 [NOW]") is expected
 
 
-@pytest.mark.parametrize(("window", "expected"), [("", MONOTONIC), ("[NOW]", WEAKEST)])
-def test_a_table_that_is_not_retroactive_keeps_the_pattern(window: str, expected: Pattern) -> None:
-    assert top(f"SELECT src, rate FROM packets {window} JOIN tariffs USING (proto)") is expected
+KEPT = [("", MONOTONIC), ("[NOW]", WEAKEST), ("[RANGE 1 MINUTE INTERNAL]", WEAKEST), ("[ROWS 3]", STRICT)]
 
 
-def test_a_retroactive_table_makes_the_join_strict() -> None:
-    assert top("SELECT owner FROM packets [NOW] JOIN hosts USING (src)") is STRICT
+@pytest.mark.parametrize(("window", "expected"), KEPT)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT src, rate FROM packets {0} JOIN tariffs USING (proto)",
+        "SELECT src FROM packets {0} WHERE proto IN (SELECT proto FROM tariffs WHERE rate > 1)",
+        "SELECT src FROM packets {0} WHERE proto NOT IN (SELECT proto FROM tariffs)",
+        "SELECT src FROM packets {0} p WHERE NOT EXISTS (SELECT * FROM tariffs t WHERE t.proto = p.proto)",
+    ],
+)
+def test_a_lookup_keeps_the_pattern(query: str, window: str, expected: Pattern) -> None:
+    assert top(query.format(window)) is expected
+
+
+def test_lookups_of_windows_of_one_length_leave_in_order() -> None:
+    looked = "SELECT rate FROM packets [RANGE 1 MINUTE] JOIN tariffs USING (proto)"
+    assert top(f"{looked} UNION ALL {looked}") is WEAKEST
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT owner FROM packets [NOW] JOIN hosts USING (src)",
+        "SELECT owner FROM packets [ROWS 3] JOIN hosts USING (src)",
+        "SELECT p.src FROM packets [NOW] p JOIN (SELECT DISTINCT src FROM hosts) h ON p.src = h.src",
+        "SELECT src FROM packets [NOW] WHERE src IN (SELECT src FROM hosts)",
+        "SELECT src FROM packets [NOW] WHERE src NOT IN (SELECT src FROM hosts)",
+        "SELECT owner FROM hosts WHERE src IN (SELECT src FROM packets [NOW])",
+        "SELECT src FROM packets [NOW] UNION ALL SELECT src FROM hosts",
+        "SELECT src FROM packets [NOW] INTERSECT SELECT src FROM hosts",
+        "SELECT rate FROM tariffs",
+    ],
+)
+def test_updates_of_a_relation_make_what_it_meets_strict(query: str) -> None:
+    assert top(query) is STRICT
 
 
 def test_output_streams_only_grow() -> None:

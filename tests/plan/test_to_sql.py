@@ -8,7 +8,7 @@ import pytest
 
 from panes.plan.expressions import Call, Column, Literal
 from panes.plan.functions import FUNCTIONS
-from panes.plan.nodes import Dstream, Join, Project, Select, StreamScan, Union
+from panes.plan.nodes import AntiJoin, Dstream, Join, Project, Select, StreamScan, TableScan, Union
 from panes.plan.schema import Schema
 from panes.plan.sql_functions import _SPECIAL, _TEMPLATES
 from panes.plan.to_sql import expression_sql, literal_sql, quoted, to_sql
@@ -36,6 +36,22 @@ def test_columns_of_a_join_are_read_from_their_side() -> None:
     plan = Join(A, B, ("a.k",), ("b.k",), Call(BOOLEAN, "lt", (Column(BIGINT, "a.k"), Column(BIGINT, "b.k"))))
     sql = to_sql(plan, RELATIONS)
     assert sql.endswith('ON l."a.k" = r."b.k" AND ((l."a.k" < r."b.k"))')
+
+
+def test_a_lookup_reads_the_versions_of_the_time_of_its_rows() -> None:
+    table = TableScan("n", "n", Schema.of([("n.k", BIGINT)]), retroactive=False, stream="s")
+    left = StreamScan("s", "a", Schema.of([("a.k", BIGINT), ("a._time", BIGINT)]))
+    right = Project(table, (("n.k", Column(BIGINT, "n.k")),))
+    relations = {left: "SELECT * FROM a", table: "SELECT * FROM versions"}
+    versions = 'SELECT "n.k" AS "n.k", "_ts", "_exp" FROM (SELECT * FROM versions)'
+    at_its_time = 'r._ts <= l."a._time" AND l."a._time" < r._exp'
+    assert to_sql(Join(left, right, ("a.k",), ("n.k",), time="a._time"), relations, ("_ts",)) == (
+        f'SELECT l.*, r."n.k" FROM (SELECT * FROM a) l JOIN ({versions}) r ON l."a.k" = r."n.k" AND {at_its_time}'
+    )
+    assert to_sql(AntiJoin(left, right, ("a.k",), ("n.k",), time="a._time", null_aware=True), relations) == (
+        f"SELECT * FROM (SELECT * FROM a) l WHERE NOT EXISTS (SELECT 1 FROM ({versions}) r WHERE "
+        f'(l."a.k" = r."n.k" OR l."a.k" IS NULL OR r."n.k" IS NULL) AND {at_its_time})'
+    )
 
 
 def test_product_has_no_condition() -> None:

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from panes.plan import nodes
 from tests.properties.plans import Drawing
 from tests.properties.running import UPA, Way
-from tests.properties.streams import SEEDS, Arrivals
+from tests.properties.streams import SEEDS, TABLES, Arrivals
 
 SOAK_SECONDS = float(os.environ.get("PANES_SOAK_SECONDS", "0"))
 
@@ -36,6 +36,7 @@ class Case:
     plan: nodes.Node
     arrivals: Arrivals
     way: Way
+    large_tables: frozenset[str] = frozenset()
 
     def smaller(self) -> Iterator[Case]:
         for arrivals in self.arrivals.smaller():
@@ -43,7 +44,8 @@ class Case:
 
     def __str__(self) -> str:
         tables = (f"{name}: {table.to_pylist()}" for name, table in self.arrivals.tables.items())
-        return "\n".join([str(self.way), f"clocks {self.arrivals.clocks}", *tables, str(self.plan)])
+        large = f"large tables {sorted(self.large_tables)}"
+        return "\n".join([str(self.way), f"clocks {self.arrivals.clocks}", large, *tables, str(self.plan)])
 
 
 Check = Callable[[Case], None]
@@ -68,7 +70,8 @@ class Cases:
         arrivals = Arrivals.drawn(random, self.most_rows, self.most_clocks)
         if self.out_of_order:
             arrivals = arrivals.out_of_order(random)
-        return Case(plan, arrivals, random.choice(self.ways))
+        large_tables = frozenset(random.choice(((), (), TABLES)))
+        return Case(plan, arrivals, random.choice(self.ways), large_tables)
 
 
 def drawn(cases: Cases, *, share: float) -> Callable[[Check], Callable[[], None]]:

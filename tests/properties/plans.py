@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TypeVar
 
@@ -14,11 +14,22 @@ from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Call, Column, Expression, Literal
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
-from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
-from tests.properties.streams import COLUMNS, SEEDS, STREAMS
+from panes.plan.walk import walk
+from panes.plan.windows import FOREVER, NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from tests.properties.streams import COLUMNS, SEEDS, STREAMS, TABLES
 
 COMPARABLE = {BIGINT: (0, 1, 2), DOUBLE: (0.5, 3.0), STRING: ("a", "b", "")}
 Choice = TypeVar("Choice")
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A relation whose rows have the time of a tuple of the stream in a column, and how far back that may lie."""
+
+    node: nodes.Node
+    time: str
+    stream: str
+    keep_us: int
 
 
 @dataclass
@@ -47,13 +58,14 @@ class Drawing:
 
     def relation(self, depth: int) -> nodes.Node:
         if depth <= 0:
-            return self.window()
+            return self.table() if self.retracts and self.one_in(5) else self.window()
         operators: list[Callable[[int], nodes.Node]] = [
             lambda depth: self.select(self.relation(depth - 1)),
             lambda depth: self.project(self.relation(depth - 1)),
             self.distinct,
             self.join,
             self.semi_join,
+            self.lookup,
             lambda depth: nodes.Union(*self.alike(depth)),
             lambda depth: nodes.Intersect(*self.alike(depth)),
         ]
@@ -76,11 +88,88 @@ class Drawing:
             specs.append(RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4])))
         return self.choose(specs)
 
-    def stream(self) -> nodes.Node:
+    def stream(self, *, is_timed: bool = False) -> nodes.Node:
         alias = self.name("a")
-        columns = Schema(tuple(Field(f"{alias}.{f.name}", f.type) for f in COLUMNS))
-        node: nodes.Node = nodes.StreamScan(self.choose(STREAMS), alias, columns)
+        fields = [Field(f"{alias}.{f.name}", f.type) for f in COLUMNS]
+        if is_timed:
+            fields.append(Field(f"{alias}.{nodes.TIME}", BIGINT))
+        node: nodes.Node = nodes.StreamScan(self.choose(STREAMS), alias, Schema(tuple(fields)))
         return self.select(node) if self.one_in(4) else node
+
+    def table(self, looked_up_by: str | None = None) -> nodes.Node:
+        """A table, or some of its rows and columns; one that tuples of a stream look up if that is given."""
+        alias = self.name("t")
+        columns = Schema(tuple(Field(f"{alias}.{f.name}", f.type) for f in COLUMNS))
+        relation, looked_up = TABLES
+        node: nodes.Node = (
+            nodes.TableScan(relation, alias, columns, retroactive=True)
+            if looked_up_by is None
+            else nodes.TableScan(looked_up, alias, columns, retroactive=False, stream=looked_up_by)
+        )
+        if self.one_in(4):
+            node = self.select(node)
+        return self.project(node) if self.one_in(6) else node
+
+    def timed(self, depth: int) -> _Timed:
+        """A relation whose rows have the time of one tuple."""
+        if depth <= 0:
+            return self.timed_window()
+        below = self.timed(depth - 1)
+        node, time = below.node, below.time
+        match self.random.randrange(6 if self.retracts else 5):
+            case 0:
+                return replace(below, node=self.select(node))
+            case 1:
+                kept = self.name("p")
+                columns = [
+                    (self.name("p"), Column(node.schema[n].type, n))
+                    for n in self.some(node.schema.names, 1, 3)
+                ]
+                projected = nodes.Project(node, (*columns, (kept, Column(BIGINT, time))))
+                return replace(below, node=projected, time=kept)
+            case 2:
+                return replace(below, node=self.looking_up(below))
+            case 3:
+                other = self.relation(depth - 2)
+                residual = self.residual(node, other)
+                return replace(below, node=nodes.Join(node, other, *self.keys(node, other), residual))
+            case 4:
+                other = self.relation(depth - 2)
+                return replace(below, node=nodes.SemiJoin(node, other, *self.keys(node, other)))
+        other = self.relation(depth - 2)
+        return replace(below, node=nodes.AntiJoin(node, other, *self.keys(node, other)))
+
+    def timed_window(self) -> _Timed:
+        stream = self.stream(is_timed=True)
+        scan = next(node for node in walk(stream) if isinstance(node, nodes.StreamScan))
+        time = f"{scan.alias}.{nodes.TIME}"
+        if self.one_in(5):
+            return _Timed(stream, time, scan.stream, FOREVER)
+        spec = self.spec()
+        if isinstance(spec, RowsWindow) and self.one_in(3):
+            stream = self.looking_up(_Timed(stream, time, scan.stream, FOREVER))
+        retained = spec.retained()
+        return _Timed(
+            nodes.Window(stream, spec), time, scan.stream, FOREVER if retained is None else retained
+        )
+
+    def looking_up(self, left: _Timed) -> nodes.Node:
+        """Rows joined with a table, each as it was at its time, or those of them that have a match, or none."""
+        right = self.table(left.stream)
+        keys, residual = self.keys(left.node, right), self.residual(left.node, right)
+        how = {"time": left.time, "keep_us": left.keep_us}
+        match self.random.randrange(4):
+            case 0 | 1:
+                return nodes.Join(left.node, right, *keys, residual, **how)
+            case 2:
+                return nodes.SemiJoin(left.node, right, *keys, residual, **how)
+        null_aware = len(keys[0]) == 1 and self.one_in(2)
+        if null_aware and residual is not None:
+            residual = self.predicate(right)
+        return nodes.AntiJoin(left.node, right, *keys, residual, **how, null_aware=null_aware)
+
+    def lookup(self, depth: int) -> nodes.Node:
+        return self.looking_up(self.timed(depth - 1))
 
     def window(self) -> nodes.Node:
         node = self.stream()
@@ -91,8 +180,30 @@ class Drawing:
             spec = RowsWindow(spec.rows, spec.slide, tuple(self.some(node.schema.names, 1, 2)))
         return nodes.Window(node, spec)
 
+    def with_tables(self) -> nodes.Node:
+        """A relation with tables on the right, on the left or on either side of an operator."""
+        left, right = self.lookup(2), self.table()
+        if self.one_in(3):
+            left = self.relation(1)
+        keys, residual = self.keys(left, right), self.residual(left, right)
+        match self.random.randrange(8):
+            case 0 | 1:
+                return nodes.Join(left, right, *keys, residual)
+            case 2:
+                return nodes.SemiJoin(left, right, *keys, residual)
+            case 3:
+                null_aware = len(keys[0]) == 1 and self.one_in(2)
+                return nodes.AntiJoin(left, right, *keys, residual, null_aware=null_aware)
+            case 4:
+                return nodes.SemiJoin(right, left, *reversed(keys), residual)
+            case 5:
+                return nodes.Union(self.narrow(left), self.narrow(right))
+            case 6:
+                return nodes.Except(self.narrow(right), self.narrow(left))
+        return self.grouped(nodes.Join(left, right, *keys, residual))
+
     def column(self, node: nodes.Node, type_: Type) -> Column | None:
-        names = [f.name for f in node.schema if f.type == type_]
+        names = [f.name for f in node.schema if f.type == type_ and not f.name.endswith(nodes.TIME)]
         return Column(type_, self.choose(names)) if names else None
 
     def predicate(self, *inputs: nodes.Node) -> Expression:
@@ -176,6 +287,11 @@ class Drawing:
             return nodes.Window(self.stream(), self.choose(specs))
         if self.one_in(4):
             return self.select(self.of_internal_windows(depth - 1))
+        if self.one_in(4):
+            stream = self.stream(is_timed=True)
+            scan = next(node for node in walk(stream) if isinstance(node, nodes.StreamScan))
+            window = nodes.Window(stream, RangeWindow(self.random.randint(1, 14), internal=True))
+            return self.looking_up(_Timed(window, f"{scan.alias}.{nodes.TIME}", scan.stream, 14))
         left, right = self.of_internal_windows(depth - 1), self.of_internal_windows(depth - 2)
         return nodes.Join(left, right, *self.keys(left, right), self.residual(left, right))
 

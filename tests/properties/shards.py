@@ -42,10 +42,18 @@ class Shards:
 
     @classmethod
     def of(
-        cls, plan: nodes.Node, shards: int, *, strategy: str = "upa", every_instant: bool = False
+        cls,
+        plan: nodes.Node,
+        shards: int,
+        *,
+        strategy: str = "upa",
+        every_instant: bool = False,
+        large_tables: frozenset[str] = frozenset(),
     ) -> Shards:
         """The stages of a plan as a registered query has them."""
-        made = make_plan(optimize(plan), strategy=strategy, every_instant=every_instant)
+        made = make_plan(
+            optimize(plan), strategy=strategy, every_instant=every_instant, large_tables=large_tables
+        )
         return cls(RunningQuery(1, made, shards, 0))
 
     def process(self, arrivals: Mapping[str, pa.Table], since: int, clock: int) -> pa.Table:
@@ -74,9 +82,10 @@ class Shards:
     def _rows(
         self, source: PhysicalInput, arrivals: Mapping[str, pa.Table], given: list[list[pa.Table]]
     ) -> list[pa.Table]:
-        """What an input is computed from: the rows of a stream, or of all shards of an earlier stage."""
-        if source.stream is not None:
-            rows = arrivals[source.stream]
+        """What an input is computed from: the rows of a stream or table, or of all shards of an earlier stage."""
+        name = source.stream or source.table
+        if name is not None:
+            rows = arrivals[name]
             return [rows] if rows.num_rows else []
         assert source.stage is not None
         return [table for table in given[source.stage] if table.num_rows]

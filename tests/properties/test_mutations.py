@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,16 +16,18 @@ from panes.aggregates.base import Accumulators, Ints
 from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
 from panes.aggregates.linear import ROWS
 from panes.aggregates.steps import Steps, steps_of
-from panes.delta.delta import EXP, FOREVER, WEIGHT, Delta, Instants
+from panes.delta.delta import ALWAYS, EXP, FOREVER, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes
+from panes.delta.keys import Mask
 from panes.delta.rows import with_column
-from panes.operators import group_by, rows_window, select
+from panes.operators import group_by, lookup, rows_window, select
 from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.group_by import GroupBy
 from panes.operators.input import Entry
 from panes.operators.join import Join
+from panes.operators.lookup import Lookup
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
@@ -37,7 +39,9 @@ from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate
 from panes.plan.types import BIGINT
+from panes.plan.walk import walk
 from panes.plan.windows import RowsWindow
+from panes.state.buffers.versions import Versions
 from tests.properties.drawn import Case, Cases
 from tests.properties.plans import Drawing
 from tests.properties.running import NT, UPA, UPA_FEW_EARLY, Way, check_answers
@@ -54,6 +58,8 @@ class Mutation:
     plan: Plan
     plant: Patch
     way: Way = UPA
+    out_of_order: bool = False
+    """Whether it takes tuples that come early or late to show it."""
 
 
 def output_of(operator: type, spoil: Callable[[Delta], Delta]) -> Patch:
@@ -172,6 +178,43 @@ def of_sets(left: Ints, right: Ints) -> Ints:
     return np.where(right > 0, 0, left)
 
 
+def of_the_last_instant(operator: Lookup, rows: pa.Table, times: Instants) -> Iterator[lookup._Pairs]:
+    """All rows meet the youngest version that is known."""
+    return _PAIRS(operator, rows, np.full(len(times), FOREVER - 1))
+
+
+def of_the_first_instant(operator: Lookup, rows: pa.Table, times: Instants) -> Iterator[lookup._Pairs]:
+    return _PAIRS(operator, rows, np.full(len(times), ALWAYS))
+
+
+def forgotten_too_soon(versions: Versions, now: int) -> None:
+    """Versions of some time ago are gone, though late rows may still ask for them."""
+    _FORGET(versions, max(now, 40))
+    versions.compact()
+
+
+def null_is_a_value(_: object, rows: pa.Table, __: Instants) -> Mask:
+    return np.zeros(rows.num_rows, np.bool_)
+
+
+def lookup_of_any_age(drawing: Drawing) -> nodes.Node:
+    """A lookup by tuples that are in no window: however late they come, they meet the table of their time."""
+    while True:
+        timed = drawing.timed_window()
+        if not any(isinstance(node, nodes.Window) for node in walk(timed.node)):
+            return drawing.looking_up(timed)
+
+
+def not_in_lookup(drawing: Drawing) -> nodes.Node:
+    """A lookup that is NOT IN."""
+    while True:
+        node = drawing.lookup(1)
+        if isinstance(node, nodes.AntiJoin) and node.null_aware:
+            return node
+
+
+_PAIRS = Lookup._pairs
+_FORGET = Versions.forget
 _TIMES = rows_window._Batch.times
 _QUANTILE = holistic._quantile
 _INTEGERS = IntegerSum.integers
@@ -235,6 +278,29 @@ MUTATIONS = [
         lambda d: nodes.Except(*d.alike(1)),
         ruled("except", of_sets),
     ),
+    Mutation(
+        "a lookup reads the table of now",
+        lambda d: d.lookup(1),
+        replaced(Lookup, "_pairs", of_the_last_instant),
+    ),
+    Mutation(
+        "a lookup reads the first table",
+        lambda d: d.lookup(1),
+        replaced(Lookup, "_pairs", of_the_first_instant),
+    ),
+    Mutation(
+        "what was deleted is still met",
+        lambda d: d.lookup(1),
+        replaced(lookup, "_netted", lambda found, _: [pairs.part(pairs.weight > 0) for pairs in found]),
+    ),
+    Mutation(
+        "versions are forgotten too soon",
+        lookup_of_any_age,
+        replaced(Versions, "forget", forgotten_too_soon),
+        out_of_order=True,
+    ),
+    Mutation("a lookup gives each result twice", lambda d: d.lookup(1), output_of(Lookup, twice)),
+    Mutation("NOT IN forgets NULL", not_in_lookup, replaced(Lookup, "_is_unknown", null_is_a_value)),
     Mutation("nothing leaves", lambda d: d.window(), output_of(ExplicitExpiry, never_taking_back), NT),
 ]
 
@@ -242,7 +308,7 @@ MUTATIONS = [
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.bug)
 def test_planted_bug_is_found(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
     mutation.plant(monkeypatch)
-    cases = Cases(plan=mutation.plan, ways=(mutation.way,))
+    cases = Cases(plan=mutation.plan, ways=(mutation.way,), out_of_order=mutation.out_of_order)
     assert any(is_found(cases.draw(number.to_bytes(16, "big"))) for number in range(300))
 
 

@@ -44,7 +44,11 @@ def test_neither_shards_nor_the_cut_of_time_change_what_happens(case: Case) -> N
     history_of = expected(case)
     for cut, shards in ((clocks, 1), (clocks, 3), (clocks[-1:], 2)):
         run = Shards.of(
-            case.plan, shards, strategy=case.way.strategy, every_instant=changes_of(case) == "instant"
+            case.plan,
+            shards,
+            strategy=case.way.strategy,
+            every_instant=changes_of(case) == "instant",
+            large_tables=case.large_tables,
         )
         spans = case.arrivals.with_clocks(cut).spans()
         tables = [run.process(came, since, clock) for came, since, clock in spans]
@@ -55,7 +59,13 @@ def test_neither_shards_nor_the_cut_of_time_change_what_happens(case: Case) -> N
 def test_changes_of_plain_relations_are_those_of_the_reference_where_they_are_of_every_instant(
     case: Case,
 ) -> None:
-    run = Shards.of(case.plan, 3, strategy=case.way.strategy, every_instant=changes_of(case) == "instant")
+    run = Shards.of(
+        case.plan,
+        3,
+        strategy=case.way.strategy,
+        every_instant=changes_of(case) == "instant",
+        large_tables=case.large_tables,
+    )
     tables = [run.process(came, since, clock) for came, since, clock in case.arrivals.spans()]
     assert history(tables, case.arrivals.clocks[-1]) == expected(case)
 
@@ -63,7 +73,7 @@ def test_changes_of_plain_relations_are_those_of_the_reference_where_they_are_of
 @drawn(Cases(deepest=2, most_rows=20, ways=(UPA, NT)), share=0.01)
 def test_answers_of_plain_relations_are_those_of_the_reference_at_every_clock(case: Case) -> None:
     reference = Reference(case.arrivals.tables, case.arrivals.clocks[-1])
-    run = Shards.of(case.plan, 3, strategy=case.way.strategy)
+    run = Shards.of(case.plan, 3, strategy=case.way.strategy, large_tables=case.large_tables)
     tables: list[pa.Table] = []
     for came, since, clock in case.arrivals.spans():
         tables.append(run.process(came, since, clock))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from panes.delta.consolidate import contents_at
 from panes.testing import same_rows
 from tests.properties.drawn import Case, Cases, drawn
+from tests.properties.plans import Drawing
 from tests.properties.running import DIRECT, NT, UPA, history, together
 from tests.properties.shards import Shards
 
@@ -18,8 +19,8 @@ NUMBERS = (1, 2, 3, 5)
 def check_redistributed(case: Case, first: int) -> None:
     """Runs a case undisturbed, and with another number of shards after every epoch."""
     spans = case.arrivals.spans()
-    still = Shards.of(case.plan, first, strategy=case.way.strategy)
-    moved = Shards.of(case.plan, first, strategy=case.way.strategy)
+    still = Shards.of(case.plan, first, strategy=case.way.strategy, large_tables=case.large_tables)
+    moved = Shards.of(case.plan, first, strategy=case.way.strategy, large_tables=case.large_tables)
     numbers = cycle([*NUMBERS[NUMBERS.index(first) + 1 :], *reversed(NUMBERS)])
     tables: tuple[list[pa.Table], list[pa.Table]] = ([], [])
     for came, since, clock in spans:
@@ -41,6 +42,11 @@ def test_relations_go_on_with_another_number_of_shards(case: Case) -> None:
 @drawn(Cases(retracts=False, ways=(DIRECT,), most_clocks=6), share=0.01)
 def test_scanned_states_go_on_with_another_number_of_shards(case: Case) -> None:
     check_redistributed(case, 3)
+
+
+@drawn(Cases(plan=Drawing.with_tables, ways=(UPA, NT), most_clocks=6, out_of_order=True), share=0.02)
+def test_tables_of_every_shard_and_of_one_go_on_with_another_number_of_shards(case: Case) -> None:
+    check_redistributed(case, 2)
 
 
 @drawn(

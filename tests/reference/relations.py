@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from panes.delta.delta import TS
+from panes.delta.delta import EXP, TS
 from panes.plan import nodes
 from panes.plan.expressions import Expression
+from panes.plan.lookups import Matching, is_lookup
 from tests.reference.aggregates import aggregate
 from tests.reference.expressions import evaluate
 from tests.reference.streams import Streams, is_internal
-from tests.reference.values import Bag, Row, by_value, comparable, plain
+from tests.reference.values import Bag, Row, by_value, comparable, order, plain
 from tests.reference.windows import Tuple, held
 
 Named = Mapping[Any, Row]
@@ -22,9 +23,11 @@ Named = Mapping[Any, Row]
 
 
 class Reference:
-    """Evaluates plans over what came on each stream, at the instants 1, 2, … `last`.
+    """Evaluates plans over what came on each stream and the rows that tables have from when until when, at the
+    instants 1, 2, … `last`.
 
-    At 0, before anything came, there is only what is always there: the row of a group-by without keys.
+    At 0, before anything came, there is only what is always there: the row of a group-by without keys, and the
+    first rows of tables.
     """
 
     def __init__(self, arrivals: Mapping[str, pa.Table], last: int) -> None:
@@ -67,9 +70,11 @@ class Reference:
             case nodes.StreamScan():
                 names = [name.removeprefix(f"{node.alias}.") for name in node.schema.names]
                 return [
-                    Tuple(ts, number, tuple(row[name] for name in names))
+                    Tuple(ts, number, tuple(ts if name == nodes.TIME else row[name] for name in names))
                     for number, (ts, row) in enumerate(self._arrivals[node.stream])
                 ]
+            case nodes.Join() | nodes.SemiJoin() | nodes.AntiJoin() if is_lookup(node):
+                return self._looking_up(node)
             case nodes.Select() | nodes.Project():
                 made = ((t, _row_by_row(node, t.row)) for t in self.tuples(node.child))
                 return [t._replace(row=row) for t, row in made if row is not None]
@@ -86,6 +91,8 @@ class Reference:
             case nodes.Window():
                 stream, columns = self.tuples(node.child), node.schema.names
                 return {t.name: t.row for t in held(node.spec, stream, columns, now)}
+            case nodes.TableScan():
+                return self._table(node, now)
             case nodes.Wstream():
                 stream = self._streams.generated(node.child)
                 return {t.name: t.row for t in held(node.spec, stream, node.schema.names, now)}
@@ -97,13 +104,8 @@ class Reference:
                 return {
                     (side, name): row for side, child in sides for name, row in self.rows(child, now).items()
                 }
-            case nodes.Join():
-                return {(one, other): a + b for one, a, other, b in self._matches(node, now)}
-            case nodes.SemiJoin():
-                found = {one for one, _, _, _ in self._matches(node, now)}
-                return {name: row for name, row in self.rows(node.left, now).items() if name in found}
-            case nodes.AntiJoin():
-                return self._without_match(node, now)
+            case nodes.Join() | nodes.SemiJoin() | nodes.AntiJoin():
+                return self._met(node, self.rows(node.left, now), now)
             case nodes.Distinct():
                 return _numbered(Counter(set(self.bag(node.child, now))))
             case nodes.Intersect():
@@ -114,39 +116,65 @@ class Reference:
                 return self._groups(node, now)
         raise TypeError(f"the reference does not know {type(node).__name__}")
 
-    def _matches(
-        self, node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, now: int
-    ) -> Iterable[tuple[Any, Row, Any, Row]]:
+    def _table(self, node: nodes.TableScan, now: int) -> Named:
+        names = [name.removeprefix(f"{node.alias}.") for name in node.schema.names]
+        rows = enumerate(self._arrivals[node.table])
+        return {
+            number: tuple(row[name] for name in names) for number, (ts, row) in rows if ts <= now < row[EXP]
+        }
+
+    def _looking_up(self, node: Matching) -> Sequence[Tuple]:
+        """The tuples of a stream with what they meet; those of one instant are in the order of their values."""
+        found = []
+        for t in self.tuples(node.left):
+            met = self._met(node, {t.name: t.row}, t.ts)
+            found += [t._replace(name=name, row=row) for name, row in met.items()]
+        return sorted(found, key=lambda t: (t.ts, tuple(map(order, t.row))))
+
+    def _met(self, node: Matching, left: Named, now: int) -> Named:
+        """What becomes of rows of the left side of a join, semi- or anti-join."""
+        if isinstance(node, nodes.Join):
+            return {(one, other): a + b for one, a, other, b in self._matches(node, left, now)}
+        if isinstance(node, nodes.AntiJoin):
+            return self._without_match(node, left, now)
+        found = {one for one, _, _, _ in self._matches(node, left, now)}
+        return {name: row for name, row in left.items() if name in found}
+
+    def _right(self, node: Matching, row: Row, now: int) -> Named:
+        """The right side of a join, as a row of the left meets it."""
+        at = now if node.time is None else row[node.left.schema.names.index(node.time)]
+        return self.rows(node.right, at)
+
+    def _matches(self, node: Matching, rows: Named, now: int) -> Iterable[tuple[Any, Row, Any, Row]]:
         left, right = node.left.schema.names, node.right.schema.names
-        for one, a in self.rows(node.left, now).items():
+        for one, a in rows.items():
             keys = [a[left.index(key)] for key in node.left_keys]
             if None in keys:
                 continue
-            for other, b in self.rows(node.right, now).items():
+            for other, b in self._right(node, a, now).items():
                 if keys == [b[right.index(key)] for key in node.right_keys] and _passes(
                     node.residual, dict(zip(right, b, strict=True)) | dict(zip(left, a, strict=True))
                 ):
                     yield one, a, other, b
 
-    def _without_match(self, node: nodes.AntiJoin, now: int) -> Named:
-        left = self.rows(node.left, now)
+    def _without_match(self, node: nodes.AntiJoin, left: Named, now: int) -> Named:
         if not node.null_aware:
-            found = {one for one, _, _, _ in self._matches(node, now)}
+            found = {one for one, _, _, _ in self._matches(node, left, now)}
             return {name: row for name, row in left.items() if name not in found}
         (left_key,), (right_key,) = node.left_keys, node.right_keys
         names = node.left.schema.names
         kept = {}
         for name, row in left.items():
             named = dict(zip(names, row, strict=True))
-            others = self._passing(node, now, named, right_key)
+            others = self._passing(node, self._right(node, row, now), named, right_key)
             if not others or (None not in (named[left_key], *others) and named[left_key] not in others):
                 kept[name] = row
         return kept
 
-    def _passing(self, node: nodes.AntiJoin, now: int, left: Mapping[str, Any], key: str) -> list[Any]:
+    def _passing(self, node: nodes.AntiJoin, right: Named, left: Mapping[str, Any], key: str) -> list[Any]:
         """The keys on the right, of rows that pass the residual."""
         names = node.right.schema.names
-        rows = (dict(zip(names, row, strict=True)) for row in self.rows(node.right, now).values())
+        rows = (dict(zip(names, row, strict=True)) for row in right.values())
         return [row[key] for row in rows if _passes(node.residual, {**row, **left})]
 
     def _groups(self, node: nodes.GroupBy, now: int) -> Named:

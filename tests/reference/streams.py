@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from panes.plan import nodes
+from panes.plan.lookups import is_lookup
 from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow
 from tests.reference.values import Bag, Row, by_value
 from tests.reference.windows import Tuple
@@ -111,6 +112,8 @@ def slides_of(node: nodes.Node) -> frozenset[int]:
 def _slides(node: nodes.Node) -> frozenset[int | None]:
     if isinstance(node, nodes.Window):
         return frozenset({node.spec.slide_us if isinstance(node.spec, RangeWindow) else None})
+    if isinstance(node, nodes.TableScan):
+        return frozenset()  # what it changes between two slides is told at the next one
     if not node.children:
         return frozenset({None})
     return frozenset[int | None]().union(*map(_slides, node.children))
@@ -141,9 +144,12 @@ def is_internal(node: nodes.Node) -> bool:
 
 
 def _is_made_of_tuples(node: nodes.Node) -> bool:
-    """Whether selections, projections, unions and joins alone stand over the windows; joins over time windows."""
+    """Whether selections, projections, unions and joins alone stand over the windows; joins over time windows.
+    What tuples meet in a table of their own time is part of them."""
+    if is_lookup(node):
+        return _is_made_of_tuples(node.left)
     match node:
-        case nodes.StreamScan() | nodes.Window():
+        case nodes.StreamScan() | nodes.Window() | nodes.TableScan():
             return True
         case nodes.Select() | nodes.Project() | nodes.Union():
             return all(map(_is_made_of_tuples, node.children))
@@ -153,7 +159,9 @@ def _is_made_of_tuples(node: nodes.Node) -> bool:
 
 
 def _counts_rows(node: nodes.Node) -> bool:
-    """Whether rows of a count window are in the relation."""
+    """Whether rows of a count window, or of a table that may be updated, are in the relation."""
     if isinstance(node, nodes.Window):
         return isinstance(node.spec, RowsWindow)
-    return any(map(_counts_rows, node.children))
+    if is_lookup(node):
+        return _counts_rows(node.left)
+    return isinstance(node, nodes.TableScan) or any(map(_counts_rows, node.children))

@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from panes.delta.consolidate import contents_at
 from panes.operators.input import Input
 from panes.operators.lower import lower
-from panes.plan.nodes import QUERY, Node, StreamScan
+from panes.plan.nodes import QUERY, Node, StreamScan, TableScan
 from panes.plan.walk import walk
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.template import Template
 
 Rows = Mapping[str, pa.Table]
-"""The tuples of each stream, with `_ts`."""
+"""The tuples of each stream and the changes of each table, with `_ts`."""
 
 Spans = Sequence[tuple[Rows, int, int]]
 
@@ -62,5 +62,7 @@ def answer_of(template: Template, whole: pa.Table, query: int) -> pa.Table:
     return mine if mine.num_rows else template.of_nothing
 
 
-def streams_of(plan: Node) -> dict[str, StreamScan]:
-    return {node.stream: node for node in walk(plan) if isinstance(node, StreamScan)}
+def scans_of(plan: Node) -> dict[str, StreamScan | TableScan]:
+    """A scan of each stream and table that a plan reads, with all of its columns that tuples come with."""
+    scans = (node for node in walk(plan) if isinstance(node, (StreamScan, TableScan)))
+    return {node.stream if isinstance(node, StreamScan) else node.table: node for node in scans}

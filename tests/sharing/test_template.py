@@ -14,7 +14,7 @@ from panes.errors import SqlError
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
-from panes.plan.nodes import QUERY, Node, StreamScan, Window
+from panes.plan.nodes import QUERY, TIME, Node, StreamScan, TableScan, Window
 from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
@@ -24,11 +24,12 @@ from panes.sharing.selection_store import SelectionStore
 from panes.sharing.template import Template, template_of
 from panes.testing import answer_at, same_rows
 from tests.language.corpus import Case, read_cases, read_catalog
-from tests.sharing.running import Spans, on_its_own, shared, streams_of
+from tests.sharing.running import Spans, on_its_own, scans_of, shared
 
 CATALOG = read_catalog()
 MINUTE = 60_000_000
 PACKETS = "SELECT count(*) FROM packets [RANGE 1 MINUTE SLIDE 10 SECONDS]"
+PRICED = "SELECT src, rate FROM packets [RANGE 1 MINUTE] JOIN tariffs USING (proto)"
 CLOCKS = (3 * MINUTE, 4 * MINUTE + 1, 11 * MINUTE)
 
 
@@ -97,7 +98,7 @@ def _shared(template: Template, plan: Node, predicates: Any, spans: Spans) -> li
 
 def _spans(plan: Node) -> Spans:
     chance = random.Random(3)
-    scans = streams_of(plan)
+    scans = scans_of(plan)
     spans = []
     since = 0
     for clock in CLOCKS:
@@ -108,13 +109,12 @@ def _spans(plan: Node) -> Spans:
     return spans
 
 
-def _rows(scan: StreamScan, chance: random.Random, since: int, clock: int) -> pa.Table:
+def _rows(scan: StreamScan | TableScan, chance: random.Random, since: int, clock: int) -> pa.Table:
     ts = sorted(chance.randint(since + 1, clock) for _ in range(30))
     columns = {
-        field.name.removeprefix(f"{scan.alias}."): pa.array(
-            [_value(field.type, chance) for _ in ts], field.type.arrow
-        )
+        scan.attribute(field.name): pa.array([_value(field.type, chance) for _ in ts], field.type.arrow)
         for field in scan.schema
+        if scan.attribute(field.name) != TIME
     }
     return pa.table(columns | {TS: pa.array(ts, pa.int64())})
 
@@ -154,6 +154,19 @@ def _value(type_: Type, chance: random.Random) -> Any:
         "SELECT proto, avg(bytes) AS size FROM packets [RANGE 1 MINUTE] WHERE src + dst > {0} GROUP BY proto",
         "SELECT max(n) AS most FROM (SELECT proto, count(*) AS n FROM packets [RANGE 1 MINUTE] "
         "WHERE src > {1} GROUP BY proto)",
+        # With tables: looked up, and met as they are.
+        "SELECT src, rate FROM packets [RANGE 1 MINUTE] p JOIN tariffs t ON p.proto = t.proto "
+        "WHERE src > {0} AND bytes > {1}",
+        "SELECT src, owner FROM packets [RANGE 1 MINUTE] JOIN hosts USING (src) WHERE dst >= {0} AND dst <> {1}",
+        "SELECT owner, sum(bytes * rate) AS cost FROM packets [RANGE 1 MINUTE SLIDE 10 SECONDS] p, tariffs t, "
+        "hosts h WHERE p.proto = t.proto AND p.src = h.src AND p.dst > {0} AND p.bytes <> {1} GROUP BY owner",
+        "SELECT src FROM packets [RANGE 1 MINUTE] WHERE dst > {0} AND bytes <> {1} "
+        "AND proto IN (SELECT proto FROM tariffs WHERE rate > 1) AND src NOT IN (SELECT src FROM hosts)",
+        "SELECT count(*) AS n FROM packets [RANGE 1 MINUTE] p WHERE dst > {0} AND bytes <> {1} "
+        "AND NOT EXISTS (SELECT * FROM tariffs t WHERE t.proto = p.proto AND t.rate > p.bytes)",
+        "SELECT p.src, h.n FROM packets [RANGE 1 MINUTE] p "
+        "JOIN (SELECT src, count(*) AS n FROM hosts GROUP BY src) h ON p.src = h.src "
+        "WHERE p.dst > {0} AND p.bytes <> {1}",
     ],
 )
 def test_each_of_many_members_has_its_own_answer(selected: str) -> None:
@@ -186,6 +199,7 @@ def test_the_answers_that_are_compared_are_not_all_empty() -> None:
         # Window, projection and the name of the stream are each selection's own.
         ("SELECT src FROM packets [RANGE 1 MINUTE] WHERE bytes > 5", "SELECT * FROM packets [NOW] AS p"),
         ("SELECT src FROM packets", "SELECT dst FROM packets BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)"),
+        (f"{PRICED} WHERE src = 1", f"{PRICED} WHERE src > 2 AND dst = 3"),
     ],
 )
 def test_queries_that_are_equal_up_to_constants_have_one_template(one: str, other: str) -> None:
@@ -205,6 +219,8 @@ def test_queries_that_are_equal_up_to_constants_have_one_template(one: str, othe
             "SELECT count(*) FROM packets [RANGE 2 MINUTES] WHERE bytes > 5",
         ),
         ("SELECT src FROM packets", "SELECT a FROM r"),
+        # The rows of a table are the same for all queries of a group.
+        (f"{PRICED} WHERE src = 1 AND rate > 1", f"{PRICED} WHERE src = 1 AND rate > 2"),
         (
             "SELECT src, count(*) FROM packets [NOW] WHERE dst = 1 GROUP BY src HAVING count(*) > 1",
             "SELECT src, count(*) FROM packets [NOW] WHERE dst = 1 GROUP BY src HAVING count(*) > 2",
@@ -228,6 +244,9 @@ def test_queries_that_differ_in_more_than_selections_have_templates_of_their_own
         "SELECT src FROM packets [RANGE 1 MINUTE INTERNAL] WHERE bytes > 5",
         "SELECT ISTREAM(src) FROM packets [RANGE 1 MINUTE] WHERE bytes > 5",
         "SELECT src, count(*) FROM packets [RANGE 1 MINUTE] GROUP BY src",  # there is nothing to tell apart
+        # Tuples of any age may ask for the versions of their time when a query joins the group.
+        "SELECT src, rate FROM packets JOIN tariffs USING (proto) WHERE src = 1",
+        "SELECT owner FROM hosts WHERE src IN (SELECT src FROM packets [RANGE 1 MINUTE] WHERE dst = 1)",
     ],
 )
 def test_what_cannot_be_shared_has_no_template(sql: str) -> None:

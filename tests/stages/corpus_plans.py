@@ -8,8 +8,8 @@ from panes.language import statements as st
 from panes.operators.tools.strategy import check_strategy
 from panes.optimizer.optimizer import optimize
 from panes.plan.begin_end import is_begin_end
-from panes.plan.nodes import Node, TableScan
-from panes.plan.walk import walk
+from panes.plan.nodes import Node
+from panes.plan.walk import is_table_only
 from panes.state.buffers.choose import STRATEGIES
 from tests.language.corpus import read_cases, read_catalog
 
@@ -28,8 +28,7 @@ def _plans() -> dict[str, Node]:
             if not isinstance(query, st.SelectQuery):
                 continue
             plan = optimize(bind(query, catalog))
-            has_table = any(isinstance(node, TableScan) for node in walk(plan))
-            if not is_begin_end(plan) and not has_table:
+            if not is_begin_end(plan) and not is_table_only(plan):
                 found[f"{case} {number}"] = plan
     return found
 

@@ -187,3 +187,27 @@ def test_a_stream_that_never_brought_a_tuple_has_no_time_to_go_on_from():
 
 def test_the_end_of_a_run_is_no_silence():
     assert idle_rule(now_us=10 * IDLE_US, occasion="end").moved([]).clocks == {1: 10_000_000}
+
+
+def test_a_change_of_a_table_runs_the_queries_that_read_it_and_moves_no_clock():
+    before = rule(before={1: 300, 4: 500}, q1=[STAMPED], q2=[OTHER])
+    changed = replace(before.queries[1], has_changes=True)
+    moved = replace(
+        before, applies_changes=True, effective={1: 301, 4: 501}, queries={1: changed, 2: before.queries[2]}
+    ).moved([])
+    assert moved.spans == {1: Span(5, 300, 300, 4)}
+    assert moved.clocks == {1: 300, 2: 500}
+
+
+def test_a_change_of_a_table_that_nobody_reads_makes_an_epoch():
+    assert rule(occasion="end").moved([]) is None
+    moved = replace(rule(occasion="end"), applies_changes=True).moved([])
+    assert moved.spans == {}
+
+
+def test_at_the_end_streams_go_on_to_the_last_change_of_a_table():
+    at_the_end = rule(before={1: 300, 4: 500}, occasion="end", q1=[STAMPED], q2=[OTHER])
+    moved = replace(at_the_end, effective={1: 302, 2: 77, 4: 400}).moved([])
+    assert moved.streams[STAMPED.number].clock == 302
+    assert moved.streams[OTHER.number].clock == 501  # its last tuple is later
+    assert moved.streams[SLACK.number].clock == BEGINNING  # it has not begun

@@ -157,7 +157,7 @@ def test_messages_pass_through_rows():
 @given(drawn=arrivals(), data=st.data())
 def test_files_and_blocks_bring_the_same_rows_in_the_same_order(tmp_path_factory, drawn, data):
     """Drawn tables from several tasks, in blocks of any size, some compressed."""
-    tables = [table for table in drawn.tables.values() for _ in range(2)]
+    tables = [table for table in drawn.streams.values() for _ in range(2)]
     adds = data.draw(
         st.lists(
             st.tuples(

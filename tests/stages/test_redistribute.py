@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from panes.delta.consolidate import contents_at
-from panes.delta.delta import BEGINNING, TS
+from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT
 from panes.language import statements as st
 from panes.sharing.selection_store import SelectionStore
 from panes.stages.make_plan import make_plan
@@ -41,12 +41,29 @@ def drawn_streams() -> Mapping[str, pa.Table]:
     return found
 
 
+def drawn_tables() -> Mapping[str, pa.Table]:
+    """Changes of tables: rows that were always there, and after each epoch one that goes and one that comes."""
+    chance = Random(4)
+    tables = [thing for thing in read_catalog().things.values() if isinstance(thing, st.CreateTable)]
+    found = {}
+    for table in tables:
+        rows = [{f.name: value(f.type, chance) for f in table.columns} for _ in range(12)]
+        changes = [{**row, TS: ALWAYS, EXP: FOREVER, WEIGHT: 1} for row in rows[:8]]
+        for number, clock in enumerate(CLOCKS[:-1]):
+            for row, weight in ((rows[number], -1), (rows[8 + number], 1)):
+                changes.append({**row, TS: clock + 1, EXP: FOREVER, WEIGHT: weight})
+        hidden = [(name, pa.int64()) for name in (TS, EXP, WEIGHT)]
+        found[table.name] = pa.Table.from_pylist(changes, schema=pa.schema([*table.columns.arrow, *hidden]))
+    return found
+
+
 STREAMS = drawn_streams()
+TABLES = drawn_tables()
 
 
 def arrivals(since: int, clock: int) -> Mapping[str, pa.Table]:
     found = {}
-    for name, whole in STREAMS.items():
+    for name, whole in (*STREAMS.items(), *TABLES.items()):
         ts = whole.column(TS).to_numpy()
         found[name] = whole.filter(pa.array((ts > since) & (ts <= clock)))
     return found

@@ -13,6 +13,9 @@ from panes import errors
 from panes.language import parse
 from panes.language import statements as st
 from panes.statements.handlers import HANDLERS, READING
+from panes.statements.run_transaction import CHANGES
+
+ALL = {**HANDLERS, **CHANGES}
 
 STATEMENTS = {
     kind
@@ -30,6 +33,7 @@ EXAMPLES = (
     "INSERT INTO hosts VALUES (1)",
     "UPDATE hosts SET a = 1",
     "DELETE FROM hosts WHERE a = 1",
+    "COPY hosts FROM 'hosts.csv'",
     "CREATE QUERY q AS SELECT src FROM packets [NOW]",
     "ALTER QUERY sources RESUME",
     "ALTER QUERY sources SET shards = 5",
@@ -42,18 +46,19 @@ EXAMPLES = (
 
 
 def test_every_statement_has_a_handler_and_no_handler_is_left_over():
-    assert HANDLERS.keys() == STATEMENTS
+    assert ALL.keys() == STATEMENTS
+    assert HANDLERS.keys() & CHANGES.keys() == set()
 
 
-@pytest.mark.parametrize("kind", HANDLERS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 def test_a_handler_takes_the_statement_under_which_it_is_listed(kind: type[st.Statement]):
-    first = next(iter(get_type_hints(HANDLERS[kind]).values()))
+    first = next(iter(get_type_hints(ALL[kind]).values()))
     assert kind in (get_args(first) or (first,))
 
 
-@pytest.mark.parametrize("name", sorted({handler.__name__ for handler in HANDLERS.values()}))
+@pytest.mark.parametrize("name", sorted({handler.__name__ for handler in ALL.values()}))
 def test_a_handler_has_a_file_and_a_test_of_its_name(name: str):
-    (handler,) = {handler for handler in HANDLERS.values() if handler.__name__ == name}
+    (handler,) = {handler for handler in ALL.values() if handler.__name__ == name}
     assert handler.__module__ == f"panes.statements.{name}"
     assert Path(__file__).with_name(f"test_{name}.py").exists()
 

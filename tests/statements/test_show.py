@@ -15,12 +15,26 @@ def test_queries_are_shown_with_their_text_and_their_error(db):
     ]
 
 
-def test_streams_and_tables_are_shown_with_the_statements_that_make_them(db):
-    db.sql("CREATE STREAM tcp AS SELECT src FROM packets; CREATE TABLE hosts (src BIGINT)")
+def test_streams_are_shown_with_the_statements_that_make_them(db):
+    db.sql("CREATE STREAM tcp AS SELECT src FROM packets")
     streams = db.sql("SHOW STREAMS").to_pylist()
     assert [row["name"] for row in streams] == ["packets", "tcp"]
     assert streams[1]["sql"] == "CREATE STREAM tcp AS SELECT src FROM packets"
-    assert db.sql("SHOW TABLES").to_pylist() == [{"name": "hosts", "sql": "CREATE TABLE hosts (src BIGINT)"}]
+
+
+def test_tables_are_shown_with_their_rows_and_what_they_are(db):
+    db.sql("CREATE TABLE hosts (src BIGINT, at DATE, name STRING, PRIMARY KEY (src, at)) NON RETROACTIVE")
+    db.sql("CREATE TABLE words (word STRING); INSERT INTO words VALUES ('a'), ('a'), ('b')")
+    assert db.sql("SHOW TABLES").to_pylist() == [
+        {
+            "name": "hosts",
+            "rows": 0,
+            "kind": "NON RETROACTIVE",
+            "primary_key": "src, at",
+            "columns": "src BIGINT, at DATE, name STRING",
+        },
+        {"name": "words", "rows": 3, "kind": "RETROACTIVE", "primary_key": None, "columns": "word STRING"},
+    ]
 
 
 def test_all_settings_are_shown_with_their_values(db):

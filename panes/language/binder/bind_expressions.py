@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from panes.language.binder import constants
 from panes.language.binder.scope import Scope
+from panes.language.parser.parse_definitions import TYPES
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.parse_statements import TYPES
 from panes.language.parser.syntax import WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from panes.language.binder.bind_expressions import ExpressionBinder
+from panes.language.binder.bind_lookup import window_over
 from panes.language.binder.known_relations import find
-from panes.language.binder.refusals import check_always_on, is_table_only, slides_in_time
+from panes.language.binder.refusals import check_always_on, slides_in_time
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.parser.syntax import FromItem, SelectBlock, WindowClause
@@ -19,6 +20,7 @@ from panes.plan.expressions import Column, Expression
 from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamScan, TableScan, Window
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal, pattern_of
 from panes.plan.schema import Field, Schema
+from panes.plan.walk import is_table_only, walk
 from panes.plan.windows import RowsWindow
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def bind_from(binder: QueryBinder, block: SelectBlock, scope: Scope) -> list[Exp
 
 
 def _has_window(node: Node, clause: WindowClause) -> bool:
-    return isinstance(node, Window) and node.spec is clause.args["spec"]
+    return any(isinstance(n, Window) and n.spec is clause.args["spec"] for n in walk(node))
 
 
 def _on(node: exp.Expression, scope: Scope) -> list[Expression]:
@@ -140,7 +142,7 @@ def _windowed(binder: QueryBinder, node: Node, clause: WindowClause, prefix: str
                 binder.refuse(f"{alias} has no column named {written!r}", clause, hint)
             columns.append(field.name)
         spec = replace(spec, partition_by=tuple(columns))
-    return Window(node, spec)
+    return window_over(node, spec)
 
 
 def as_stream(node: Node) -> Node:

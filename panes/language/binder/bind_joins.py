@@ -4,60 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from panes.language.binder.refusals import check_bounded, check_table_lookup, is_table_only
+from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
+from panes.language.binder.known_relations import KnownRelations
+from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import unused
-from panes.language.positions import refuse
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
-from panes.plan.nodes import Join, Node, Project, Select, TableScan
+from panes.plan.lookups import table_below
+from panes.plan.nodes import Join, Node, Project, Select
+from panes.plan.walk import is_table_only
 
 
-def join_tree(scope: Scope, conditions: Sequence[Expression]) -> Node:
+def join_tree(scope: Scope, conditions: Sequence[Expression], catalog: KnownRelations) -> Node:
     """The relations of a scope joined from left to right, streams before tables.
 
     The next relation is the first one that an equality ties to those before it, so that a product is made
     only where the query asks for one.
     """
-    _check_relations(scope)
+    _check_bounded(scope)
     rest = list(conditions)
     waiting = sorted(scope.relations, key=_streams_first)
     plan = _selected(waiting.pop(0).node, rest)
     while waiting:
         # A table waits until the streams are joined, whatever ties it to them.
-        first = [r for r in waiting if _streams_first(r) == _streams_first(waiting[0])]
+        streams = [relation for relation in waiting if not is_table_only(relation.node)]
+        first = streams or waiting
         relation = next((r for r in first if any(_key(c, plan, r.node) for c in rest)), first[0])
         waiting.remove(relation)
-        plan = _join(plan, relation, rest, scope)
+        plan = _join(plan, relation, rest, scope, catalog)
     return selected(plan, rest)
 
 
-def _check_relations(scope: Scope) -> None:
-    """Streams that are joined with others have windows, and meet tables only as they are."""
+def _check_bounded(scope: Scope) -> None:
+    """Streams that are joined with others have windows."""
     streams = [relation for relation in scope.relations if not is_table_only(relation.node)]
-    for relation in scope.relations:
-        if relation in streams and len(streams) > 1:
-            check_bounded("a join", scope.text, relation.offset, relation.node)
-        if relation not in streams and streams and not isinstance(relation.node, TableScan):
-            refuse(
-                "a query over tables alone cannot be joined with a stream", scope.text, relation.offset,
-                "join the table itself, and put the conditions in WHERE",
-            )  # fmt: skip
+    for relation in streams if len(streams) > 1 else ():
+        check_bounded("a join", scope.text, relation.offset, relation.node)
 
 
 def _streams_first(relation: Relation) -> int:
     """Streams, then tables that are not retroactive (they keep the pattern), then the others."""
-    if not isinstance(relation.node, TableScan):
+    if not is_table_only(relation.node):
         return 0
-    return 2 if relation.node.retroactive else 1
+    table = table_below(relation.node)
+    return 2 if table is None or table.retroactive else 1
 
 
 def _selected(node: Node, rest: list[Expression]) -> Node:
-    """The node below the conditions that only it can decide; they are taken out of `rest`.
-
-    A join with a table looks rows up in the table itself, so conditions on tables stay above.
-    """
-    if isinstance(node, TableScan):
-        return node
+    """The node below the conditions that only it can decide; they are taken out of `rest`."""
     mine = [c for c in rest if columns_of(c) and all(name in node.schema for name in columns_of(c))]
     for condition in mine:
         rest.remove(condition)
@@ -70,7 +64,9 @@ def selected(node: Node, conditions: Sequence[Expression]) -> Node:
     return node if predicate is None else Select(node, predicate)
 
 
-def _join(left: Node, relation: Relation, rest: list[Expression], scope: Scope) -> Node:
+def _join(
+    left: Node, relation: Relation, rest: list[Expression], scope: Scope, catalog: KnownRelations
+) -> Node:
     right = _selected(relation.node, rest)
     pairs = []
     for condition in list(rest):
@@ -82,10 +78,12 @@ def _join(left: Node, relation: Relation, rest: list[Expression], scope: Scope) 
     residual = [c for c in rest if columns_of(c) and columns_of(c) <= known]
     for condition in residual:
         rest.remove(condition)
-    if isinstance(right, TableScan):
-        check_table_lookup(left, right, scope.text, relation.offset)
-    left, right, left_keys, right_keys = with_keys(left, right, pairs)
-    return Join(left, right, left_keys, right_keys, conjunction(tuple(residual)))
+    join = Join(*with_keys(left, right, pairs), conjunction(tuple(residual)))
+    if is_looked_up(left, right):
+        return bind_lookup(join, catalog, scope.text, relation.offset)
+    check_with_tables(left, right, scope.text, relation.offset)
+    check_bounded_with_tables(left, right, scope.text, relation.offset)
+    return join
 
 
 def _key(condition: Expression, left: Node, right: Node) -> tuple[Expression, Expression] | None:
@@ -102,9 +100,6 @@ def split_equality(
     for one, other in (condition.args, condition.args[::-1]):
         on_left, on_right = columns_of(one), columns_of(other)
         if on_left and on_right and on_left <= left_names and all(n in right.schema for n in on_right):
-            # A table is looked up by its own columns: nothing can be computed below the join.
-            if isinstance(right, TableScan) and not isinstance(other, Column):
-                return None
             return one, other
     return None
 

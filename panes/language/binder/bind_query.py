@@ -25,8 +25,8 @@ from panes.language.binder.refusals import (
     check_bounded,
     check_internal,
     check_restore,
+    check_with_tables,
     has_slide,
-    is_table_only,
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
@@ -39,6 +39,7 @@ from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select,
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
 from panes.plan.schema import Field
 from panes.plan.types import BIGINT, INTERVAL, NULL, Type, wider
+from panes.plan.walk import is_table_only
 from panes.plan.windows import RangeWindow, RowsWindow
 
 
@@ -113,7 +114,7 @@ class QueryBinder:
             else:
                 conditions.append(ExpressionBinder(scope).condition(node, "WHERE"))
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
-        plan = join_tree(scope, [c for c in conditions if c not in correlated])
+        plan = join_tree(scope, [c for c in conditions if c not in correlated], self.catalog)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
             check_internal(plan, self.text, offset_of(predicate.node))
@@ -207,10 +208,8 @@ class QueryBinder:
     def _set_operation(self, tree: SetOperation, outer: Scope | None) -> Node:
         left, right = self.query(tree.this, outer), self.query(tree.expression, outer)
         kind, keep_all = tree.args["kind"], tree.args.get("all")
-        for side in (left, right):
-            if is_table_only(side):
-                self.refuse(f"{kind} works on streams, not on tables alone", tree)
         left, right = self._same_types(left, right, tree)
+        check_with_tables(left, right, self.text, offset_of(tree))
         if kind == "UNION":
             union = Union(left, right)
             return union if keep_all else self._distinct(union, tree)

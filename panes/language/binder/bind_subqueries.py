@@ -16,12 +16,13 @@ from panes.language.binder.bind_expressions import ExpressionBinder
 from panes.language.binder.bind_from import renamed
 from panes.language.binder.bind_groups import is_grouped
 from panes.language.binder.bind_joins import split_equality, with_keys
-from panes.language.binder.refusals import check_bounded, check_table_lookup, is_table_only
+from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
+from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
 from panes.language.binder.scope import Scope
 from panes.language.parser.syntax import Nested, Output, SelectBlock
-from panes.language.positions import offset_of, with_article
-from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction, conjuncts
-from panes.plan.nodes import AntiJoin, Node, Select, SemiJoin, TableScan
+from panes.language.positions import offset_of
+from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
+from panes.plan.nodes import AntiJoin, Node, SemiJoin
 
 if TYPE_CHECKING:
     from panes.language.binder.bind_query import QueryBinder
@@ -61,9 +62,8 @@ def filtered(binder: QueryBinder, plan: Node, predicate: Predicate, scope: Scope
         correlated = []
         right = renamed(binder.query(block, scope), scope.prefix_for("subquery"))
         subject = _subject(binder, predicate, [(f.name, Column(f.type, f.name)) for f in right.schema])
-    right, taken = _bare_table(right)
     left_names = frozenset(plan.schema.names)
-    pairs, residual = [], list(taken)
+    pairs, residual = [], []
     for condition in correlated:
         _check_reach(binder, condition, left_names, right, predicate)
         pair = split_equality(condition, left_names, right)
@@ -73,20 +73,30 @@ def filtered(binder: QueryBinder, plan: Node, predicate: Predicate, scope: Scope
             residual.append(condition)
     if subject is not None:
         assert predicate.subject is not None
-        pairs.append(_in_pair(binder, predicate, subject, scope, right))
+        pairs.append(_in_pair(binder, predicate, subject, scope))
     null_aware = predicate.negated and predicate.subject is not None
     if null_aware and correlated:
         binder.refuse(
             "NOT IN with a subquery that reads the query around it is not supported", predicate.node,
             "nearest: NOT EXISTS (SELECT * FROM … WHERE inner = outer)",
         )  # fmt: skip
-    _check_sides(binder, plan, right, predicate)
-    plan, right, left_keys, right_keys = with_keys(plan, right, pairs)
-    if predicate.negated:
-        return AntiJoin(
-            plan, right, left_keys, right_keys, conjunction(tuple(residual)), null_aware=null_aware
-        )
-    return SemiJoin(plan, right, left_keys, right_keys, conjunction(tuple(residual)))
+    sides = with_keys(plan, right, pairs)
+    if not predicate.negated:
+        return _met(binder, SemiJoin(*sides, conjunction(tuple(residual))), predicate)
+    anti_join = AntiJoin(*sides, conjunction(tuple(residual)), null_aware=null_aware)
+    return _met(binder, anti_join, predicate)
+
+
+def _met(binder: QueryBinder, node: SemiJoin | AntiJoin, predicate: Predicate) -> Node:
+    """The semi- or anti-join, as a lookup where it is one."""
+    offset = offset_of(predicate.node)
+    if is_looked_up(node.left, node.right):
+        return bind_lookup(node, binder.catalog, binder.text, offset)
+    check_with_tables(node.left, node.right, binder.text, offset)
+    check_bounded_with_tables(node.left, node.right, binder.text, offset)
+    what = f"{'NOT ' * predicate.negated}{'IN' if predicate.subject is not None else 'EXISTS'}"
+    check_bounded(what, binder.text, offset, node.left, node.right)
+    return node
 
 
 def _relation_of(query: exp.Expression) -> exp.Expression:
@@ -112,13 +122,6 @@ def _subject(
     return subject
 
 
-def _bare_table(right: Node) -> tuple[Node, tuple[Expression, ...]]:
-    """A table is looked up in itself: the conditions on it go into the residual."""
-    if isinstance(right, Select) and isinstance(right.child, TableScan):
-        return right.child, conjuncts(right.predicate)
-    return right, ()
-
-
 def _check_reach(
     binder: QueryBinder, condition: Expression, left_names: frozenset[str], right: Node, predicate: Predicate
 ) -> None:
@@ -131,7 +134,7 @@ def _check_reach(
 
 
 def _in_pair(
-    binder: QueryBinder, predicate: Predicate, subject: Expression, scope: Scope, right: Node
+    binder: QueryBinder, predicate: Predicate, subject: Expression, scope: Scope
 ) -> tuple[Expression, Expression]:
     assert predicate.subject is not None
     expressions = ExpressionBinder(scope)
@@ -141,27 +144,4 @@ def _in_pair(
     equality = expressions.call("eq", (left, subject), predicate.node)
     assert isinstance(equality, Call)
     one, other = equality.args
-    if isinstance(right, TableScan) and not isinstance(other, Column):
-        if isinstance(subject, Column):
-            binder.refuse(
-                f"a table is looked up in its own types, and {subject.name} is {with_article(subject.type)}",
-                predicate.subject, f"cast the left side of IN to {subject.type}",
-            )  # fmt: skip
-        binder.refuse("a subquery of IN over a table gives one of its columns as it is", predicate.query)
     return one, other
-
-
-def _check_sides(binder: QueryBinder, left: Node, right: Node, predicate: Predicate) -> None:
-    what = "IN" if predicate.subject is not None else "EXISTS"
-    offset = offset_of(predicate.node)
-    if isinstance(right, TableScan):
-        check_table_lookup(left, right, binder.text, offset)
-        return
-    if is_table_only(right) and not is_table_only(left):
-        binder.refuse(
-            f"the subquery of {what} must read the table alone, with conditions but no joins or groups",
-            predicate.query,
-        )
-    if is_table_only(left) and not is_table_only(right):
-        binder.refuse(f"{what} over a stream needs a stream in FROM as well", predicate.node)
-    check_bounded(f"{'NOT ' * predicate.negated}{what}", binder.text, offset, left, right)

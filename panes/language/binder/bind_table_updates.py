@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and DELETE: changes of tables, with names and types resolved."""
+"""INSERT, UPDATE, DELETE and COPY: changes of tables, with names and types resolved."""
 
 from __future__ import annotations
 
@@ -12,12 +12,28 @@ from panes.language.binder.known_relations import KnownRelations, find
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
-from panes.language.statements import CreateTable, DeleteFrom, InsertInto, UpdateTable
+from panes.language.statements import CopyFrom, CreateTable, DeleteFrom, InsertInto, UpdateTable
 from panes.plan.expressions import Expression, Literal, Value
 from panes.plan.functions import CASTS
 from panes.plan.nodes import TableScan
-from panes.plan.schema import Field
+from panes.plan.schema import Field, Schema
 from panes.plan.types import DATE, STRING, TIMESTAMP, wider
+
+EXCLUDED = "_excluded"
+"""The prefix of the columns of a row that was to be inserted, in the expressions of DO UPDATE."""
+
+
+@dataclass(frozen=True)
+class OnConflict:
+    """What becomes of a row whose primary key is in the table already.
+
+    Without assignments nothing does. With them the row in the table gets new values, when the condition is true
+    (None: always). Expressions read the columns of that row by their names, and those of the row that was to be
+    inserted behind the prefix `EXCLUDED` and a dot.
+    """
+
+    assignments: tuple[tuple[str, Expression], ...] = ()
+    condition: Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,10 @@ class BoundInsert:
 
     table: CreateTable
     rows: tuple[tuple[Value, ...], ...]
+    conflict: OnConflict | None
+    """None when a row whose primary key is there is an error."""
+    offsets: tuple[int, ...]
+    """Where each row stands in the text."""
 
 
 @dataclass(frozen=True)
@@ -57,41 +77,64 @@ def bind_insert(statement: InsertInto, catalog: KnownRelations) -> BoundInsert:
             if field in fields:
                 refuse(f"{field.name} is given twice", text, offset_of(column))
             fields.append(field)
-    rows = []
+    rows, offsets = [], []
     for row in tree.expression.expressions:
         values = row.expressions
         if len(values) != len(fields):
             refuse(f"a row has {len(fields)} values here, not {len(values)}", text, offset_of(row))
         given = {f.name: _constant(value, f, text) for f, value in zip(fields, values, strict=True)}
-        for key in table.primary_key:
-            if given.get(key) is None:
-                refuse(f"{key} is part of the primary key and cannot be NULL", text, offset_of(row))
+        for name in (*table.primary_key, *table.not_null):
+            if given.get(name) is None:
+                refuse(why_not_null(table, name), text, offset_of(row))
         rows.append(tuple(given.get(f.name) for f in table.columns))
-    return BoundInsert(table, tuple(rows))
+        offsets.append(offset_of(row))
+    return BoundInsert(table, tuple(rows), _conflict(tree, table, text), tuple(offsets))
+
+
+def why_not_null(table: CreateTable, column: str) -> str:
+    """What to say of NULL in a column that cannot be NULL."""
+    reason = "is part of the primary key and" if column in table.primary_key else "is NOT NULL: it"
+    return f"{column} {reason} cannot be NULL"
+
+
+def _conflict(tree: exp.Expression, table: CreateTable, text: str) -> OnConflict | None:
+    node = tree.args.get("conflict")
+    if node is None:
+        return None
+    if not table.primary_key:
+        refuse(
+            f"{table.name} has no primary key, so no row is in conflict with another", text, offset_of(node),
+            "leave ON CONFLICT out",
+        )  # fmt: skip
+    keys = [(_field(table, key, text).name, key) for key in node.args.get("keys") or ()]
+    if keys and {name for name, _ in keys} != set(table.primary_key):
+        key = ", ".join(table.primary_key)
+        refuse(f"the primary key of {table.name} is ({key})", text, offset_of(keys[0][1]))
+    scope = _scope(table, text)
+    excluded = Schema.of((f"{EXCLUDED}.{f.name}", f.type) for f in table.columns)
+    given = TableScan(table.name, EXCLUDED, excluded, table.retroactive)
+    scope.add(Relation("excluded", EXCLUDED, given, offset_of(node)))
+    scope.hidden |= set(excluded.names)  # a bare name means the row that is in the table
+    binder = _ChangeBinder(scope)
+    return OnConflict(_assignments(node, table, binder), _condition(node, binder))
 
 
 def bind_update(statement: UpdateTable, catalog: KnownRelations) -> BoundUpdate:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
     binder = _ChangeBinder(_scope(table, text))
-    assignments: dict[str, Expression] = {}
-    for assignment in tree.expressions:
-        field = _field(table, assignment.this.this, text)
-        if field.name in assignments:
-            refuse(f"{field.name} is set twice", text, offset_of(assignment))
-        if field.name in table.primary_key:
-            refuse(
-                f"{field.name} is part of the primary key: it cannot be changed", text, offset_of(assignment),
-                "DELETE the row and INSERT another",
-            )  # fmt: skip
-        assignments[field.name] = binder.assigned(assignment.expression, field)
-    return BoundUpdate(table, tuple(assignments.items()), _condition(tree, binder))
+    return BoundUpdate(table, _assignments(tree, table, binder), _condition(tree, binder))
 
 
 def bind_delete(statement: DeleteFrom, catalog: KnownRelations) -> BoundDelete:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
     return BoundDelete(table, _condition(tree, _ChangeBinder(_scope(table, text))))
+
+
+def bind_copy(statement: CopyFrom, catalog: KnownRelations) -> CreateTable:
+    """The table that COPY brings rows into."""
+    return _table(statement.tree.this, catalog, statement.text)
 
 
 def _table(name: exp.Expression, catalog: KnownRelations, text: str) -> CreateTable:
@@ -121,6 +164,21 @@ def _scope(table: CreateTable, text: str) -> Scope:
         Relation(table.name, "", TableScan(table.name, table.name, table.columns, table.retroactive), 0)
     )
     return scope
+
+
+def _assignments(
+    tree: exp.Expression, table: CreateTable, binder: _ChangeBinder
+) -> tuple[tuple[str, Expression], ...]:
+    assignments: dict[str, Expression] = {}
+    for assignment in tree.expressions:
+        field = _field(table, assignment.this.this, binder.text)
+        if field.name in assignments:
+            binder.refuse(f"{field.name} is set twice", assignment)
+        value = assignments[field.name] = binder.assigned(assignment.expression, field)
+        is_key = field.name in table.primary_key
+        if (is_key or field.name in table.not_null) and isinstance(value, Literal) and value.value is None:
+            binder.refuse(why_not_null(table, field.name), assignment.expression)
+    return tuple(assignments.items())
 
 
 def _condition(tree: exp.Expression, binder: ExpressionBinder) -> Expression | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from panes.language.positions import refuse
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.begin_end import is_begin_end
+from panes.plan.lookups import is_lookup
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
@@ -24,8 +25,8 @@ from panes.plan.nodes import (
     Window,
     Wstream,
 )
-from panes.plan.patterns import STRICT, has_internal, pattern_of
-from panes.plan.walk import walk
+from panes.plan.patterns import has_internal
+from panes.plan.walk import is_table_only, tables_of, walk
 from panes.plan.windows import UnboundedWindow
 
 _ALL_VALUES = ("quantile", "median", "top_k")
@@ -40,11 +41,6 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     Except: ("EXCEPT", _BROKEN),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
 }
-
-
-def is_table_only(node: Node) -> bool:
-    """Whether no stream feeds this plan."""
-    return not any(isinstance(n, StreamScan) for n in walk(node))
 
 
 def unbounded_stream(node: Node) -> str | None:
@@ -83,29 +79,47 @@ def check_bounded(what: str, text: str, offset: int, *sides: Node) -> None:
             )  # fmt: skip
 
 
-def check_table_lookup(left: Node, table: TableScan, text: str, offset: int) -> None:
-    """Only rows that are never taken back can be looked up in a table."""
-    if is_table_only(left):
-        return
-    if table.retroactive:
-        alias = unbounded_stream(left)
-        if alias is not None:
-            refuse(
-                f"state grows without bound because an update of {table.table} concerns every row of {alias}",
-                text, offset, f"give {alias} a window, or make the table NON RETROACTIVE",
-            )  # fmt: skip
-    pattern, reason = pattern_of(left)
-    if pattern is STRICT:
+def check_with_tables(left: Node, right: Node, text: str, offset: int) -> None:
+    """Where streams meet rows of tables, and are not looked up in one: updates concern results that exist."""
+    for tables, other in ((left, right), (right, left)):
+        for node in walk(tables) if is_table_only(tables) and not is_table_only(other) else ():
+            if isinstance(node, TableScan) and not node.retroactive:
+                refuse(
+                    f"{node.table} is NON RETROACTIVE: in a query over streams it is only looked up, by tuples",
+                    text, offset, f"put {node.table} itself, with conditions, to the right of a stream in a join, "
+                    "in IN or in EXISTS; or create it without NON RETROACTIVE",
+                )  # fmt: skip
+    table = _relation(left) or _relation(right)
+    if table is not None and (has_internal(left) or has_internal(right)):
         refuse(
-            f"{table.table} cannot be joined above a STRICT input: {reason}",
-            text, offset, "a row that is taken back may find other partners in the table; "
-            "join the table first, in a derived table",
+            f"INTERNAL windows do not go with {table}: its updates end results, and results of INTERNAL windows "
+            "stay", text, offset, "leave INTERNAL out, or make the table NON RETROACTIVE",
+        )  # fmt: skip
+
+
+def _relation(node: Node) -> str | None:
+    """The name of a retroactive table whose updates reach this edge; None when there is none."""
+    if isinstance(node, TableScan):
+        return node.table if node.retroactive else None
+    if isinstance(node, (Istream, Dstream, Rstream, Wstream)):
+        return None
+    return next((found for child in node.children if (found := _relation(child))), None)
+
+
+def check_bounded_with_tables(left: Node, right: Node, text: str, offset: int) -> None:
+    """An update of a table finds the rows of a stream that it concerns only where these are remembered."""
+    alias = unbounded_stream(left)
+    if alias is not None and is_table_only(right):
+        table = min(tables_of(right))
+        refuse(
+            f"state grows without bound because an update of {table} concerns every row of {alias}",
+            text, offset, f"give {alias} a window, or make the table NON RETROACTIVE",
         )  # fmt: skip
 
 
 def check_internal(node: Node, text: str, offset: int) -> None:
-    """DISTINCT, negation and their kin do not stand over INTERNAL windows."""
-    if isinstance(node, SemiJoin) and isinstance(node.right, TableScan):
+    """DISTINCT, negation and their kin do not stand over INTERNAL windows. Lookups do: a row passes them once."""
+    if is_lookup(node):
         return
     what, why = _OVER_INTERNAL.get(type(node), ("", ""))
     if what and has_internal(node):

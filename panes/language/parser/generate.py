@@ -9,8 +9,10 @@ from sqlglot.generator import Generator
 
 from panes.language.names import quoted
 from panes.language.parser.syntax import (
+    AtInstant,
     FromItem,
     Nested,
+    OnConflict,
     Output,
     SelectBlock,
     SetOperation,
@@ -64,17 +66,30 @@ def _insert(self: Generator, node: exp.Insert) -> str:
     this = node.this
     columns = f" ({_csv(self, this.expressions)})" if isinstance(this, exp.Schema) else ""
     name = this.this if isinstance(this, exp.Schema) else this
-    return f"INSERT INTO {self.sql(name)}{columns} VALUES {_csv(self, node.expression.expressions)}"
+    rows = _csv(self, node.expression.expressions)
+    return f"INSERT INTO {self.sql(name)}{columns} VALUES {rows}{_after(self, node, 'conflict', 'at')}"
+
+
+def _on_conflict(self: Generator, node: OnConflict) -> str:
+    keys = f" ({_csv(self, node.args['keys'])})" if node.args.get("keys") else ""
+    if not node.expressions:
+        return f"ON CONFLICT{keys} DO NOTHING"
+    where = _after(self, node, "where")
+    return f"ON CONFLICT{keys} DO UPDATE SET {_csv(self, node.expressions)}{where}"
 
 
 def _update(self: Generator, node: exp.Update) -> str:
-    where = f" WHERE {self.sql(node.args['where'], 'this')}" if node.args.get("where") else ""
-    return f"UPDATE {self.sql(node, 'this')} SET {_csv(self, node.expressions)}{where}"
+    assignments = _csv(self, node.expressions)
+    return f"UPDATE {self.sql(node, 'this')} SET {assignments}{_after(self, node, 'where', 'at')}"
 
 
 def _delete(self: Generator, node: exp.Delete) -> str:
-    where = f" WHERE {self.sql(node.args['where'], 'this')}" if node.args.get("where") else ""
-    return f"DELETE FROM {self.sql(node, 'this')}{where}"
+    return f"DELETE FROM {self.sql(node, 'this')}{_after(self, node, 'where', 'at')}"
+
+
+def _after(self: Generator, node: exp.Expression, *clauses: str) -> str:
+    """The clauses that are there, each with a space before it."""
+    return "".join(f" {self.sql(node, clause)}" for clause in clauses if node.args.get(clause))
 
 
 def _in(self: Generator, node: exp.In) -> str:
@@ -113,6 +128,9 @@ class PanesGenerator(Generator):
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,
+        OnConflict: _on_conflict,
+        AtInstant: lambda self, node: f"AT TIMESTAMP {self.sql(node, 'this')}",
+        exp.Where: lambda self, node: f"WHERE {self.sql(node, 'this')}",
         exp.Insert: _insert,
         exp.Update: _update,
         exp.Delete: _delete,

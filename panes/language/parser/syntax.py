@@ -75,6 +75,18 @@ class WindowedCall(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
 
 
+class OnConflict(exp.Expression):
+    """`ON CONFLICT (keys) DO …` of INSERT: without assignments (`expressions`) it does nothing."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"keys": False, "expressions": False, "where": False}
+
+
+class AtInstant(exp.Expression):
+    """`AT TIMESTAMP '…'`: `this` is the text of the instant."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 class StatementNode(exp.Expression):
     """A whole statement; `this` is a `panes.language.statements` value."""
 

@@ -21,6 +21,7 @@ from typing import Protocol, runtime_checkable
 from panes.delta.delta import Delta
 from panes.errors import SettingError
 from panes.plan import nodes
+from panes.plan.lookups import is_lookup
 from panes.plan.patterns import Pattern, pattern_of
 from panes.state.buffers.choose import STRATEGIES
 
@@ -81,7 +82,8 @@ def _refuse_strict(node: nodes.Node) -> None:
             f"strategy 'direct' cannot run this query: the output of {type(node).__name__} is STRICT "
             f"({reason}); use 'upa' or 'nt'"
         )
-    for child in node.children:
+    # What happens to a table that is looked up never reaches what is above.
+    for child in node.children[:1] if is_lookup(node) else node.children:
         _refuse_strict(child)
 
 

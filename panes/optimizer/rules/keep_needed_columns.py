@@ -1,4 +1,5 @@
-"""Columns that nothing above reads are left out where streams begin: states hold them, and joins copy them."""
+"""Columns that nothing above reads are left out where streams and tables begin: states hold them, and joins copy
+them."""
 
 from __future__ import annotations
 
@@ -15,14 +16,18 @@ from panes.plan.nodes import (
     Select,
     SemiJoin,
     StreamScan,
+    TableScan,
     Window,
     with_children,
 )
 
 
 def keep_needed_columns(plan: Node) -> Node:
-    """The plan with projections above its streams. What a node gives in all its columns stays so: rows that are
-    compared as a whole (DISTINCT, set operations, Istream and the like) need every one."""
+    """The plan with projections above its streams and tables.
+
+    What a node gives in all its columns stays so: rows that are compared as a whole (DISTINCT, set operations,
+    Istream and the like) need every one.
+    """
     return _kept(plan, frozenset(plan.schema.names))
 
 
@@ -49,15 +54,22 @@ def _kept(node: Node, wanted: Set[str]) -> Node:
 
 def _matching(node: Join | SemiJoin | AntiJoin, left: Set[str], right: Set[str]) -> Node:
     tested = frozenset[str]() if node.residual is None else columns_of(node.residual)
+    time = set() if node.time is None else {node.time}
     return replace(
         node,
-        left=_kept(node.left, (left | tested | set(node.left_keys)) & set(node.left.schema.names)),
-        right=_kept(node.right, (right | tested | set(node.right_keys)) & set(node.right.schema.names)),
+        left=_side(node.left, left | tested | time | set(node.left_keys)),
+        right=_side(node.right, right | tested | set(node.right_keys)),
     )
 
 
+def _side(node: Node, wanted: Set[str]) -> Node:
+    """A side of a join: a table, a stream whose tuples look one up, or a relation."""
+    wanted = wanted & set(node.schema.names)
+    return _stream(node, wanted) if _is_chain(node) else _kept(node, wanted)
+
+
 def _stream(node: Node, wanted: Set[str]) -> Node:
-    """A stream under a window; a projection on top of its selections costs nothing."""
+    """A stream or table; a projection on top of its selections costs nothing."""
     if not _is_chain(node):
         return _kept(node, frozenset(node.schema.names))
     names = [name for name in node.schema.names if name in wanted] or list(node.schema.names[:1])
@@ -71,4 +83,4 @@ def _stream(node: Node, wanted: Set[str]) -> Node:
 def _is_chain(node: Node) -> bool:
     while isinstance(node, (Select, Project)):
         node = node.child
-    return isinstance(node, StreamScan)
+    return isinstance(node, (StreamScan, TableScan))

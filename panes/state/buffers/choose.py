@@ -31,6 +31,7 @@ from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
 from panes.state.buffers.scan import Scan
 from panes.state.buffers.timer_queue import TimerQueue
+from panes.state.buffers.versions import Versions
 
 STRATEGIES = ("upa", "nt", "direct")
 
@@ -144,6 +145,11 @@ def choose_for_retractions(
 ) -> Keyed:
     """For rows that are found by key, and leave or change at times that nobody knows before."""
     return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine, weight=weight)
+
+
+def choose_for_versions(keys: Sequence[str], reason: str) -> Versions:
+    """For the rows of a table that are looked up by key, as they were at an instant."""
+    return Versions(keys, reason=reason)
 
 
 def choose_for_waiting(schema: pa.Schema, reason: str) -> TimerQueue:

@@ -69,6 +69,25 @@ class Directory:
 _directories: WeakKeyDictionary[Chunk, Directory] = WeakKeyDictionary()
 
 
+def find_unsorted(chunk: Chunk, wanted: Hashes) -> Pairs:
+    """All pairs of equal hashes of some that are in any order and of a chunk, which is sorted by them."""
+    stored = hashes_of(chunk.table)
+    if _is_worth_a_directory(chunk, len(wanted)):
+        return _directory_of(chunk).find(stored, wanted)
+    return find_each(stored, wanted)
+
+
+def _is_worth_a_directory(chunk: Chunk, wanted: int) -> bool:
+    return chunk in _directories or chunk.rows <= _WORTH_A_DIRECTORY * wanted
+
+
+def _directory_of(chunk: Chunk) -> Directory:
+    directory = _directories.get(chunk)
+    if directory is None:
+        directory = _directories[chunk] = Directory.of(hashes_of(chunk.table))
+    return directory
+
+
 def hashes_of(table: pa.Table) -> Hashes:
     values = fixed_width(array_of(table, HASH))
     assert values is not None
@@ -93,12 +112,9 @@ class HashSearch:
                 self._directory = Directory.of(self._wanted)
             stored_at, at = self._directory.find(self._wanted, stored)
             return at, stored_at
-        directory = _directories.get(chunk)
-        if directory is None:
-            if len(stored) > _WORTH_A_DIRECTORY * len(self._wanted):
-                return find(stored, self._wanted)
-            directory = _directories[chunk] = Directory.of(stored)
-        return directory.find(stored, self._wanted)
+        if not _is_worth_a_directory(chunk, len(self._wanted)):
+            return find(stored, self._wanted)
+        return _directory_of(chunk).find(stored, self._wanted)
 
 
 def find(stored: Hashes, wanted: Hashes) -> Pairs:

@@ -1,0 +1,118 @@
+"""What definitions are made of: columns with their types, and options with their values."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import isfinite
+
+from sqlglot import Token, TokenType, exp
+
+from panes.language import statements as st
+from panes.language.binder.constants import is_whole, whole
+from panes.language.names import RESERVED, same
+from panes.language.parser.parse_queries import QueryParser
+from panes.plan.schema import Schema
+from panes.plan.stream import OptionValue
+from panes.plan.types import BIGINT, BOOLEAN, COLUMN_TYPES, DOUBLE, INT, STRING, TIMESTAMP, Type
+
+TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
+    "INTEGER": INT,
+    "LONG": BIGINT,
+    "VARCHAR": STRING,
+    "TEXT": STRING,
+    "BOOL": BOOLEAN,
+}
+_NEAREST_TYPE = {
+    "FLOAT": DOUBLE, "REAL": DOUBLE, "DECIMAL": DOUBLE, "NUMERIC": DOUBLE, "SMALLINT": INT, "TINYINT": INT,
+    "SHORT": INT, "BYTE": INT, "CHAR": STRING, "DATETIME": TIMESTAMP, "TIMESTAMPTZ": TIMESTAMP,
+}  # fmt: skip
+
+
+class DefinitionParser(QueryParser):
+    def _select_query(self) -> st.SelectQuery:
+        query = self._query()
+        return st.SelectQuery(self._canonical(query), query, self.sql)
+
+    def _canonical(self, tree: exp.Expression) -> str:
+        # The generator may change the tree only where a dialect rewrites it, which ours does not.
+        return tree.sql(dialect=self.dialect, comments=False, copy=False)
+
+    # Columns.
+
+    def _column_definition(self) -> tuple[Token, str, Type]:
+        token = self._curr
+        name = self._name("a column name").name
+        return token, name, self._type()
+
+    def _type(self) -> Type:
+        token = self._curr
+        if not self._at_name():
+            self._unexpected("a type", f"types are {', '.join(map(str, COLUMN_TYPES))}")
+        self._advance()
+        word = token.text.upper()
+        if word in TYPES:
+            if self._curr.token_type == TokenType.L_PAREN:
+                self._fail(f"{word} takes no length", hint=f"write {TYPES[word]}")
+            return TYPES[word]
+        nearest = _NEAREST_TYPE.get(word)
+        hint = f"use {nearest}" if nearest else f"types are {', '.join(map(str, COLUMN_TYPES))}"
+        return self._fail(f"there is no type {word}", token, hint)
+
+    def _schema(self, columns: list[tuple[Token, str, Type]]) -> Schema:
+        for place, (token, name, _) in enumerate(columns):
+            if any(same(name, earlier) for _, earlier, _ in columns[:place]):
+                self._fail(f"two columns are named {name!r}", token)
+            if name.startswith("_"):
+                self._fail("column names do not begin with an underscore", token)
+        return Schema.of((name, type_) for _, name, type_ in columns)
+
+    # Options.
+
+    def _options(self) -> dict[str, OptionValue]:
+        """`WITH (name = value, …)`, if it is there."""
+        options: dict[str, OptionValue] = {}
+        if self._word("WITH"):
+            for option, name, value in self._in_parentheses(lambda: self._list(self._option)):
+                if name in options:
+                    self._fail(f"{name} is given twice", option)
+                options[name] = value
+        return options
+
+    def _option(self) -> tuple[Token, str, OptionValue]:
+        token = self._curr
+        if token.token_type == TokenType.IDENTIFIER:  # options of others may have dots: "kafka.group.id"
+            self._advance()
+            name = token.text
+        else:
+            name = self._name("an option").name.lower()
+        if not self._match(TokenType.EQ):
+            self._unexpected("=")
+        return token, name, self._option_value()
+
+    def _option_value(self) -> OptionValue:
+        token = self._curr
+        if token.token_type == TokenType.STRING:
+            self._advance()
+            return token.text
+        if token.token_type in (TokenType.TRUE, TokenType.FALSE):
+            self._advance()
+            return token.token_type == TokenType.TRUE
+        negative = self._match(TokenType.DASH)
+        number = self._curr
+        if number.token_type == TokenType.NUMBER:
+            self._advance()
+            value = self._number(number)
+            return -value if negative else value
+        if not negative and token.token_type == TokenType.VAR and token.text.upper() not in RESERVED:
+            self._advance()
+            return token.text.lower()
+        return self._unexpected("a number, a text in quotes, TRUE or FALSE")
+
+    def _number(self, token: Token) -> int | float:
+        number: int | float | None = whole(token.text)
+        if number is None and not is_whole(token.text):
+            with suppress(ValueError):
+                number = float(token.text)
+        if number is None or not isfinite(number):
+            self._fail(f"{token.text} is not a number that fits into 64 bits", token)
+        return number

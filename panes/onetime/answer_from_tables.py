@@ -1,0 +1,45 @@
+"""Answering a query that reads tables alone: what SQL gives over their rows now, or over those that they had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from panes.answers.answer import Answer
+from panes.clock import to_datetime
+from panes.delta.delta import BEGINNING
+from panes.onetime.contents import Scanned, contents_sql
+from panes.onetime.run_sql import run_sql
+from panes.onetime.scanned_tables import ScannedTables
+from panes.plan.nodes import Node, StreamScan, TableScan
+from panes.plan.walk import tables_of
+from panes.plan.windows import Reach
+from panes.tables.table_store import Tables
+
+
+def answer_from_tables(plan: Node, tables: Tables, instant: int | None = None) -> Answer:
+    """The answer over all that was changed up to now, whether an epoch has applied it or not; with an instant,
+    over what the tables held then, by the clock of the furthest stream."""
+    names = sorted(tables_of(plan))
+    if instant is None:
+        as_of = tables.furthest
+        rows = {name: contents.rows() for name, contents in tables.snapshot(names).items()}
+    else:
+        as_of = instant
+        rows = {name: tables.contents_at(name, instant) for name in names}
+    scans = _Scans(rows)
+    answer = run_sql(contents_sql(plan, as_of, scans), plan.schema, scans.tables.by_name)
+    return Answer(None if as_of == BEGINNING else to_datetime(as_of), answer)
+
+
+class _Scans:
+    def __init__(self, rows: Mapping[str, pa.Table]) -> None:
+        self._rows = rows
+        self.tables = ScannedTables()
+
+    def stream(self, scan: StreamScan, reach: Reach) -> Scanned:  # noqa: ARG002
+        raise TypeError(f"{scan.stream} is a stream, and the query reads tables alone")
+
+    def relation(self, scan: TableScan) -> str:
+        return self.tables.select(scan, self._rows[scan.table])
