@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from panes.answers.answer import Answer
 from panes.clock import to_datetime
-from panes.delta.delta import BEGINNING
+from panes.delta.delta import ALWAYS, BEGINNING
 from panes.onetime.contents import Scanned, contents_sql
 from panes.onetime.run_sql import run_sql
 from panes.onetime.scanned_tables import ScannedTables
@@ -29,7 +29,9 @@ def answer_from_tables(plan: Node, tables: Tables, instant: int | None = None) -
         as_of = instant
         rows = {name: tables.contents_at(name, instant) for name in names}
     scans = _Scans(rows)
-    answer = run_sql(contents_sql(plan, as_of, scans), plan.schema, scans.tables.by_name)
+    # Before any stream has begun, the rows of now are those that were always there.
+    sql = contents_sql(plan, max(as_of, ALWAYS), scans)
+    answer = run_sql(sql, plan.schema, scans.tables.by_name)
     return Answer(None if as_of == BEGINNING else to_datetime(as_of), answer)
 
 
