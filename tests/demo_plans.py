@@ -93,10 +93,10 @@ def masked(text: str) -> str:
 _HEAD = f"""# The demo's queries, explained and measured
 
 `EXPLAIN ANALYZE` of the queries that `make demo` runs, after {EPOCHS} epochs of a second and 1,000 rows each, on
-one shard. The figures are averages per epoch: rows that went in and came out, expirations and retractions among
-the messages, state rows that were read or moved, CPU time, the state that is kept, and the bytes written. The tariff
-of a link changes in every epoch. [Reading EXPLAIN](explain.md) says what
-the lines mean. `python -m tests.demo_plans` renews the page, and a test compares everything but times and bytes.
+one shard; the tariff of a link changes in every epoch. The figures are averages per epoch: rows that went in and
+came out, expirations and retractions among the messages, state rows that were read or moved, CPU time, the state
+that is kept, and the bytes written. [Reading EXPLAIN](explain.md) says what the lines mean.
+`python -m tests.demo_plans` renews the page, and a test compares everything but times and bytes.
 """
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ SECONDS_BETWEEN_CHANGES = 8.0
 
 @dataclass
 class DemoTariffs:
-    """The same tariffs in both tables: now and then that of a link is doubled, or is again what it was at first."""
+    """The same tariffs in both tables: that of a link is doubled, is what it was at first, and so on."""
 
     db: Database
     changes: int = 0
