@@ -138,7 +138,7 @@ class _Tree:
             return "Shuffle to one shard"
         shards = shards_text(self.shards)
         if source.is_whole:
-            return f"Copy to every one of {shards}" if self.shards != 1 else "Shuffle to 1 shard"
+            return "Copy to every shard"
         if source.keys:
             return f"Shuffle to {shards} by {', '.join(source.keys)}"
         return f"Spread over {shards}" if source.stream is not None else f"Shuffle to {shards} by row"

@@ -17,11 +17,13 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Join,
+    Matched,
     Node,
     Project,
     Rstream,
     Select,
     SemiJoin,
+    StreamScan,
     Union,
     Window,
     Wstream,
@@ -150,7 +152,7 @@ def _has_whole_table(node: Join | SemiJoin | AntiJoin, inputs: _Inputs) -> bool:
 
 def _keeps_matched_rows(node: Join | SemiJoin | AntiJoin) -> bool:
     """Whether an operator keeps one row for all equal rows of the left that have a match: they must lie together,
-    whatever the number of shards. Else it keeps the keys of the table."""
+    whatever the number of shards."""
     if isinstance(node, Join) or is_lookup(node):
         return False
     return node.residual is not None or (isinstance(node, AntiJoin) and node.null_aware)
@@ -165,7 +167,8 @@ def _assign_with_whole_table(
         wanted = tuple(name if name in node.left.schema else equal.get(name, name) for name in wanted)
         if not all(name in node.left.schema for name in wanted):
             raise _OneShard
-    elif _keeps_matched_rows(node):
+    elif _keeps_matched_rows(node) or not (is_lookup(node) or _may_lie_anywhere(node.left, inputs)):
+        # It keeps rows of the left, and a retraction must find its row whatever the number of shards.
         wanted = _some(_columns(node.left, inputs))
     _route(node.right, None, keys)
     _assign(node.left, wanted, inputs, keys)
@@ -179,10 +182,17 @@ def _nets_equal_rows(node: Istream | Dstream | Rstream | Wstream) -> bool:
 
 
 def _may_lie_anywhere(node: Node, inputs: _Inputs) -> bool:
-    """Whether nothing below a node asks for its rows to lie by any columns."""
+    """Whether nothing below a node asks for its rows to lie by any columns: they are made of tuples of streams."""
     keys: dict[Node, Keys | None] = {}
     _assign(node, None, inputs, keys)
-    return not any(keys.values())
+    return all(by is None or (not by and _is_stream(source)) for source, by in keys.items())
+
+
+def _is_stream(node: Node) -> bool:
+    """Whether an input is a chain over a stream. Rows of others go by their columns, as they may be taken back."""
+    while isinstance(node, (Select, Project, Matched)):
+        node = node.child
+    return isinstance(node, StreamScan)
 
 
 def _columns(node: Node, inputs: _Inputs) -> Keys:

@@ -1,7 +1,7 @@
 """Streams and tables together: at every step the answers are those of SQL over windows and tables.
 
-A relation is the table as it is at the clock of the query. A table that is not retroactive is, for each tuple, what
-it was at the tuple's own time: whether the tuple came in time, late, or from the history of its stream.
+A relation is the table as it is at the clock of the query. A table that is not retroactive is, for each tuple,
+what it was at the tuple's own time: whether the tuple came in time, late, or from the history of its stream.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class World:
         self.clock = -1
         """Of `p`; that of `o` never is ahead of it."""
         self.has_changes = False
-        self.db.sql(DEFINED)
+        self.db.sql(f"{DEFINED}; SET retain_epochs = 3")
 
     def reconnect(self) -> None:
         self.db.close()
@@ -243,6 +243,8 @@ def test_answers_over_streams_and_tables_are_those_of_sql(spark, tmp_path):
         world.push(70, 71)
         world.run()
         world.check(1, 2, 5, "later")
+        assert len(list((tmp_path / "db" / "tables" / "manifests").iterdir())) <= 4
+        assert not list((tmp_path / "db" / "tables" / "accepted").iterdir())
 
 
 def test_large_tables_are_routed_by_the_keys_of_queries(spark, tmp_path, monkeypatch):

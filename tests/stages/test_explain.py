@@ -199,3 +199,22 @@ def test_a_selection_shows_what_is_kept_for_all_and_what_it_does_when_invoked() 
     assert "Keep tuples, and which of them each query has" in text
     assert "answer: WEAKEST (" in text
     assert "read from the tuples and matches of 9 queries" in " ".join(text.split())
+
+
+def test_a_lookup_keeps_versions_alone_and_the_pattern_of_its_rows() -> None:
+    text = explain(
+        explained("SELECT src, rate FROM packets [RANGE 1 MINUTE] p, tariffs t WHERE p.proto = t.proto")
+    )
+    assert line_of(text, "Lookup on") == (
+        "Lookup on p.proto = t.proto, at the time of p",
+        "WEAKEST",
+        "keeps versions: versions, rows meet the version of their time",
+    )
+    assert line_of(text, "Copy")[0] == "Copy to every shard"
+
+
+def test_a_table_that_is_too_large_for_every_shard_is_shuffled_by_its_key() -> None:
+    plan = plan_of("SELECT owner FROM packets [RANGE 1 MINUTE] p, hosts h WHERE p.src = h.src")
+    text = explain(Explained(make_plan(plan, large_tables=frozenset(["hosts"])), 2))
+    assert "Shuffle to 2 shards by h.src" in text
+    assert "Copy" not in text

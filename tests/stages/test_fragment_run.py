@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from panes.delta.delta import BEGINNING
+from panes.delta.delta import BEGINNING, FOREVER
 from panes.language import bind, parse
 from panes.optimizer.optimizer import optimize
 from panes.stages.fragment_run import FragmentRun
@@ -78,3 +78,27 @@ def test_rows_that_came_late_are_seen_at_the_first_slide_after_the_clock():
         (1, 7, 4_000_000, 8_000_000),
         (2, 6, 4_000_000, 6_000_000),
     ]
+
+
+def test_the_time_of_a_tuple_is_filled_in_where_it_is_read():
+    stream, table = inputs_of("SELECT a.x, n.y FROM a [RANGE 2 SECONDS], n WHERE a.k = n.k")
+    assert (stream.columns, table.columns) == (("k", "x"), ("k", "y"))
+    rows = computed(FragmentRun(ROWS.select(["k", "x", "_ts"])), stream)
+    assert (
+        rows.column("a._time").to_pylist() == rows.column("_ts").to_pylist() == ROWS.column("_ts").to_pylist()
+    )
+
+
+def test_changes_of_a_table_keep_their_lifetimes_and_weights():
+    _, table = inputs_of("SELECT a.x FROM a [RANGE 2 SECONDS], t WHERE a.k = t.k AND t.y > 1.0")
+    assert (table.table, table.looked_up_by, table.stream) == ("t", None, None)
+    changes = {
+        "k": [1, 2, 2],
+        "y": [0.5, 1.5, 1.5],
+        "_ts": [1, 1, 9],
+        "_exp": [FOREVER] * 3,
+        "_weight": [1, 1, -1],
+    }
+    rows = computed(FragmentRun(pa.table(changes)), table)
+    hidden = rows.select(["_ts", "_exp", "_weight"]).to_pylist()
+    assert hidden == [{"_ts": ts, "_exp": FOREVER, "_weight": w} for ts, w in ((1, 1), (9, -1))]
