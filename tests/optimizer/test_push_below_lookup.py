@@ -41,7 +41,7 @@ def test_a_condition_goes_to_the_side_that_decides_it():
     plan = plan_of("SELECT h FROM looked [NOW] WHERE h > 5 AND v < 3 AND g < v")
     assert selections(plan) == ([[[], []]], ["((looked.h > 5) AND (looked.v < 3)) AND (looked.g < looked.v)"])
     below, above = selections(push_below_lookup(plan))
-    assert below == [[["s.k + 1 > 5"], ["n.v < 3"]]]
+    assert below == [[["(s.k + 1) > 5"], ["n.v < 3"]]]
     assert above == ["s.g < n.v"]
 
 
