@@ -87,9 +87,10 @@ def choose_buffer(
 ) -> ChunkedBuffer:
     """An empty buffer for the rows of an edge, to be probed by `keys`."""
     kind, reason = layout_of(pattern, strategy, leaves_early=leaves_early)
+    # Whoever reads rows of an edge without weights does not look at weights: equal rows stay apart.
     combine = sum_weights if pattern is Pattern.STRICT else None
     if kind == Keyed.kind:
-        return Keyed(keys, reason=reason, nulls_equal=nulls_equal)
+        return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
     if kind == Calendar.kind:
         return Calendar(
             keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
