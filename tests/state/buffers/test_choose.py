@@ -28,9 +28,9 @@ from panes.state.buffers.choose import (
 from panes.state.buffers.chunked import sum_weights
 from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
+from panes.state.buffers.keyed_versions import KeyedVersions
 from panes.state.buffers.scan import Scan
 from panes.state.buffers.timer_queue import TimerQueue
-from panes.state.buffers.versions import Versions
 
 ROOT = Path(panes.__file__).parent
 KINDS: dict[type[State], str] = {
@@ -39,7 +39,7 @@ KINDS: dict[type[State], str] = {
     Keyed: "keyed",
     Scan: "scan",
     TimerQueue: "timer queue",
-    Versions: "versions",
+    KeyedVersions: "versions",
     AccumulatorTable: "accumulators",
     Frequencies: "value counts",
 }
@@ -87,6 +87,7 @@ def test_every_state_knows_its_kind_its_keys_and_the_reason():
         ("scan", ("k",), "read whole (direct)"),
         ("calendar", None, "because"),
         ("keyed", ("k", "l"), "because"),
+        ("versions", ("k",), "because"),
         ("timer queue", None, "because"),
         ("accumulators", ("k",), "because"),
         ("value counts", ("k",), "because"),
