@@ -225,7 +225,7 @@ class _Check:
                         lost = f"{segment.rows} changes of epochs {max(0, segment.low)} to {segment.high}"
                         known = self._found.tables.setdefault(table.name, [])
                         known.extend([] if lost in known else [lost])
-        with self._noting():
+        with self._noting(refuses=True):
             self._found.files += Accepted(log.folder / ACCEPTED_FOLDER).check(applied)
 
     def _check_rejected(self, catalog: Catalog, last: EpochRecord) -> None:

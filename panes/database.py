@@ -180,20 +180,29 @@ class Database:
         return push(self._engine.stores.pushed, self._base_stream(stream), rows)
 
     def load(
-        self, table: str, rows: Rows, *, replace: bool = False, on_conflict: LoadConflict = "error"
+        self,
+        table: str,
+        rows: Rows,
+        *,
+        replace: bool = False,
+        on_conflict: LoadConflict = "error",
+        progress: Console | bool | None = None,
     ) -> RowCounts:
         """Loads rows into a table; returns how many were inserted, updated and deleted.
 
         The rows are given as to `push`. They are one transaction, and durable when this returns. With `replace`
         the table holds exactly these rows afterwards, and only those that differ from what it held are changes.
         `on_conflict` says what becomes of a row whose primary key is in the table: 'error' loads nothing, 'update'
-        puts the row in the place of the one that is there, 'ignore' leaves it out.
+        puts the row in the place of the one that is there, 'ignore' leaves it out. While many rows are loaded,
+        progress is shown as by `run`.
 
         Raises ConstraintError, with the row (counted from 0) and the column, for a value that the declared type
         does not hold exactly, for NULL where it cannot be, and for a primary key that is there; then nothing has
         changed.
         """
-        return load_table(table, rows, self._context, replace=replace, on_conflict=on_conflict)
+        return load_table(
+            table, rows, self._context, replace=replace, on_conflict=on_conflict, progress=progress
+        )
 
     def late_rows(self, stream: str) -> pa.Table:
         """The rows that came later than SLACK allows: all were counted, and those not yet expired taken in."""

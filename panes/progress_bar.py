@@ -1,4 +1,5 @@
-"""What a terminal shows while `run` takes in what the sources hold; in files and pipes, nothing."""
+"""What a terminal shows while `run` takes in what the sources hold, or many rows are loaded; in files and pipes,
+nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from panes.clock import Clock
 from panes.status import Epoch
@@ -20,15 +22,33 @@ def progress_bar(
 
     `where` is a console, or whether to show the bar on standard error; None means: if that is a terminal.
     """
-    if where is False:
-        yield None
-        return
-    console = where if isinstance(where, Console) else Console(stderr=True)
-    if where is None and not console.is_terminal:
+    console = _console(where)
+    if console is None:
         yield None
         return
     with ProgressBar(console, files_left, clock) as bar:
         yield bar.update
+
+
+@contextmanager
+def progress_line(where: Console | bool | None, words: str) -> Iterator[None]:
+    """Shows for how long something has been going on, where `progress_bar` shows a bar."""
+    console = _console(where)
+    if console is None:
+        yield
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        progress.add_task(escape(words), total=None)
+        yield
+
+
+def _console(where: Console | bool | None) -> Console | None:
+    """Where progress is shown; None when it is not."""
+    if where is False:
+        return None
+    console = where if isinstance(where, Console) else Console(stderr=True)
+    return None if where is None and not console.is_terminal else console
 
 
 class ProgressBar:

@@ -83,7 +83,7 @@ REFUSALS = {
     "unknown setting": ("SET shard = 3", errors.SettingError, "no setting named 'shard'; there are strategy"),
     "wrong setting": ("SET strategy = 'fast'", errors.SettingError, "takes 'upa', 'nt' or 'direct', not 'fast'"),
     "stream asked once": ("SELECT Istream(src) FROM packets [NOW]", errors.SqlError, "register it, to follow it"),
-    "rows of tables": ("INSERT INTO hosts VALUES (1)", errors.SqlError, "tables cannot hold rows yet"),
+    "no such table": ("INSERT INTO hots VALUES (1)", errors.SqlError, "there is no table named 'hots'"),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from panes.clock import HandClock, to_datetime
-from panes.progress_bar import progress_bar
+from panes.progress_bar import progress_bar, progress_line
 from panes.status import Epoch
 
 EPOCHS = [Epoch(number, to_datetime(number * 60_000_000), 1000, 0.5) for number in range(4)]
@@ -49,3 +49,19 @@ def test_a_bar_that_is_asked_for_is_shown_in_any_case(capsys):
     with progress_bar(True, lambda: None, HandClock()) as show:
         assert show is not None
     assert capsys.readouterr().out == ""
+
+
+def test_a_line_stands_while_something_goes_on_and_is_gone_at_the_end():
+    console = Console(file=io.StringIO(), force_terminal=True, width=60)
+    with progress_line(console, "loading [5] rows"):
+        pass
+    shown = console.file.getvalue()
+    assert "loading [5] rows" in shown
+    assert shown.endswith("\x1b[2K")
+
+
+def test_no_line_stands_where_none_is_wanted(capsys):
+    for where in (False, None):
+        with progress_line(where, "loading"):
+            pass
+    assert capsys.readouterr() == ("", "")

@@ -20,8 +20,8 @@ NOT_BEGUN = "no epoch has taken in a row yet"
 class Answer:
     """The rows of an answer and the instant they belong to.
 
-    `as_of` is the clock of the epoch, or the last slide before it when the query slides. It is None, and there are
-    no rows, before an epoch has taken in the first tuple.
+    `as_of` is the clock of the epoch, or the last slide before it when the query slides. It is None before an
+    epoch has taken in the first tuple; then there are no rows but those of queries that read tables alone.
     """
 
     as_of: datetime | None
@@ -52,6 +52,8 @@ class Answer:
 
     def __repr__(self) -> str:
         columns = ", ".join(self.table.column_names)
+        if self.as_of is None and len(self):
+            return f"<Answer: {len(self)} rows of {columns}>"
         if self.as_of is None:
             return f"<Answer of {columns}: {NOT_BEGUN}: db.run() or db.start() takes in rows>"
         lacking = "" if self.complete_from is None else f"; {may_lack(self.complete_from.isoformat())}"

@@ -103,6 +103,8 @@ def _moment(answer: Answer, how_to_begin: str) -> str:
     if answer.as_of is not None:
         lacking = "" if answer.complete_from is None else f"; {may_lack(instant(answer.complete_from))}"
         return f", as of {instant(answer.as_of)}{lacking}"
+    if len(answer):  # of tables alone, which have rows before the first epoch
+        return ""
     return f": {NOT_BEGUN}" + (f"; {how_to_begin}" if how_to_begin else "")
 
 

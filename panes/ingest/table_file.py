@@ -22,6 +22,8 @@ from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, INT, Type
 
 FORMATS = ("csv", "parquet", "json")
+_LARGE = 10_000_000
+"""Bytes."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,14 @@ class TableFile:
                 f"the name of {self.location} does not say what it is; write WITH (format = 'csv')"
             )
         return kind
+
+    def is_large(self) -> bool:
+        """Whether reading the file takes more than a moment; False also for one that cannot be read."""
+        try:
+            system, path = self._place()
+            return int(system.get_file_info(path).size or 0) > _LARGE
+        except (OSError, pa.ArrowException):
+            return False
 
     def opened(self) -> pa.NativeFile:
         system, path = self._place()

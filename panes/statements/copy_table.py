@@ -11,6 +11,7 @@ from panes.language import bind_copy
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CopyFrom, option_text
 from panes.plan.stream import OptionValue
+from panes.progress_bar import progress_line
 from panes.statements.context import Context
 from panes.tables.constraints import Violation
 from panes.tables.load_rows import load_rows, why_not_load
@@ -39,7 +40,8 @@ def copy_table(statement: CopyFrom, context: Context) -> Callable[[TableTransact
     if problem is not None:
         _refuse(statement, problem)
     try:
-        rows = file.rows(table.columns)
+        with progress_line(None if file.is_large() else False, f"reading {statement.location}"):
+            rows = file.rows(table.columns)
     except SourceError as error:
         _refuse(statement, str(error))
 

@@ -158,6 +158,13 @@ class Accepted:
         return _Object(name, None if before is None else _Name.of(before), transactions)
 
 
+def last_in(name: str) -> int:
+    """The number of the last transaction in an object, by the name of that."""
+    found = _Name.of(name)
+    assert found is not None, name
+    return found.last
+
+
 def _encoded(transactions: Sequence[Transaction], before: _Name | None) -> bytes:
     parts: list[bytes] = []
     offset = 0

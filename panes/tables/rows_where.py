@@ -25,7 +25,8 @@ def rows_where(contents: Contents, condition: Expression | None) -> pa.Table:
     if condition is None or keys is None:
         return contents.matching(condition)
     rows = contents.with_keys(keys)
-    return weighted(take(rows, where(np.asarray(mask_of(condition, rows)))), 1)
+    fulfills = np.asarray(mask_of(condition, rows))
+    return weighted(rows if fulfills.all() else take(rows, where(fulfills)), 1)
 
 
 def _keys_named(definition: CreateTable, condition: Expression) -> pa.Table | None:

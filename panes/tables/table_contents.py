@@ -125,25 +125,23 @@ def _merged(chunks: Sequence[Chunk]) -> Chunk | None:
 def _net(clustered: Sequence[pa.Table]) -> pa.Table:
     """The sum of clustered tables, clustered too: equal rows have equal hashes."""
     table = concat(clustered)
-    hashes = hashes_of(table)
-    if len(clustered) > 1:
-        # The parts are sorted: a stable sort of them all is a merge.
-        order = np.argsort(hashes, kind="stable")
-        table, hashes = take(table, order), hashes[order]
+    # The parts are sorted: a stable sort of them all is a merge.
+    order = np.argsort(hashes_of(table), kind="stable")
+    hashes, weights = hashes_of(table)[order], int64(table, WEIGHT)[order]
     # Few rows have a hash that another one has, and only those can be equal.
     again = ~are_first(hashes)
     shares = again.copy()
     shares[:-1] |= again[1:]
     places = where(shares)
     if not len(places):
-        return table
+        return take(table, order)
     columns = [name for name in table.column_names if name not in (WEIGHT, HASH)]
-    groups = group_rows(take(table, places), columns, hashes[places])
-    weights = int64(table, WEIGHT).copy()
+    groups = group_rows(take(table, order[places], columns), columns, hashes[places])
     totals = np.add.reduceat(weights[places][groups.order], groups.starts)
     weights[places] = 0
     weights[places[groups.first]] = totals
-    return take(with_column(table, WEIGHT, weights), where(weights != 0))
+    kept = where(weights != 0)
+    return with_column(take(table, order[kept]), WEIGHT, weights[kept])
 
 
 def _repeated(held: pa.Table) -> pa.Table:

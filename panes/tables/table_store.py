@@ -26,7 +26,7 @@ from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.heads import Head
 from panes.state.storage.locations import Location
 from panes.state.storage.recently_used import RecentlyUsed
-from panes.tables.accepted import ACCEPTED_FOLDER, Accepted
+from panes.tables.accepted import ACCEPTED_FOLDER, Accepted, last_in
 from panes.tables.shared_flush import SharedFlush
 from panes.tables.table_contents import Contents
 from panes.tables.table_manifest import TableManifest
@@ -38,8 +38,6 @@ from panes.tables.version_log import Taken, VersionLog, taken_of
 TABLES_FOLDER = "tables"
 """In the home of a database."""
 _VERSIONS_IN_MEMORY = 8
-_ATTEMPTS = 20
-"""How many times one who only reads looks for transactions that another process keeps applying."""
 
 States = Mapping[int, TableState]
 _Key = tuple[Head, int, frozenset[int]]
@@ -110,8 +108,8 @@ class Tables:
     def snapshot(self, names: Iterable[str]) -> dict[str, Contents]:
         """The rows of several tables, of one moment."""
         tables = {name: self._table(name) for name in names}
-        with self._mutex:
-            return {name: self._state(table, is_latest=False).contents for name, table in tables.items()}
+        states = self._states(tables.values(), is_latest=False)
+        return {name: states[table.number].contents for name, table in tables.items()}
 
     def scheduled(self, name: str) -> pa.Table:
         """The changes of a table whose instant has not come on all streams: its columns, `_weight` and `_at`."""
@@ -245,10 +243,17 @@ class Tables:
 
     def _state(self, table: CreateTable, *, is_latest: bool) -> TableState:
         """A table at this moment."""
+        return self._states([table], is_latest=is_latest)[table.number]
+
+    def _states(self, tables: Iterable[CreateTable], *, is_latest: bool) -> States:
+        """Tables at one moment, by number."""
+        tables = list(tables)
+
+        def read() -> States:
+            return {table.number: self._settled(table, is_latest=is_latest) for table in tables}
+
         with self._mutex:
-            if self._is_read_only:
-                self._look(lambda: self._settled(table, is_latest=is_latest))
-            return self._settled(table, is_latest=is_latest)
+            return self._look(read) if self._is_read_only else read()
 
     def _settled(self, table: CreateTable, *, is_latest: bool) -> TableState:
         if table.number not in self._latest:
@@ -298,26 +303,27 @@ class Tables:
 
     # For those who only read: another process accepts, applies and removes.
 
-    def _look(self, read: Callable[[], object]) -> None:
+    def _look(self, read: Callable[[], States]) -> States:
         """Brings what is known up to date, and reads; looks again when what it was about to read is gone."""
-        for attempt in range(_ATTEMPTS):
-            manifest = self._manifest()
+        while True:
+            manifest, names = self._manifest(), self._accepted.names()
             try:
-                self._follow(manifest)
-                read()
+                self._follow(manifest, names)
+                return read()
             except StateError:
-                if attempt == _ATTEMPTS - 1 or self._manifest().head == manifest.head:
-                    raise
                 self._seen = None
-            else:
-                return
+                if (self._manifest(), self._accepted.names()) == (manifest, names):
+                    raise
 
-    def _follow(self, manifest: TableManifest) -> None:
-        seen = manifest.head, self._accepted.names()
+    def _follow(self, manifest: TableManifest, names: frozenset[str]) -> None:
+        seen = manifest.head, names
         if seen == self._seen:
             return
         self._pending = self._accepted.after(manifest.applied)
-        if self._seen is None or self._last < manifest.applied:
+        gone = frozenset() if self._seen is None else self._seen[1] - names
+        # What another driver has not taken over does not count, though it was seen.
+        is_undone = any(last_in(name) > manifest.applied for name in gone)
+        if self._seen is None or is_undone or self._last < manifest.applied:
             self._latest, self._shown = {}, {}
         else:
             for transaction in self._pending:

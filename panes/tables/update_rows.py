@@ -55,7 +55,8 @@ def changed_rows(
         # No two of these rows share a key, so only what a row was can cancel out what it becomes.
         places = np.arange(old.num_rows)
         same = equal_rows(old, places, set_columns, new, places, set_columns, nulls_equal=True)
-        old, new = take(old, where(~same)), take(new, where(~same))
+        if same.any():
+            old, new = take(old, where(~same)), take(new, where(~same))
         return TableChange(concat([_negative(old), new, *besides]), counts)
     change = net_change(definition, [_negative(old), new, *besides])
     if definition.primary_key:

@@ -172,7 +172,10 @@ def taken_of(transactions: Sequence[Transaction], epoch: int, tables: Set[int]) 
         for table, change in transaction.changes.items():
             if table in tables:
                 changes.setdefault(table, []).append(versions_of(change, epoch, transaction.at))
-    net = {table: net_rows(concat(parts)) for table, parts in changes.items()}
+    # One change is net already.
+    net = {
+        table: parts[0] if len(parts) == 1 else net_rows(concat(parts)) for table, parts in changes.items()
+    }
     return Taken(
         transactions[-1].number,
         {table: change for table, change in net.items() if change.num_rows},

@@ -136,3 +136,8 @@ def test_statements_can_be_piped_in(db, text: str):
 def test_a_change_of_a_table_is_told_in_one_line(db):
     db.results = {"DELETE FROM t; INSERT INTO t VALUES (1)": RowCounts(inserted=1)}
     assert typed(db, "DELETE FROM t; INSERT INTO t VALUES (1);") == "1 row inserted\n"
+
+
+def test_rows_of_tables_are_shown_before_the_first_epoch(db):
+    db.results = {"SELECT a FROM t": Answer(None, pa.table({"a": [7]}))}
+    assert typed(db, "SELECT a FROM t;").splitlines()[-1] == "1 row"

@@ -14,7 +14,9 @@ from panes.errors import EpochGone
 @pytest.fixture
 def db() -> Iterator[Database]:
     with panes.connect(None) as db:
-        db.sql("CREATE TABLE hosts (ip STRING PRIMARY KEY, site INT); CREATE TABLE sites (id INT, name STRING)")
+        db.sql(
+            "CREATE TABLE hosts (ip STRING PRIMARY KEY, site INT); CREATE TABLE sites (id INT, name STRING)"
+        )
         yield db
 
 

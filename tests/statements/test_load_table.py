@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 import panes
 from panes.errors import CatalogError, ConstraintError, ReadOnly
@@ -124,3 +127,12 @@ def test_only_tables_are_loaded(db):
 def test_one_who_only_reads_cannot_load(db):
     with panes.connect(db.path, read_only=True) as reader, pytest.raises(ReadOnly):
         reader.load("hosts", TWO)
+
+
+def test_many_rows_show_progress_on_a_terminal(db, monkeypatch):
+    monkeypatch.setattr("panes.statements.load_table._MANY", 2)
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    db.load("hosts", TWO[:1], progress=console)
+    assert console.file.getvalue() == ""
+    db.load("hosts", TWO, replace=True, progress=console)
+    assert "loading 2 rows into hosts" in console.file.getvalue()

@@ -38,6 +38,13 @@ def test_statements_give_the_numbers_of_rows(hosts):
     assert rows(hosts) == [(1, "a", 1.0), (2, "x", 1.0), (4, "d", 2.0)]
 
 
+def test_rows_are_read_by_the_next_statement_before_the_first_epoch(hosts):
+    answer = hosts.sql("DELETE FROM hosts WHERE id = 2; SELECT name, load FROM hosts")
+    assert answer.to_pylist() == [{"name": "a", "load": 0.5}]
+    assert answer.as_of is None
+    assert repr(answer) == "<Answer: 1 rows of name, load>"
+
+
 def test_rows_are_there_after_the_database_was_closed(tmp_path):
     with panes.connect(tmp_path / "db") as db:
         db.sql(f"{HOSTS}; INSERT INTO hosts VALUES (1, 'a', NULL); UPDATE hosts SET load = 2")

@@ -234,6 +234,18 @@ def test_those_who_only_read_see_what_is_accepted_and_what_is_applied(world: Wor
     assert seen() == [(2, "b"), (3, "c")]
 
 
+def test_those_who_only_read_go_with_the_driver_that_has_taken_over(world: World) -> None:
+    reader = Tables(world.folder, FollowedLog(world.folder / "epochs"), world.catalog, is_read_only=True)
+    world.tables.accept({"hosts": change((1, "a", 1))})
+    again = World(world.folder, world.catalog, "00000002-bbbbbbbb")
+    world.tables.accept({"hosts": change((2, "of the old driver", 1))})
+    assert rows_of(reader.contents("hosts").rows()) == [(1, "a")]
+    again.tables.accept({"hosts": change((2, "of the new driver", 1))})
+    assert rows_of(reader.contents("hosts").rows()) == [(1, "a"), (2, "of the new driver")]
+    third = World(world.folder, world.catalog, "00000003-cccccccc")
+    assert rows_of(reader.contents("hosts").rows()) == third.rows() == [(1, "a"), (2, "of the new driver")]
+
+
 def test_threads_share_flushes_and_each_transaction_shows_wholly(world: World) -> None:
     def write(number: int) -> None:
         for step in range(20):
