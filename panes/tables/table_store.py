@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from panes.state.storage.heads import Head
 from panes.state.storage.locations import Location
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.tables.accepted import ACCEPTED_FOLDER, Accepted, last_in
+from panes.tables.combine_transactions import combine_transactions
 from panes.tables.shared_flush import SharedFlush
 from panes.tables.table_contents import Contents
 from panes.tables.table_manifest import TableManifest
@@ -272,9 +274,13 @@ class Tables:
         """Reads what is stored of a table. Nothing of it is about to be stored: whoever changes it has read it."""
         manifest = self._manifest()
         state = TableState.of(table, self.version_log.versions(table, manifest))
-        for transaction in self._pending:
-            if transaction.number > manifest.applied and table.number in transaction.changes:
-                state = state.after(transaction.changes[table.number], transaction.at)
+        mine = [
+            replace(transaction, changes={table.number: transaction.changes[table.number]})
+            for transaction in self._pending
+            if transaction.number > manifest.applied and table.number in transaction.changes
+        ]
+        for transaction in combine_transactions(mine):
+            state = state.after(transaction.changes[table.number], transaction.at)
         self._latest[table.number] = state
         self._shown = {**self._shown, table.number: state}
 
