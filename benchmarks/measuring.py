@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.result_files import save
-from panes.cli.demo_queries import QUERIES, STREAMS
-from panes.delta.delta import BEGINNING, TS, Delta
+from panes.cli.demo_queries import QUERIES, STREAMS, TABLES
+from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.operators.dataflow import Dataflow
@@ -49,9 +49,9 @@ class Unmeasured(Dataflow):
 def plans() -> dict[str, PhysicalPlan]:
     """The physical plans of the demo's queries."""
     shelf = Shelf()
-    for text in STREAMS:
+    for text in (*STREAMS, *TABLES):
         (statement,) = parse(text.format(rate=ROWS))
-        assert isinstance(statement, (st.CreateStream, st.CreateDerivedStream))
+        assert isinstance(statement, (st.CreateStream, st.CreateDerivedStream, st.CreateTable))
         shelf.things[statement.name] = statement
     found = {}
     for query in QUERIES:
@@ -78,6 +78,24 @@ def packets(span: int) -> pa.Table:
     )
 
 
+def tariffs(span: int) -> pa.Table:
+    """The change of the tables before a second of traffic: rows at first, later another tariff for a link."""
+    rows = [(link, 10, 1) for link in range(2)]
+    if span:
+        old, new = (10, 20) if span % 2 else (20, 10)
+        rows = [(0, old, -1), (0, new, 1)]
+    links, rates, weights = zip(*rows, strict=True)
+    return pa.table(
+        {
+            "link": pa.array(links, pa.int32()),
+            "rate": pa.array(rates, pa.int64()),
+            TS: np.full(len(rows), span * 1_000_000 + 1 if span else BEGINNING),
+            EXP: np.full(len(rows), FOREVER),
+            WEIGHT: np.array(weights, np.int64),
+        }
+    )
+
+
 def seconds_of(plan: PhysicalPlan, kind: type[Dataflow], spans: list[pa.Table]) -> float:
     """How long the operators of a plan take over all spans, on one shard."""
     flows = [kind(stage.fragment) for stage in plan.stages if stage.fragment is not None]
@@ -86,7 +104,14 @@ def seconds_of(plan: PhysicalPlan, kind: type[Dataflow], spans: list[pa.Table]) 
         clock = (number + 1) * 1_000_000
         given: list[pa.Table] = []
         for stage, flow in zip(plan.stages, flows, strict=True):
-            below = [rows if source.stage is None else given[source.stage] for source in stage.inputs]
+            below = [
+                tariffs(number)
+                if source.table is not None
+                else rows
+                if source.stage is None
+                else given[source.stage]
+                for source in stage.inputs
+            ]
             computed = [
                 FragmentRun(table).input(source, since)[0]
                 for source, table in zip(stage.inputs, below, strict=True)

@@ -24,6 +24,7 @@ from benchmarks.counted_store import CountedStore
 from benchmarks.measuring import packets
 from benchmarks.result_files import save
 from panes.cli.demo_queries import QUERIES as DEMO
+from panes.cli.demo_queries import TABLES
 from panes.delta.delta import TS
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def run(
     ):
         # A push makes an epoch of its own.
         db.sql(f"SET shards = {shards}; SET epoch_megabytes = 0.0001; SET retain_epochs = {RETAINED}")
-        db.sql("; ".join(STREAMS))
+        db.sql("; ".join([*STREAMS, *TABLES]))
         for query in [*(query.sql for query in DEMO), *OTHERS]:
             db.register(query)
         for epoch in range(epochs):

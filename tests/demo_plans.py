@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks.measuring import packets, plans
+from benchmarks.measuring import packets, plans, tariffs
 from panes.cli.demo_queries import QUERIES
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
@@ -56,7 +56,9 @@ def _epoch(
     for number, stage in enumerate(query.plan.stages):
         arrivals = {}
         for place, source in enumerate(stage.inputs):
-            came = rows if source.stage is None else given[source.stage]
+            came = given[source.stage] if source.stage is not None else rows
+            if source.table is not None:
+                came = tariffs(span.epoch)
             arrivals[place], steps = FragmentRun(came).input(source, span.since)
             done |= {StepPlace(1, number, source.name, name): m for name, m in steps.items()}
         task = StageTask(query, number, tuple(range(len(stage.inputs))), (), None)
@@ -91,10 +93,10 @@ def masked(text: str) -> str:
 _HEAD = f"""# The demo's queries, explained and measured
 
 `EXPLAIN ANALYZE` of the queries that `make demo` runs, after {EPOCHS} epochs of a second and 1,000 rows each, on
-one shard. The figures are averages per epoch: rows that went in and came out, expirations and retractions among
-the messages, state rows that were read or moved, CPU time, the state that is kept, and the bytes written.
-[Reading EXPLAIN](explain.md) says what the lines mean. `python -m tests.demo_plans` renews the page, and a test
-compares everything but times and bytes.
+one shard; the tariff of a link changes in every epoch. The figures are averages per epoch: rows that went in and
+came out, expirations and retractions among the messages, state rows that were read or moved, CPU time, the state
+that is kept, and the bytes written. [Reading EXPLAIN](explain.md) says what the lines mean.
+`python -m tests.demo_plans` renews the page, and a test compares everything but times and bytes.
 """
 
 if __name__ == "__main__":

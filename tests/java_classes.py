@@ -27,8 +27,8 @@ _ROOT = Path(__file__).parent.parent
 _PATIENCE_S = 300
 
 _FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Epochs of a few rows gain nothing from Java's second compiler and its parallel collector, which take up the cores
-for most of a run."""
+"""Epochs of a few rows gain nothing from Java's second compiler and its parallel collector, which take up the
+cores for most of a run."""
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from rich.console import Console
 
 import panes
 from panes.cli.demo_queries import QUERIES, STREAMS, DemoQuery
+from panes.cli.demo_tariffs import DemoTariffs
 from panes.cli.demo_views import LiveView, PlainView, View, status_line
 from panes.cli.interrupts import ctrl_c
 from panes.cli.snapshot import Snapshot, take_snapshot
@@ -59,9 +60,10 @@ def demo(
 
 
 def prepare(db: Database, rate: int) -> dict[DemoQuery, Query]:
-    """Makes the streams and registers the queries."""
+    """Makes the streams and the tables, and registers the queries."""
     for statement in STREAMS:
         db.sql(statement.format(rate=rate))
+    DemoTariffs(db).create()
     return {query: db.register(query.sql, name=query.name) for query in QUERIES}
 
 
@@ -75,13 +77,17 @@ def follow(
 ) -> Snapshot:
     """Shows what there is, again and again, until the time is up or `wait` says to stop; the last of it.
 
-    The time counts from the first answers: Spark's first epoch takes longer than all that follow.
+    The time counts from the first answers: Spark's first epoch takes longer than all that follow. Tariffs change
+    meanwhile.
     """
+    tariffs = DemoTariffs(db)
     started = clock.elapsed()
     began: float | None = None
     while True:
         now = clock.elapsed()
-        snapshot = take_snapshot(db, queries, elapsed=0.0 if began is None else now - began)
+        elapsed = 0.0 if began is None else now - began
+        tariffs.keep_changing(elapsed)
+        snapshot = take_snapshot(db, queries, elapsed, tariffs.last_change)
         if began is None and (snapshot.has_answers or now - started >= PATIENCE_SECONDS):
             began = now
         view.show(snapshot)

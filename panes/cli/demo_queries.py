@@ -17,6 +17,13 @@ STREAMS = (
 )
 """The statements that make the streams; {rate} is the number of rows per second."""
 
+TABLES = (
+    "CREATE TABLE tariffs (link INT PRIMARY KEY, rate BIGINT)",
+    "CREATE TABLE tariffs_then (link INT PRIMARY KEY, rate BIGINT) NON RETROACTIVE",
+)
+"""Two tables that always hold the same rows. Tuples meet the first as it is, and the second as it was when they
+came."""
+
 
 @dataclass(frozen=True)
 class DemoQuery:
@@ -93,5 +100,27 @@ QUERIES = (
             WHERE src NOT IN (SELECT src FROM ftp1 [RANGE 5 SECONDS])
         """,
         largest="bytes",
+    ),
+    DemoQuery(
+        name="bill_now",
+        title="Web bill at tariffs of now",
+        sql="""
+            SELECT w.link AS link, avg(t.rate) AS rate, sum(w.bytes * t.rate) AS bill
+            FROM web [RANGE 10 SECONDS SLIDE 1 SECOND] AS w, tariffs AS t
+            WHERE w.link = t.link
+            GROUP BY w.link
+        """,
+        largest="bill",
+    ),
+    DemoQuery(
+        name="bill_then",
+        title="Web bill at tariffs of then",
+        sql="""
+            SELECT w.link AS link, avg(t.rate) AS rate, sum(w.bytes * t.rate) AS bill
+            FROM web [RANGE 10 SECONDS SLIDE 1 SECOND] AS w, tariffs_then AS t
+            WHERE w.link = t.link
+            GROUP BY w.link
+        """,
+        largest="bill",
     ),
 )

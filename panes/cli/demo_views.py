@@ -23,7 +23,7 @@ PANEL_WIDTH = 38
 PANEL_FRAME = 4
 """Lines of a panel that are not rows: its border and the head of its table."""
 
-STATUS_LINES = 2
+STATUS_LINES = 3
 SECONDS_BETWEEN_LINES = 2.0
 
 
@@ -78,6 +78,7 @@ class LiveView:
         screen.add_column(no_wrap=True)
         screen.add_row(Text(f"Panes: {len(snapshot.answers)} standing queries; {state}"))
         screen.add_row(Text(status_line(snapshot), style="bold"))
+        screen.add_row(Text(snapshot.last_change))
         screen.add_row(self._panels(snapshot))
         return screen
 
@@ -100,6 +101,7 @@ class PlainView:
     def __init__(self, out: Console) -> None:
         self._out = out
         self._last_epoch: int | None = None
+        self._last_change = ""
         self._next = 0.0
 
     def __enter__(self) -> PlainView:
@@ -115,6 +117,9 @@ class PlainView:
             return
         self._last_epoch, self._next = snapshot.epoch, snapshot.elapsed + SECONDS_BETWEEN_LINES
         self._line(status_line(snapshot))
+        if snapshot.last_change != self._last_change:
+            self._last_change = snapshot.last_change
+            self._line(f"  {snapshot.last_change}")
         for answer in snapshot.answers:
             first = ", ".join(f"{k} {compact(v)}" for k, v in answer.rows[0].items()) if answer.rows else "–"
             self._line(f"  {answer.query.title}: {first}{_of(answer)}")

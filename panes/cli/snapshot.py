@@ -40,13 +40,17 @@ class Snapshot:
     lag_seconds: float | None
     state_bytes: int
     answers: tuple[ShownAnswer, ...]
+    last_change: str
+    """The last change of the tables, in words."""
 
     @property
     def has_answers(self) -> bool:
         return any(answer.count for answer in self.answers)
 
 
-def take_snapshot(db: Database, queries: Mapping[DemoQuery, Query], elapsed: float) -> Snapshot:
+def take_snapshot(
+    db: Database, queries: Mapping[DemoQuery, Query], elapsed: float, last_change: str = ""
+) -> Snapshot:
     status = db.status()
     return Snapshot(
         elapsed=elapsed,
@@ -58,6 +62,7 @@ def take_snapshot(db: Database, queries: Mapping[DemoQuery, Query], elapsed: flo
         lag_seconds=status.lag_seconds,
         state_bytes=status.state_bytes,
         answers=tuple(_shown(demo_query, query) for demo_query, query in queries.items()),
+        last_change=last_change,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from panes.config import SETTINGS
-from panes.language.statements import Show
+from panes.language.statements import CreateTable, Show
 from panes.statements.context import Context
 
 
@@ -39,9 +39,13 @@ def _tables(context: Context) -> pa.Table:
         name=[table.name for table in tables],
         kind=["RETROACTIVE" if table.retroactive else "NON RETROACTIVE" for table in tables],
         primary_key=[", ".join(table.primary_key) or None for table in tables],
-        columns=[str(table.columns) for table in tables],
+        columns=[_columns(table) for table in tables],
     )
     return shown.add_column(1, "rows", pa.array([counts[table.name] for table in tables], pa.int64()))
+
+
+def _columns(table: CreateTable) -> str:
+    return ", ".join(f"{f}{' NOT NULL' * (f.name in table.not_null)}" for f in table.columns)
 
 
 def _texts(**columns: Sequence[str | None]) -> pa.Table:

@@ -10,7 +10,7 @@ from panes.language.positions import offset_of, refuse
 from panes.language.statements import CreateTable, DeleteFrom, InsertInto, TableStatement, UpdateTable
 from panes.statements.check_instant import check_instant
 from panes.statements.context import Context
-from panes.tables.constraints import Conflict, Violation
+from panes.tables.constraints import Conflict, Scheduled, Violation
 from panes.tables.delete_rows import delete_rows
 from panes.tables.insert_rows import insert_rows, values_of
 from panes.tables.row_counts import RowCounts
@@ -33,13 +33,7 @@ def update_table(
         except Violation as violation:
             row = violation.row
             offset = offset_of(statement.tree) if row is None else offsets[row]
-            hint = None
-            if isinstance(violation, Conflict):
-                key = ", ".join(table.primary_key)
-                hint = (
-                    f"ON CONFLICT ({key}) DO UPDATE SET … changes the row that is there, DO NOTHING leaves it"
-                )
-            refuse(violation.problem, statement.text, offset, hint)
+            refuse(violation.problem, statement.text, offset, _hint(table, violation))
         except EvaluationError as error:
             refuse(str(error), statement.text, offset_of(statement.tree))
 
@@ -61,3 +55,12 @@ def _bound(
         case DeleteFrom():
             delete = bind_delete(statement, context.catalog)
             return delete.table, lambda contents: delete_rows(contents, delete), ()
+
+
+def _hint(table: CreateTable, violation: Violation) -> str | None:
+    if isinstance(violation, Conflict):
+        key = ", ".join(table.primary_key)
+        return f"ON CONFLICT ({key}) DO UPDATE SET … changes the row that is there, DO NOTHING leaves it"
+    if isinstance(violation, Scheduled):
+        return f"name that instant or a later one: AT TIMESTAMP '{violation.instant}'"
+    return None

@@ -29,6 +29,14 @@ class Conflict(Violation):
     """A row whose primary key is in the table already."""
 
 
+class Scheduled(Violation):
+    """A row that is to change at a later instant."""
+
+    def __init__(self, row: str, instant: str) -> None:
+        super().__init__(f"{row} is to change at {instant}, and so cannot change before that")
+        self.instant = instant
+
+
 def check_not_null(definition: CreateTable, rows: pa.Table, *, are_given: bool) -> None:
     """Raises Violation for the first NULL in a column that cannot be NULL.
 

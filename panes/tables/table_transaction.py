@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import pyarrow as pa
 
@@ -13,7 +14,7 @@ from panes.delta.rows import int64, take, where, with_column
 from panes.errors import CatalogError
 from panes.language.statements import CreateTable
 from panes.state.buffers.chunked import cluster, matching
-from panes.tables.constraints import Violation, shown
+from panes.tables.constraints import Scheduled, shown
 from panes.tables.net_change import net_change
 from panes.tables.row_counts import RowCounts
 from panes.tables.table_change import TableChange
@@ -80,7 +81,9 @@ class TableTransaction:
         at, _, waiting_at = matching(touched, key, waiting, key, nulls_equal=True)
         if len(at):
             instant = to_datetime(int(int64(waiting, AT)[waiting_at[0]]))
-            row = shown(touched.select(key), int(at[0]))
-            raise Violation(
-                f"{row} is to change at {instant:%Y-%m-%d %H:%M:%S}, and so cannot change before that"
-            )
+            raise Scheduled(shown(touched.select(key), int(at[0])), _text(instant))
+
+
+def _text(instant: datetime) -> str:
+    """An instant as AT TIMESTAMP takes it."""
+    return instant.replace(tzinfo=None).isoformat(" ")

@@ -100,7 +100,7 @@ class FakeDatabase:
 def db(monkeypatch: pytest.MonkeyPatch) -> FakeDatabase:
     """The database that every command of the test connects to."""
     columns = {"src": [7, 4], "dst": [1, 2], "proto": ["tcp", "udp"], "link": [0, 1], "packets": [30, 50]}
-    sizes = {name: [900, 1400] for name in ("bytes", "bytes0", "bytes1", "total")}
+    sizes = {name: [900, 1400] for name in ("bytes", "bytes0", "bytes1", "total", "bill")}
     fake = FakeDatabase(pa.table({**columns, **sizes}))
     monkeypatch.setattr(panes, "connect", lambda _path: fake, raising=False)
     return fake

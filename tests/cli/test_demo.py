@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from panes.cli.demo import PATIENCE_SECONDS, REFRESH_SECONDS, follow, prepare
 from panes.cli.demo_queries import QUERIES
+from panes.cli.demo_tariffs import RATE, SECONDS_BETWEEN_CHANGES
 from panes.cli.demo_views import LiveView, PlainView
 from panes.cli.interrupts import ctrl_c
 from panes.cli.main import app
@@ -91,6 +92,28 @@ def test_answers_show_their_largest_rows_first(db):
         max(answer.rows[0][answer.query.largest], answer.rows[1][answer.query.largest])
         for answer in snapshot.answers
     ]
+
+
+def test_tariffs_change_in_both_tables_together_while_time_passes(db):
+    clock = HandClock()
+    out = Console(file=io.StringIO(), width=120)
+    queries = prepare(db, 1)
+    last = follow(db, queries, PlainView(out), 3 * SECONDS_BETWEEN_CHANGES, clock, pass_time(clock))
+    assert [call for call in db.calls if call.startswith("UPDATE")] == [
+        f"UPDATE tariffs SET rate = {rate} WHERE link = {link}; "
+        f"UPDATE tariffs_then SET rate = {rate} WHERE link = {link}"
+        for link, rate in ((0, 2 * RATE), (0, RATE), (1, 2 * RATE))
+    ]
+    assert last.last_change == f"the tariff of link 1 is {2 * RATE} now, and was {RATE}"
+
+
+def test_views_say_what_has_changed(db):
+    out = Console(file=io.StringIO(), width=120)
+    snapshot = take_snapshot(db, prepare(db, 1), elapsed=0, last_change="a tariff is higher")
+    PlainView(out).show(snapshot)
+    assert "\n  a tariff is higher\n" in out.file.getvalue()
+    lines = out.render_lines(LiveView(out, 40).screen(snapshot))
+    assert "".join(part.text for part in lines[2]).rstrip() == "a tariff is higher"
 
 
 def test_plain_view_prints_a_line_for_the_database_and_one_for_each_query(db):

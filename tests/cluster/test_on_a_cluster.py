@@ -26,9 +26,10 @@ from tests.cluster.workload import LATER, Workload
 
 pytestmark = pytest.mark.spark
 
-KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "20")) // 2
+KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "12")) // 2
 """For each state location."""
-KILLS_PER_RUN = 4
+KILLS_PER_RUN = max(2, KILLS // 6)
+"""Each run may be disturbed so often: a killed executor costs a start of Java, and its tasks are done again."""
 SEED = int(os.environ.get("PANES_SEED", "1"))
 PORT = 5000
 PATIENCE = 12_000

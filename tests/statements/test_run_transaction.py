@@ -71,10 +71,10 @@ def test_what_is_scheduled_comes_later(db):
     db.sql("UPDATE a SET v = 10 WHERE k = 1 AT TIMESTAMP '2026-01-01'; INSERT INTO b VALUES (1, 'x') "
            "AT TIMESTAMP '2026-01-01'")  # fmt: skip
     assert (rows(db, "a"), rows(db, "b")) == ([(1, 1), (2, 2)], [])
-    with pytest.raises(
-        SqlError, match="k = 1 is to change at 2026-01-01 00:00:00, and so cannot change before"
-    ):
+    with pytest.raises(SqlError, match="k = 1 is to change at 2026-01-01 00:00:00, and so cannot") as caught:
         db.sql("DELETE FROM a")
+    assert caught.value.hint == "name that instant or a later one: AT TIMESTAMP '2026-01-01 00:00:00'"
+    assert db.sql("DELETE FROM a AT TIMESTAMP '2026-01-01 00:00:00'").deleted == 2
 
 
 def test_a_table_that_is_not_there_is_named(db):

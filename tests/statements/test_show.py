@@ -24,7 +24,7 @@ def test_streams_are_shown_with_the_statements_that_make_them(db):
 
 def test_tables_are_shown_with_their_rows_and_what_they_are(db):
     db.sql("CREATE TABLE hosts (src BIGINT, at DATE, name STRING, PRIMARY KEY (src, at)) NON RETROACTIVE")
-    db.sql("CREATE TABLE words (word STRING); INSERT INTO words VALUES ('a'), ('a'), ('b')")
+    db.sql("CREATE TABLE words (word STRING NOT NULL); INSERT INTO words VALUES ('a'), ('a'), ('b')")
     assert db.sql("SHOW TABLES").to_pylist() == [
         {
             "name": "hosts",
@@ -33,7 +33,13 @@ def test_tables_are_shown_with_their_rows_and_what_they_are(db):
             "primary_key": "src, at",
             "columns": "src BIGINT, at DATE, name STRING",
         },
-        {"name": "words", "rows": 3, "kind": "RETROACTIVE", "primary_key": None, "columns": "word STRING"},
+        {
+            "name": "words",
+            "rows": 3,
+            "kind": "RETROACTIVE",
+            "primary_key": None,
+            "columns": "word STRING NOT NULL",
+        },
     ]
 
 
