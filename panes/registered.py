@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 
 from panes.catalog import Catalog, QueryRecord
 from panes.config import AUTO, Value
@@ -17,7 +17,7 @@ from panes.sharing.group import Group
 from panes.sharing.template import template_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
-from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
 from panes.state.storage.epoch_states import StagePlace
 from panes.stored_plans import StoredPlans
@@ -159,15 +159,22 @@ class Registered:
 
     def _shared_with_others(self, running: int) -> Mapping[str, int]:
         """For each thing that is computed before a shuffle, how many other plans compute it too."""
-        found: Counter[str] = Counter()
-        seen = {running}
+        plans: dict[int, PhysicalPlan] = {}
         for record in self._catalog.queries():
             is_run = record.group is not None or not is_begin_end(self.plan_of(record))
-            if record.running not in seen and is_run:
-                seen.add(record.running)
-                stages = self.physical_plan(record).stages
-                found.update({d for stage in stages for s in stage.inputs for d in s.fragment.digests})
+            if record.running not in plans and is_run:
+                plans[record.running] = self.physical_plan(record)
+        mine = {(source.stream, source.table) for source in _inputs(plans.pop(running))}
+        found: Counter[str] = Counter()
+        for plan in plans.values():
+            # The same steps over another stream or table compute something else.
+            inputs = (source for source in _inputs(plan) if (source.stream, source.table) in mine)
+            found.update({digest for source in inputs for digest in source.fragment.digests})
         return found
+
+
+def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
+    return (source for stage in plan.stages for source in stage.inputs)
 
 
 def _number(shards: Value) -> int | None:

@@ -63,7 +63,7 @@ def test_examples_in_docstrings_give_what_they_show(name: str):
 
 
 @pytest.mark.usefixtures("commands_on_spark")
-@pytest.mark.parametrize("page", ["README.md", "docs/coming-back.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/coming-back.md", "docs/tables.md"])
 def test_the_first_program_of_a_page_prints_what_the_page_shows(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], page: str
 ):

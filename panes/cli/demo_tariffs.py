@@ -35,7 +35,7 @@ class DemoTariffs:
         self.db.sql(f"INSERT INTO tariffs VALUES {rows}; INSERT INTO tariffs_then VALUES {rows}")
 
     def keep_changing(self, elapsed: float) -> None:
-        """Changes what should have changed after so many seconds."""
+        """Changes what should have changed by that time, in seconds."""
         while self.changes < elapsed // SECONDS_BETWEEN_CHANGES:
             link, is_doubled = self.changes // 2 % LINKS, self.changes % 2 == 0
             rate, before = (2 * RATE, RATE) if is_doubled else (RATE, 2 * RATE)

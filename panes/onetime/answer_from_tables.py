@@ -29,8 +29,9 @@ def answer_from_tables(plan: Node, tables: Tables, instant: int | None = None) -
         as_of = instant
         rows = {name: tables.contents_at(name, instant) for name in names}
     scans = _Scans(rows)
-    # These rows are there, whatever the instant: streams need not have begun.
-    answer = run_sql(contents_sql(plan, max(as_of, ALWAYS), scans), plan.schema, scans.tables.by_name)
+    # Before any stream has begun, the rows of now are those that were always there.
+    sql = contents_sql(plan, max(as_of, ALWAYS), scans)
+    answer = run_sql(sql, plan.schema, scans.tables.by_name)
     return Answer(None if as_of == BEGINNING else to_datetime(as_of), answer)
 
 

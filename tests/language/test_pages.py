@@ -21,7 +21,7 @@ from panes.stages.make_plan import make_plan
 from tests.language.corpus import Shelf, outcome
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
-LANGUAGE, EXPLAIN = DOCS / "language.md", DOCS / "explain.md"
+LANGUAGE, EXPLAIN, TABLES = DOCS / "language.md", DOCS / "explain.md", DOCS / "tables.md"
 SQL = re.compile(r"```sql\n(.*?)```", re.DOTALL)
 SQL_AND_PLAN = re.compile(r"```sql\n([^`]*?)```\n\n```text\n(.*?)```", re.DOTALL)
 REFUSAL = "SELECT x.src FROM link0 x, link1 [RANGE 1 MINUTE] y WHERE x.src = y.src"
@@ -37,7 +37,7 @@ def statements_of(page: Path) -> Iterator[tuple[st.Statement, Shelf]]:
                 shelf.things[statement.name] = statement
 
 
-@pytest.mark.parametrize("page", [LANGUAGE, EXPLAIN], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [LANGUAGE, EXPLAIN, TABLES], ids=lambda page: page.name)
 def test_every_statement_on_the_page_is_understood(page: Path) -> None:
     bound = 0
     for statement, shelf in statements_of(page):

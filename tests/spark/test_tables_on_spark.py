@@ -93,6 +93,18 @@ LOOKUPS = {
 }
 QUERIES = RELATIONS | LOOKUPS
 
+DERIVED = """
+    CREATE STREAM seen AS SELECT Istream(p.src, h.owner) FROM p [RANGE 30 SECONDS], hosts h WHERE p.src = h.src;
+    CREATE STREAM priced AS SELECT p.src, t.owner FROM p, tariffs t WHERE p.src = t.src;
+"""
+OVER_STREAMS = {
+    "entered": "SELECT src, owner FROM seen [RANGE 20 SECONDS]",
+    "few_priced": "SELECT owner, count(*) AS n FROM priced [RANGE 20 SECONDS] GROUP BY owner",
+    "mixed": "SELECT s.owner, t.owner AS price FROM seen [RANGE 20 SECONDS] s, priced [RANGE 20 SECONDS] t "
+    "WHERE s.src = t.src",
+}
+"""Over streams that are computed from tables: a query that is asked once goes through all of the history again."""
+
 
 class World:
     """A database, and what must be in it: tuples, the rows of tables, and when the tables changed."""
@@ -109,7 +121,7 @@ class World:
         self.clock = -1
         """Of `p`; that of `o` never is ahead of it."""
         self.has_changes = False
-        self.db.sql(f"{DEFINED}; SET retain_epochs = 3")
+        self.db.sql(f"{DEFINED}; {DERIVED}; SET retain_epochs = 3")
 
     def reconnect(self) -> None:
         self.db.close()
@@ -187,16 +199,26 @@ class World:
             for asker, ask in {**asked, f"{name} once": once}.items():
                 answer = ask()
                 assert isinstance(answer, panes.Answer)
-                found = sorted((tuple(row.values()) for row in answer.to_pylist()), key=str)
-                assert found == expected, f"{asker} at {self.clock}"
+                assert rows_of(answer) == expected, f"{asker} at {self.clock}"
                 if expected:
                     assert answer.as_of is not None
                     assert to_microseconds(answer.as_of) == self.clock
+        for name, query in OVER_STREAMS.items():
+            once = rows_of(self.db.sql(query))
+            for suffix in suffixes:
+                assert rows_of(self.db.query(f"{name}_{suffix}").invoke()) == once, f"{name} at {self.clock}"
 
     def register(self, suffix: object, *, shards: object = 2) -> None:
         self.db.sql(f"SET shards = {shards!r}")
         for name, (query, _) in QUERIES.items():
             self.db.register(query, name=f"{name}_{suffix}")
+        for name, query in OVER_STREAMS.items():
+            self.db.register(query, name=f"{name}_{suffix}")
+
+
+def rows_of(answer: object) -> list[tuple[object, ...]]:
+    assert isinstance(answer, panes.Answer)
+    return sorted((tuple(row.values()) for row in answer.to_pylist()), key=str)
 
 
 @contextmanager
