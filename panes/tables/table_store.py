@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from panes.state.storage.heads import Head
 from panes.state.storage.locations import Location
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.tables.accepted import ACCEPTED_FOLDER, Accepted, last_in
+from panes.tables.combine_transactions import combine_transactions
 from panes.tables.shared_flush import SharedFlush
 from panes.tables.table_contents import Contents
 from panes.tables.table_manifest import TableManifest
@@ -129,13 +131,11 @@ class Tables:
             tables = {self._table(name): change for name, change in changes.items() if change.num_rows}
             if not tables:
                 return self._last
+            before = self._states(tables, is_latest=True)
+            after = {table.number: before[table.number].after(change, at) for table, change in tables.items()}
             with self._mutex:
                 number = self._last + 1
                 transaction = Transaction(number, at, {table.number: c for table, c in tables.items()})
-                after = {
-                    table.number: self._state(table, is_latest=True).after(change, at)
-                    for table, change in tables.items()
-                }
                 self.lock.hand_over(_Item(transaction, after))
                 self._last = number
                 self._latest |= after
@@ -250,31 +250,41 @@ class Tables:
         tables = list(tables)
 
         def read() -> States:
-            return {table.number: self._settled(table, is_latest=is_latest) for table in tables}
+            for table in tables:
+                if table.number not in self._latest:
+                    self._load(table)
+            known = self._latest if is_latest else self._shown
+            return {table.number: known[table.number] for table in tables}
 
         with self._mutex:
-            return self._look(read) if self._is_read_only else read()
-
-    def _settled(self, table: CreateTable, *, is_latest: bool) -> TableState:
-        if table.number not in self._latest:
-            self._load(table)
-        known = self._latest[table.number] if is_latest else self._shown[table.number]
-        if not known.scheduled:
-            return known
-        state = known.at(*self._reached())
-        if is_latest:
-            self._latest[table.number] = state
-        else:
-            self._shown = {**self._shown, table.number: state}
-        return state
+            found = self._look(read) if self._is_read_only else read()
+        if not any(state.scheduled for state in found.values()):
+            return found
+        # The catalog is not asked while the mutex is held: whoever is changing the catalog may ask for a table.
+        furthest, slowest = self._reached()
+        reached = {number: state.at(furthest, slowest) for number, state in found.items()}
+        with self._mutex:
+            known = dict(self._latest if is_latest else self._shown)
+            known |= {
+                number: state for number, state in reached.items() if known.get(number) is found[number]
+            }
+            if is_latest:
+                self._latest = known
+            else:
+                self._shown = known
+        return reached
 
     def _load(self, table: CreateTable) -> None:
         """Reads what is stored of a table. Nothing of it is about to be stored: whoever changes it has read it."""
         manifest = self._manifest()
         state = TableState.of(table, self.version_log.versions(table, manifest))
-        for transaction in self._pending:
-            if transaction.number > manifest.applied and table.number in transaction.changes:
-                state = state.after(transaction.changes[table.number], transaction.at)
+        mine = [
+            replace(transaction, changes={table.number: transaction.changes[table.number]})
+            for transaction in self._pending
+            if transaction.number > manifest.applied and table.number in transaction.changes
+        ]
+        for transaction in combine_transactions(mine):
+            state = state.after(transaction.changes[table.number], transaction.at)
         self._latest[table.number] = state
         self._shown = {**self._shown, table.number: state}
 

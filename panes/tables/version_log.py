@@ -19,8 +19,8 @@ from panes.state.storage.heads import NO_HEAD, Head, numbered
 from panes.state.storage.locations import Location, names_in, remove_files, remove_tree
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.state.storage.segments import SegmentEntry
+from panes.tables.combine_transactions import combine_transactions
 from panes.tables.merge_versions import merge_versions
-from panes.tables.net_rows import net_rows
 from panes.tables.table_manifest import FOLDER, PIN, TableEntry, TableManifest, path_of
 from panes.tables.table_versions import Versions, read_versions, versions_of
 from panes.tables.transaction import Transaction
@@ -167,18 +167,14 @@ def taken_of(transactions: Sequence[Transaction], epoch: int, tables: Set[int]) 
     """What transactions come to, of the tables that there are; None when there is no transaction."""
     if not transactions:
         return None
-    changes: dict[int, list[pa.Table]] = {}
-    for transaction in transactions:
+    parts: dict[int, list[pa.Table]] = {}
+    for transaction in combine_transactions(transactions):
         for table, change in transaction.changes.items():
-            if table in tables:
-                changes.setdefault(table, []).append(versions_of(change, epoch, transaction.at))
-    # One change is net already.
-    net = {
-        table: parts[0] if len(parts) == 1 else net_rows(concat(parts)) for table, parts in changes.items()
-    }
+            if table in tables and change.num_rows:
+                parts.setdefault(table, []).append(versions_of(change, epoch, transaction.at))
     return Taken(
         transactions[-1].number,
-        {table: change for table, change in net.items() if change.num_rows},
+        {table: concat(found) for table, found in parts.items()},
         any(transaction.at is None for transaction in transactions),
     )
 
