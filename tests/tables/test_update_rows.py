@@ -39,6 +39,11 @@ def test_keys_may_move_over_each_other(tables: MemoryTables):
     assert tables.rows("t") == [(2, 10, "a"), (3, 20, "b"), (4, 30, None)]
 
 
+def test_rows_that_would_become_equal_share_a_key_as_well(tables: MemoryTables):
+    with pytest.raises(Violation, match="two rows would have the primary key k = 7"):
+        tables.sql("UPDATE t SET k = 7, v = 0, s = 'x' WHERE k < 3")
+
+
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
