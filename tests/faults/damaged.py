@@ -21,15 +21,30 @@ QUERIES = {
     "above_1": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x > 1",
     "above_4": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x > 4",
     "above_7": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x > 7",
+    "named": "SELECT s.x, h.name FROM s [RANGE 20 SECONDS], hosts h WHERE s.k = h.k",
+    "priced": "SELECT s.x, t.rate FROM s [RANGE 20 SECONDS], tariffs t WHERE s.k = t.k",
     "between": "SELECT count(*) AS n, sum(y) AS total "
     "FROM c BEGIN ('1970-01-01 00:00:03') END ('1970-01-01 00:00:30')",
 }
-"""Alone, in two stages, selections that share their stream, and one over the history."""
+"""Alone, in two stages, selections that share their stream, with tables, and one over the history."""
+
+TABLES = """
+    CREATE TABLE hosts (k BIGINT PRIMARY KEY, name STRING);
+    CREATE TABLE tariffs (k BIGINT PRIMARY KEY, rate BIGINT) NON RETROACTIVE;
+    INSERT INTO hosts VALUES (0, 'a'), (1, 'b'), (2, 'c');
+    INSERT INTO tariffs VALUES (0, 10), (1, 11), (2, 12), (3, 13)
+"""
+CHANGE = """
+    UPDATE hosts SET name = 'changed {0}' WHERE k = 1; DELETE FROM tariffs WHERE k = 3;
+    INSERT INTO tariffs VALUES ({0}, {0})
+"""
 
 ONE_TIME = (
     "SELECT k, count(*) AS n, sum(x) AS total FROM s [RANGE 1 HOUR] GROUP BY k",
     "SELECT count(*) AS n, sum(y) AS total FROM c [RANGE 1 HOUR]",
     "SELECT k, x FROM s [ROWS 5]",
+    "SELECT * FROM hosts",
+    "SELECT s.x, t.rate FROM s [RANGE 1 HOUR], tariffs t WHERE s.k = t.k",
 )
 EPOCHS = 10
 ROWS = 9
@@ -37,6 +52,8 @@ ROWS = 9
 OLDER = 6
 """The epoch after which a copy of the database is made."""
 READER_STOPS = 7
+CHANGED = (2, 5)
+"""The epochs after which tables change; they change once more at the end, for an epoch that has not come."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +89,7 @@ def make(place: Path, spark) -> Small:
             "CREATE STREAM c (ts BIGINT, y BIGINT) TIMESTAMP BY ts SECONDS RETAIN INTERVAL 1 HOUR "
             f"FROM FILES '{small.folder}/c' WITH (format = 'csv', files_per_epoch = 1)"
         )
+        db.sql(TABLES)
         for name, sql in QUERIES.items():
             db.register(sql, name=name)
 
@@ -81,8 +99,11 @@ def make(place: Path, spark) -> Small:
                     list(db.query(name).changes(reader="r"))
             if epoch.number == OLDER:
                 shutil.copytree(small.database, small.older)
+            if epoch.number in CHANGED:
+                db.sql(CHANGE.format(epoch.number + 10))
 
         db.run(on_epoch=after_epoch)
+        db.sql(CHANGE.format(99))
     return small
 
 
@@ -130,13 +151,15 @@ def concerned(place: str) -> list[str]:
         case ["states", *_]:
             return [
                 f"{what} {name}"
-                for name in ("grouped", "twice", "above_1")
+                for name in ("grouped", "twice", "above_1", "named")
                 for what in ("invoke", "changes of")
             ]
         case ["history", "000001", *_]:
             return [ONE_TIME[0], ONE_TIME[2]]
         case ["history", "000002", *_]:
             return [ONE_TIME[1], "invoke between"]
+        case ["tables", *_]:
+            return [ONE_TIME[3], ONE_TIME[4], "invoke named"]
         case ["aside", *_]:
             return ["bad rows"]
         case ["checkpoint", *_]:
