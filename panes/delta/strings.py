@@ -17,6 +17,10 @@ def like(text: Datum, pattern: pa.Scalar) -> Datum:
     return pc.match_substring_regex(text, rf"\A(?s:{regex})\z")
 
 
+def ilike(text: Datum, pattern: pa.Scalar) -> Datum:
+    return like(pc.utf8_lower(text), pc.utf8_lower(pattern))
+
+
 def length(text: Datum) -> Datum:
     return pc.cast(pc.utf8_length(text), pa.int64())
 

@@ -215,6 +215,14 @@ _ALL = (
     Function("is_null", 1, 1, _any, "whether it is NULL; never NULL itself", symbol="IS NULL"),
     Function("is_not_null", 1, 1, _any, "whether it is not NULL; never NULL itself", symbol="IS NOT NULL"),
     Function(
+        "is_distinct", 2, 2, _comparison, "not equal, where NULL equals NULL; never NULL itself",
+        symbol="IS DISTINCT FROM",
+    ),
+    Function(
+        "is_not_distinct", 2, 2, _comparison, "equal, where NULL equals NULL; never NULL itself",
+        symbol="IS NOT DISTINCT FROM",
+    ),
+    Function(
         "in", 2, None, _comparison,
         "the first equals one of the others; NULL when none does and one of them is NULL", symbol="IN",
     ),
@@ -222,6 +230,9 @@ _ALL = (
         "like", 2, 2, _TEXT_TEST,
         "matches a whole constant pattern: % is any text, _ any one character, there is no escape",
         constants=(1,), symbol="LIKE",
+    ),
+    Function(
+        "ilike", 2, 2, _TEXT_TEST, "the same as LIKE, with both in lower case", constants=(1,), symbol="ILIKE"
     ),
     # arithmetic
     Function("add", 2, 2, _add, "sum; TIMESTAMP + INTERVAL is a TIMESTAMP", symbol="+"),

@@ -39,7 +39,7 @@ VALUES: dict[Type, list[Any]] = {
     BIGINT: [0, 1, -1, 3, -7, 12345678901, 2**62, -(2**63), 2**63 - 1, None],
     DOUBLE: [0.0, -0.0, 1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-300, 123456.789, 1e18, math.inf, -math.inf, None],
     STRING: ["", " ", "a", "A", "abc", " pad ", "straße", "ñandú", "日本語", "a%b_c", "x\ny", "back\\slash",
-             "ab.c*", "12", None],
+             "ab.c*", "12", "STRAẞE", "ÑANDÚ", "ΣΑΣ", "σας", "İi", "ǅ", None],
     DATE: [date(1970, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(1, 1, 1), date(9999, 12, 31), None],
     TIMESTAMP: [datetime(1970, 1, 1, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
                 datetime(2024, 2, 29, 12, 34, 56, 789, tzinfo=UTC), datetime(1900, 1, 1, tzinfo=UTC), None],
@@ -48,14 +48,27 @@ SMALL = {BIGINT: [0, 1, -1, 3, -7, 1000, None]}
 """Where a result must fit into 64 bits."""
 CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "like": [("a%",), ("%b%",), ("_b_",), ("",), ("%",), ("a\\%b%",), ("ab.c*",), ("x_y",), ("___",)],
+    "ilike": [
+        ("A%",),
+        ("%B%",),
+        ("_b_",),
+        ("",),
+        ("%",),
+        ("STRA%E",),
+        ("%SS%",),
+        ("ÑANDÚ",),
+        ("Σ%σ",),
+        ("i%",),
+    ],
     "substring": [(1,), (2,), (5,), (2, 2), (1, 0), (3, 100), (-2,), (-3, 2)],
     "replace": [("a", "b"), ("", "x"), ("ab", ""), (" ", "__")],
     "starts_with": [("a",), ("",), ("日",)],
     "ends_with": [("c",), ("",), ("語",)],
     "contains": [("b",), ("",), (".",)],
 }
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_distinct", "is_not_distinct")
 ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
-    **{name: [(t, t) for t in VALUES] for name in ("eq", "ne", "lt", "le", "gt", "ge", "nullif")},
+    **{name: [(t, t) for t in VALUES] for name in (*COMPARISONS, "nullif")},
     **{name: [(t, t, t) for t in VALUES] for name in ("in", "coalesce", "greatest", "least")},
     **{name: [(t,) for t in VALUES] for name in ("is_null", "is_not_null")},
     "and": [(BOOLEAN, BOOLEAN)],
@@ -160,7 +173,7 @@ def test_function_of_constants_agrees_with_function_of_columns(name: str) -> Non
             assert same(value, expected)
 
 
-@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "greatest", "least", "in"])
+@pytest.mark.parametrize("name", [*COMPARISONS, "greatest", "least", "in"])
 def test_nan_equals_nan_and_is_greater_than_all_numbers(
     connection: duckdb.DuckDBPyConnection, name: str
 ) -> None:

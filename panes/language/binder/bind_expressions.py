@@ -35,7 +35,7 @@ from panes.plan.types import (
 _BINARY: dict[type[exp.Expression], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
     exp.Or: "or", exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide",
-    exp.Mod: "modulo", exp.DPipe: "concat",
+    exp.Mod: "modulo", exp.DPipe: "concat", exp.NullSafeEQ: "is_not_distinct", exp.NullSafeNEQ: "is_distinct",
 }  # fmt: skip
 
 LONGEST_CHAIN = 200
@@ -110,8 +110,12 @@ class ExpressionBinder:
 
     def _check_constants(self, name: str, args: Sequence[Expression], node: exp.Expression) -> None:
         values = [arg.value if isinstance(arg, Literal) else None for arg in args]
-        if name == "like" and "\\" in str(values[1]):
-            self.refuse("a LIKE pattern has no escapes", node, "use starts_with, ends_with or contains")
+        if name in ("like", "ilike") and "\\" in str(values[1]):
+            self.refuse(
+                f"the pattern of {name.upper()} has no escapes",
+                node,
+                "use starts_with, ends_with or contains",
+            )
         if name == "date_trunc" and str(values[0]) not in TRUNC_UNITS:
             self.refuse(f"there is no unit {values[0]!r}", node, f"units are {', '.join(TRUNC_UNITS)}")
         if name == "substring" and int(str(values[1])) < 1:
@@ -182,10 +186,17 @@ class ExpressionBinder:
         return self.call("is_null", (self.bind(node.this),), node)
 
     def _between(self, node: exp.Expression) -> Expression:
-        subject = self.bind(node.this)
-        low = self.call("ge", (subject, self.bind(node.args["low"])), node)
-        high = self.call("le", (subject, self.bind(node.args["high"])), node)
-        return self.call("and", (low, high), node)
+        subject, low, high = self.bind(node.this), self.bind(node.args["low"]), self.bind(node.args["high"])
+        between = self._from_to(subject, low, high, node)
+        if not node.args.get("symmetric"):
+            return between
+        return self.call("or", (between, self._from_to(subject, high, low, node)), node)
+
+    def _from_to(
+        self, subject: Expression, low: Expression, high: Expression, node: exp.Expression
+    ) -> Expression:
+        above, below = self.call("ge", (subject, low), node), self.call("le", (subject, high), node)
+        return self.call("and", (above, below), node)
 
     def _in(self, node: exp.Expression) -> Expression:
         if node.args.get("query"):
@@ -202,7 +213,8 @@ class ExpressionBinder:
         )  # fmt: skip
 
     def _like(self, node: exp.Expression) -> Expression:
-        test = self.call("like", (self.bind(node.this), self.bind(node.expression)), node)
+        name = "ilike" if isinstance(node, exp.ILike) else "like"
+        test = self.call(name, (self.bind(node.this), self.bind(node.expression)), node)
         return self.call("not", (test,), node) if node.args.get("negate") else test
 
     def _case(self, node: exp.Expression) -> Expression:
@@ -268,6 +280,10 @@ class ExpressionBinder:
                 self.refuse(f"{name} does not take DISTINCT", arg)
         return self.call(name, [self.bind(arg) for arg in node.expressions], node)
 
+    def _filter(self, node: exp.Expression) -> Expression:
+        self.bind(node.this)  # an aggregate that cannot stand here is refused as one
+        self.refuse(f"FILTER is for aggregates, and {node.this.name} is none", node)
+
     def _windowed_call(self, node: exp.Expression) -> Expression:
         self.refuse("Wstream stands around a whole query", node, "SELECT Wstream(…) [ROWS n] FROM …")
 
@@ -304,10 +320,12 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.In: ExpressionBinder._in,
     exp.Exists: ExpressionBinder._exists,
     exp.Like: ExpressionBinder._like,
+    exp.ILike: ExpressionBinder._like,
     exp.Case: ExpressionBinder._case,
     exp.Cast: ExpressionBinder._cast,
     exp.Interval: ExpressionBinder._interval,
     exp.Anonymous: ExpressionBinder._call,
+    exp.Filter: ExpressionBinder._filter,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
     WindowedCall: ExpressionBinder._windowed_call,

@@ -41,15 +41,14 @@ class ExpressionParser(Parser):
         TokenType.BETWEEN: lambda self, this: self._between(this),
         TokenType.IN: lambda self, this: self._in(this),
         TokenType.IS: lambda self, this: self._is(this),
-        TokenType.LIKE: lambda self, this: self._like(this),
+        TokenType.LIKE: lambda self, this: self._like(this, exp.Like),
+        TokenType.ILIKE: lambda self, this: self._like(this, exp.ILike),
     }
     JSON_OPERATORS: ClassVar[dict[Any, Any]] = {}
 
     _depth = 0
-
-    def reset(self) -> None:
-        super().reset()
-        self._depth = 0
+    _reached = 0
+    """The greatest depth so far."""
 
     # What every part of the parser needs: errors that point, words, names and lists.
 
@@ -117,6 +116,7 @@ class ExpressionParser(Parser):
 
     def _nested(self, parse: Callable[[], Item]) -> Item:
         self._depth += 1
+        self._reached = max(self._reached, self._depth)
         if self._depth > DEEPEST:
             self._fail(f"this is nested more than {DEEPEST} levels deep")
         inside = parse()
@@ -152,6 +152,8 @@ class ExpressionParser(Parser):
         if self._match(TokenType.PLUS):
             return self._nested(self._parse_unary)
         operand = self._operand()
+        while self._match(TokenType.DCOLON):
+            operand = self._placed(exp.Cast(this=operand, to=self._type_name()), token)
         if self._curr.token_type == TokenType.L_BRACKET:
             self._fail("there are no subscripts", hint="windows in brackets stand after streams in FROM")
         return operand
@@ -225,7 +227,7 @@ class ExpressionParser(Parser):
         return query
 
     def _at_query_in_parentheses(self) -> bool:
-        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() == "SELECT"
+        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("SELECT", "WITH")
 
     def _column(self) -> exp.Expression:
         token = self._curr
@@ -257,12 +259,20 @@ class ExpressionParser(Parser):
                 return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
             return self._list(self._condition)
 
-        call = exp.Anonymous(this=name.name.lower(), expressions=self._in_parentheses(arguments))
+        call: exp.Expression = exp.Anonymous(
+            this=name.name.lower(), expressions=self._in_parentheses(arguments)
+        )
+        self._placed(call, token)
+        if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            call = self._placed(exp.Filter(this=call, expression=self._in_parentheses(self._filter)), token)
         if self._at("OVER"):
             self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
-        if self._at("FILTER"):
-            self._fail("FILTER is not supported", hint="aggregate CASE WHEN … THEN … END")
-        return self._placed(call, token)
+        return call
+
+    def _filter(self) -> exp.Where:
+        self._expect("WHERE")
+        return exp.Where(this=self._condition())
 
     def _case(self) -> exp.Case:
         subject = None if self._at("WHEN") else self._condition()
@@ -280,9 +290,11 @@ class ExpressionParser(Parser):
     def _cast(self) -> exp.Cast:
         value = self._condition()
         self._expect("AS")
+        return exp.Cast(this=value, to=self._type_name())
+
+    def _type_name(self) -> exp.Var:
         token = self._curr
-        to = self._name("a type")
-        return exp.Cast(this=value, to=self._placed(exp.Var(this=to.name.upper()), token))
+        return self._placed(exp.Var(this=self._name("a type").name.upper()), token)
 
     def _interval(self, token: Token) -> exp.Interval:
         number, unit = self._number_and_unit()
@@ -319,14 +331,15 @@ class ExpressionParser(Parser):
     # Predicates after an operand.
 
     def _between(self, this: exp.Expression) -> exp.Expression:
+        symmetric = self._curr.token_type == TokenType.VAR and self._word("SYMMETRIC")
         low = self._parse_bitwise()
         if not self._match(TokenType.AND):
             self._unexpected("AND")
-        return exp.Between(this=this, low=low, high=self._parse_bitwise())
+        return exp.Between(this=this, low=low, high=self._parse_bitwise(), symmetric=symmetric)
 
     def _in(self, this: exp.Expression) -> exp.Expression:
         def inside() -> exp.Expression:
-            if self._at("SELECT") or self._at_query_in_parentheses() or self._at_output():
+            if self._at("SELECT") or self._at("WITH") or self._at_query_in_parentheses() or self._at_output():
                 return exp.In(this=this, query=self._query())
             return exp.In(this=this, expressions=self._list(self._condition))
 
@@ -337,16 +350,20 @@ class ExpressionParser(Parser):
 
     def _is(self, this: exp.Expression) -> exp.Expression:
         negated = self._match(TokenType.NOT)
+        if self._word("DISTINCT"):
+            self._expect("FROM")
+            kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
+            return kind(this=this, expression=self._parse_bitwise())
         if not self._match(TokenType.NULL):
-            self._unexpected("NULL", "for TRUE and FALSE use the condition itself, or NOT")
+            self._unexpected("NULL or DISTINCT FROM", "for TRUE and FALSE use the condition itself, or NOT")
         test = exp.Is(this=this, expression=exp.Null())
         return exp.Not(this=test) if negated else test
 
-    def _like(self, this: exp.Expression) -> exp.Expression:
+    def _like(self, this: exp.Expression, kind: type[exp.Expression]) -> exp.Expression:
         pattern = self._parse_bitwise()
         if self._at("ESCAPE"):
             self._fail("ESCAPE is not supported", hint="use starts_with, ends_with or contains")
-        return exp.Like(this=this, expression=pattern)
+        return kind(this=this, expression=pattern)
 
 
 def _is_decimal(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import Token, TokenType, exp
 
-from panes.language.parser.parse_windows import WindowParser
+from panes.language.parser.parse_with import WithParser
 from panes.language.parser.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
 
 _OUTER = {
@@ -28,9 +28,12 @@ _REFUSED_CLAUSES = {
 }  # fmt: skip
 
 
-class QueryParser(WindowParser):
+class QueryParser(WithParser):
     def _parse_select(self, *_: Any, **__: Any) -> exp.Expr | None:
-        """A whole query: INTERSECT binds tighter than UNION and EXCEPT, which go from left to right."""
+        return self._with(self._set_operations) if self._at("WITH") else self._set_operations()
+
+    def _set_operations(self) -> exp.Expression:
+        """INTERSECT binds tighter than UNION and EXCEPT, which go from left to right."""
         this = self._intersections()
         while self._at("UNION") or self._at("EXCEPT"):
             this = self._set_operation(this, self._intersections)
@@ -63,10 +66,7 @@ class QueryParser(WindowParser):
         if self._at_output():
             return self._output_around_query()
         if self._at("WITH"):
-            self._fail(
-                "WITH is not supported",
-                hint="write the query in FROM: (SELECT …) AS name, or CREATE STREAM name AS SELECT …",
-            )
+            self._fail("WITH stands before the whole query", hint="or put this part in parentheses: (WITH …)")
         return self._select_block()
 
     # Output operators.
@@ -222,16 +222,18 @@ class QueryParser(WindowParser):
 
     def _from_item(self, kind: str) -> FromItem:
         token = self._curr
+        name = None
         if self._match(TokenType.L_PAREN, advance=False):
             this: exp.Expression = Nested(this=self._in_parentheses(self._query))
         elif self._at_output():
             this = self._output_around_query()
         else:
-            this = self._relation_name("a stream, a table or a query in parentheses")
+            name = self._relation_name("a stream, a table or a query in parentheses")
             if self._curr.token_type == TokenType.DOT:
                 self._fail("names of streams and tables have one part", token)
+            this = self._common_query(name.name, token) or name
         window = self._optional_window()
-        alias = self._alias()
+        alias = self._alias() or (name if name is not this else None)
         second = self._curr
         other = self._optional_window()
         if window and other:

@@ -26,6 +26,7 @@ class StatementParser(TableParser):
         token = self._curr
         if not token or self._match(TokenType.SEMICOLON):  # sqlglot keeps a semicolon that has a comment
             return None
+        self._begin_statement()
         statement = self._statement()
         if self._curr:
             self._unexpected("the end of the statement")
