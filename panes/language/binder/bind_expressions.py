@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from panes.language.binder import constants
 from panes.language.binder.scope import Scope
-from panes.language.parser.parse_definitions import TYPES
+from panes.language.parser.parse_definitions import TYPES, nearest_type
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.syntax import WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
@@ -20,7 +20,6 @@ from panes.plan.functions import ALIASES, CASTS, FUNCTIONS, TRUNC_UNITS, WrongTy
 from panes.plan.types import (
     BIGINT,
     BOOLEAN,
-    COLUMN_TYPES,
     DATE,
     DOUBLE,
     INT,
@@ -240,7 +239,7 @@ class ExpressionBinder:
     def _cast(self, node: exp.Expression) -> Expression:
         word = node.args["to"].name
         if word not in TYPES:
-            self.refuse(f"there is no type {word}", node, f"types are {', '.join(map(str, COLUMN_TYPES))}")
+            self.refuse(f"there is no type {word}", node, nearest_type(word))
         target = TYPES[word]
         value = self.bind(node.this)
         if isinstance(value, Literal) and value.type == STRING and target in (DATE, TIMESTAMP):
@@ -273,7 +272,8 @@ class ExpressionBinder:
         if function is None or (function.symbol is not None):
             if name == "mod":
                 return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
-            callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None] + list(AGGREGATES)
+            callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
+            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
         for arg in node.expressions:
             if isinstance(arg, exp.Distinct):

@@ -15,10 +15,12 @@ from sqlglot.parser import Parser
 from panes.language.names import RESERVED, why_no_column, why_no_name
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
 from panes.language.parser.syntax import OUTPUTS
-from panes.language.positions import refuse
+from panes.language.positions import misspelled, refuse
 
 DEEPEST = 40
 """How deep parentheses, calls and subqueries may nest: more than people write, less than the stack."""
+
+NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
 
 Node = TypeVar("Node", bound=exp.Expression)
 Item = TypeVar("Item")
@@ -60,6 +62,12 @@ class ExpressionParser(Parser):
     def _unexpected(self, expected: str, hint: str | None = None) -> NoReturn:
         found = f"{self._curr.text!r}" if self._curr else "the end of the statement"
         self._fail(f"expected {expected}, but found {found}", hint=hint)
+
+    def _unexpected_instead_of(self, expected: str, *words: str) -> NoReturn:
+        """Fails, with a hint when a name here, or the one before that was taken for an alias, is nearly a word."""
+        names = [token for token in (self._prev, self._curr) if token and token.token_type == TokenType.VAR]
+        hints = (misspelled(token.text, list(words)) for token in names)
+        self._unexpected(expected, next((hint for hint in hints if hint), None))
 
     def _at(self, *words: str) -> bool:
         """Whether these words come next."""
@@ -294,7 +302,18 @@ class ExpressionParser(Parser):
 
     def _type_name(self) -> exp.Var:
         token = self._curr
-        return self._placed(exp.Var(this=self._name("a type").name.upper()), token)
+        word = self._name("a type").name.upper()
+        self._refuse_time_zone(token)
+        return self._placed(exp.Var(this=word), token)
+
+    def _refuse_time_zone(self, token: Token) -> None:
+        """After the name of a type."""
+        for word in ("WITH", "WITHOUT"):
+            if self._at(word, "TIME", "ZONE"):
+                self._fail(
+                    f"there is no type {token.text.upper()} {word} TIME ZONE", token,
+                    "use TIMESTAMP: an instant in UTC; text with an offset is read as the instant it means",
+                )  # fmt: skip
 
     def _interval(self, token: Token) -> exp.Interval:
         number, unit = self._number_and_unit()
@@ -312,6 +331,10 @@ class ExpressionParser(Parser):
         unit = self._curr
         if unit.text.upper() in ("MONTH", "MONTHS", "YEAR", "YEARS", "QUARTER", "QUARTERS"):
             self._fail(f"{unit.text} is not a fixed length of time", hint="write it in DAYS")
+        if unit.text.upper() in NANOSECONDS:
+            self._fail(
+                f"there are no {unit.text}: time is kept in microseconds", hint="write it in MICROSECONDS"
+            )
         if unit.token_type != TokenType.VAR or unit.text.upper() not in MICROSECONDS:
             self._unexpected("a unit of time", "there are MICROSECONDS, MILLISECONDS, SECONDS, … to WEEKS")
         self._advance()

@@ -28,6 +28,10 @@ _REFUSED_CLAUSES = {
 }  # fmt: skip
 
 
+CLAUSES = ("WHERE", "GROUP", "HAVING", "JOIN", "INNER", "UNION", "INTERSECT", "EXCEPT", "BEGIN")
+"""The words with which something may go on after FROM."""
+
+
 class QueryParser(WithParser):
     def _parse_select(self, *_: Any, **__: Any) -> exp.Expr | None:
         return self._with(self._set_operations) if self._at("WITH") else self._set_operations()
@@ -138,7 +142,7 @@ class QueryParser(WithParser):
 
     def _clauses(self, distinct: bool, projections: list[exp.Expression]) -> SelectBlock:
         if not self._word("FROM"):
-            self._unexpected("FROM")
+            self._unexpected_instead_of("FROM", "FROM")
         items = self._from_items()
         where = self._condition() if self._word("WHERE") else None
         begin = self._curr
@@ -233,7 +237,9 @@ class QueryParser(WithParser):
                 self._fail("names of streams and tables have one part", token)
             this = self._common_query(name.name, token) or name
         window = self._optional_window()
+        self._refuse_bare_window()
         alias = self._alias() or (name if name is not this else None)
+        self._refuse_bare_window()
         second = self._curr
         other = self._optional_window()
         if window and other:
@@ -243,6 +249,14 @@ class QueryParser(WithParser):
 
     def _optional_window(self) -> exp.Expression | None:
         return self._bracketed_window() if self._curr.token_type == TokenType.L_BRACKET else None
+
+    def _refuse_bare_window(self) -> None:
+        """RANGE, ROWS and PARTITION can be aliases, but not before what follows them in a window."""
+        word, following = self._curr.text.upper(), self._next
+        is_range = word == "RANGE" and following.text.upper() in ("UNBOUNDED", "INTERVAL")
+        is_length = word in ("RANGE", "ROWS") and following.token_type == TokenType.NUMBER
+        if is_range or is_length or (word == "PARTITION" and following.text.upper() == "BY"):
+            self._fail("a window stands in brackets", hint=f"write [{word} …]")
 
     def _alias(self) -> exp.Identifier | None:
         if self._word("AS") or self._at_name():
