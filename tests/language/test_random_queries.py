@@ -45,7 +45,8 @@ def scalars(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
             (
                 "{0} + {1}", "{0} - {1}", "({0} * {1})", "coalesce({0}, {1})", "nullif({0}, {1})", "-{0}",
                 "greatest({0}, {1})", "CASE WHEN {0} > {1} THEN {0} ELSE {1} END", "({0} - {1})", "abs({0})",
-                "({0})::STRING::BIGINT",
+                "({0})::STRING::BIGINT", "trunc({0})", "strpos(({0})::STRING, '1')",
+                "length(lpad(({0})::STRING, 2, '*'))", "length(concat_ws('-', ({0})::STRING, ({1})::STRING))",
             )
         )
     )  # fmt: skip

@@ -16,7 +16,7 @@ from panes.language.parser.syntax import WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Call, Case, Cast, Expression, Literal
-from panes.plan.functions import ALIASES, CASTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
+from panes.plan.functions import ALIASES, CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
 from panes.plan.types import (
     BIGINT,
     BOOLEAN,
@@ -38,6 +38,9 @@ _BINARY: dict[type[exp.Expression], str] = {
 }  # fmt: skip
 
 LONGEST_CHAIN = 200
+
+LONGEST_TEXT = 10_000
+"""Characters that a function may be asked to give."""
 
 
 class ExpressionBinder:
@@ -99,7 +102,7 @@ class ExpressionBinder:
     ) -> Sequence[Expression]:
         """String constants next to dates and instants are read as such: `ts > '2026-01-31'`."""
         targets = {arg.type for arg in args} & {DATE, TIMESTAMP}
-        if len(targets) != 1 or name in ("add", "date_trunc", "concat"):
+        if len(targets) != 1 or name in ("add", "date_trunc", "concat", "concat_ws"):
             return args
         (target,) = targets
         return [
@@ -121,6 +124,10 @@ class ExpressionBinder:
             self.refuse("positions in a string begin at 1", node)
         if name == "substring" and len(values) == 3 and int(str(values[2])) < 0:
             self.refuse("a length is not negative", node)
+        if name in ("left", "right", "lpad", "rpad") and not 0 <= int(str(values[1])) <= LONGEST_TEXT:
+            self.refuse(f"{name} takes a whole number from 0 to {LONGEST_TEXT}", node)
+        if name in ("lpad", "rpad") and len(str(values[2])) != 1:
+            self.refuse(f"{name} fills up with one character", node, f"such as {name}(x, 10, ' ')")
         if name == "replace" and not values[1]:
             self.refuse("replace needs a text to look for", node)
 
@@ -270,6 +277,8 @@ class ExpressionBinder:
         name = ALIASES.get(name, name)
         function = FUNCTIONS.get(name)
         if function is None or (function.symbol is not None):
+            if name == "date_part":
+                return self._date_part(node)
             if name == "mod":
                 return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
@@ -279,6 +288,18 @@ class ExpressionBinder:
             if isinstance(arg, exp.Distinct):
                 self.refuse(f"{name} does not take DISTINCT", arg)
         return self.call(name, [self.bind(arg) for arg in node.expressions], node)
+
+    def _date_part(self, node: exp.Expression) -> Expression:
+        """`date_part('year', x)`, short for `year(x)`."""
+        if len(node.expressions) != 2 or not node.expressions[0].is_string:
+            self.refuse(
+                "date_part is written date_part('part', x)", node, f"parts are {', '.join(DATE_PARTS)}"
+            )
+        part, value = node.expressions
+        if part.name.lower() not in DATE_PARTS:
+            self.refuse(f"there is no part {part.name!r}", part, f"parts are {', '.join(DATE_PARTS)}")
+        word = part.name.lower()
+        return self.call(ALIASES.get(word, word), (self.bind(value),), node)
 
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one

@@ -16,6 +16,7 @@ from panes.language.names import RESERVED, why_no_column, why_no_name
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
 from panes.language.parser.syntax import OUTPUTS
 from panes.language.positions import misspelled, refuse
+from panes.plan.functions import ALIASES, DATE_PARTS
 
 DEEPEST = 40
 """How deep parentheses, calls and subqueries may nest: more than people write, less than the stack."""
@@ -223,8 +224,11 @@ class ExpressionParser(Parser):
             return self._interval(token)
         if self._at_constant_of_type():
             return self._constant_of_type()
-        if self._at_name() and self._next.token_type == TokenType.L_PAREN:
-            return self._call()
+        if self._next.token_type == TokenType.L_PAREN:
+            if self._at("EXTRACT"):
+                return self._extract()
+            if self._at_name() or self._at("LEFT") or self._at("RIGHT"):
+                return self._call()
         if self._at_name():
             return self._column()
         return self._unexpected("an expression")
@@ -257,7 +261,10 @@ class ExpressionParser(Parser):
 
     def _call(self) -> exp.Expression:
         token = self._curr
-        name = self._name("a function")
+        is_reserved = not self._at_name()
+        name = exp.Identifier(this=token.text) if is_reserved else self._name("a function")
+        if is_reserved:
+            self._advance()
 
         def arguments() -> list[exp.Expression]:
             if self._curr.token_type == TokenType.R_PAREN:
@@ -277,6 +284,21 @@ class ExpressionParser(Parser):
         if self._at("OVER"):
             self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
         return call
+
+    def _extract(self) -> exp.Expression:
+        """`EXTRACT(part FROM x)`, short for `part(x)`."""
+        token = self._curr
+        self._advance()
+
+        def inside() -> exp.Expression:
+            part = self._curr
+            word = self._name("a part of a date").name.lower()
+            if word not in DATE_PARTS:
+                self._fail(f"there is no part {word!r}", part, f"parts are {', '.join(DATE_PARTS)}")
+            self._expect("FROM")
+            return exp.Anonymous(this=ALIASES.get(word, word), expressions=[self._condition()])
+
+        return self._placed(self._in_parentheses(inside), token)
 
     def _filter(self) -> exp.Where:
         self._expect("WHERE")
