@@ -30,7 +30,7 @@ from panes.operators.tools.edge import Edge
 from panes.plan.expressions import Expression, columns_of
 from panes.state.buffers.base import State
 from panes.state.buffers.choose import choose_for_versions
-from panes.state.buffers.versions import Versions
+from panes.state.buffers.keyed_versions import KeyedVersions
 
 _ROW = "_row"
 _PAIRS = 1_000_000
@@ -80,8 +80,8 @@ class Lookup(Operator):
     null_aware: bool = False
     output: Edge = field(init=False)
     """The edge that leaves this operator."""
-    _versions: Versions = field(init=False)
-    _null_keys: Versions = field(init=False)
+    _versions: KeyedVersions = field(init=False)
+    _null_keys: KeyedVersions = field(init=False)
     """Of a null-aware lookup: the versions whose key is NULL."""
 
     def __post_init__(self) -> None:

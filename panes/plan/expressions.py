@@ -6,8 +6,8 @@ Immutable trees. What a function means, and what types it takes, is in `plan/fun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from panes.plan.durations import duration_text, length_us
@@ -168,3 +168,21 @@ def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
     for part in parts:
         whole = part if whole is None else Call(BOOLEAN, "and", (whole, part))
     return whole
+
+
+def substitute(expression: Expression, columns: Mapping[str, Expression]) -> Expression:
+    """The expression with other expressions in place of its columns."""
+    match expression:
+        case Column(name=name):
+            return columns[name]
+        case Call(args=args):
+            return replace(expression, args=tuple(substitute(arg, columns) for arg in args))
+        case Cast(arg=arg):
+            return replace(expression, arg=substitute(arg, columns))
+        case Case(branches=branches, otherwise=otherwise):
+            return replace(
+                expression,
+                branches=tuple((substitute(c, columns), substitute(v, columns)) for c, v in branches),
+                otherwise=substitute(otherwise, columns),
+            )
+    return expression

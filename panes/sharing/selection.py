@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from panes.plan.expressions import Column
+from panes.plan.expressions import Column, substitute
 from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
 from panes.plan.schema import Field, Schema
 from panes.plan.windows import UnboundedWindow, WindowSpec
 from panes.sharing.predicates import Predicate, predicate_of
-from panes.sharing.stateless import Columns, stateless_of, substitute
+from panes.sharing.stateless import Columns, stateless_of
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from panes.plan.expressions import Call, Case, Cast, Column, Expression, conjunction
+from panes.plan.expressions import Expression, conjunction, substitute
 from panes.plan.nodes import Node, Project, Select, StreamScan
 
 Columns = tuple[tuple[str, Expression], ...]
@@ -37,21 +36,3 @@ def stateless_of(node: Node) -> Stateless | None:
         return replace(below, predicate=conjunction(parts))
     columns = node.columns if known is None else tuple((n, substitute(e, known)) for n, e in node.columns)
     return replace(below, columns=columns)
-
-
-def substitute(expression: Expression, columns: Mapping[str, Expression]) -> Expression:
-    """The expression with other expressions in place of its columns."""
-    match expression:
-        case Column(name=name):
-            return columns[name]
-        case Call(args=args):
-            return replace(expression, args=tuple(substitute(arg, columns) for arg in args))
-        case Cast(arg=arg):
-            return replace(expression, arg=substitute(arg, columns))
-        case Case(branches=branches, otherwise=otherwise):
-            return replace(
-                expression,
-                branches=tuple((substitute(c, columns), substitute(v, columns)) for c, v in branches),
-                otherwise=substitute(otherwise, columns),
-            )
-    return expression

@@ -24,6 +24,7 @@ from panes.errors import StateError
 from panes.state.storage.files import make_folder, write_bytes
 from panes.state.storage.locations import Location, names_in, remove_files
 from panes.state.storage.records import damaged, missing
+from panes.tables.combine_transactions import combine_transactions
 from panes.tables.transaction import Transaction
 
 ACCEPTED_FOLDER = "accepted"
@@ -95,11 +96,11 @@ class Accepted:
     def take_over(self, applied: int) -> list[Transaction]:
         """What a driver finds when it begins, beyond the transactions that epochs have applied.
 
-        It is stored anew under the term of this driver, because the driver before may yet remove what it has
-        stored.
+        It is added up, and stored anew under the term of this driver, because the driver before may yet remove
+        what it has stored.
         """
         names = self._names()
-        found = self._after(applied, names)
+        found = combine_transactions(self._after(applied, names))
         if found:
             self.put(found)
         gone = [name for name in names if name != self._last]

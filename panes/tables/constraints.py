@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panes.delta.delta import WEIGHT
 from panes.delta.keys import Groups, group_rows
+from panes.delta.rows import int64
 from panes.language.binder.bind_table_updates import why_not_null
 from panes.language.statements import CreateTable
 
@@ -61,10 +63,14 @@ def check_given_keys(definition: CreateTable, rows: pa.Table) -> None:
 
 
 def check_keys_after(definition: CreateTable, rows: pa.Table) -> None:
-    """Raises Violation when two of the rows, which a table would hold after a change, share a primary key."""
+    """Raises Violation when two of the rows that a table would hold after a change share a primary key.
+
+    Rows have weights: equal ones are one row.
+    """
+    several = np.flatnonzero(int64(rows, WEIGHT) > 1)
     groups = group_rows(rows, definition.primary_key)
-    if groups.count < rows.num_rows:
-        _, again = _first_repeated(groups)
+    if len(several) or groups.count < rows.num_rows:
+        again = int(several[0]) if len(several) else _first_repeated(groups)[1]
         raise Violation(f"two rows would have {key_shown(definition, rows, again)}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -21,39 +21,50 @@ _MOST_KEYS = 10_000
 
 def rows_where(contents: Contents, condition: Expression | None) -> pa.Table:
     """The different rows for which the condition is true (None: all); `_weight` is how often each is there."""
-    keys = None if condition is None else _keys_named(contents.definition, condition)
-    if condition is None or keys is None:
+    if condition is None:
+        return contents.matching(None)
+    named = _keys_named(contents.definition, condition)
+    if named is None:
         return contents.matching(condition)
+    keys, says_more = named
     rows = contents.with_keys(keys)
-    fulfills = np.asarray(mask_of(condition, rows))
-    return weighted(rows if fulfills.all() else take(rows, where(fulfills)), 1)
+    return weighted(take(rows, where(np.asarray(mask_of(condition, rows)))) if says_more else rows, 1)
 
 
-def _keys_named(definition: CreateTable, condition: Expression) -> pa.Table | None:
-    """The primary keys that a row must have one of for the condition to be true; None when it does not say."""
-    values: dict[str, list[Value]] = {}
+def _keys_named(definition: CreateTable, condition: Expression) -> tuple[pa.Table, bool] | None:
+    """The primary keys of which a row must have one for the condition to be true, and whether it says more than
+    that; None when it does not name whole keys."""
+    values: dict[str, Sequence[Value]] = {}
+    says_more = False
     for part in _conjuncts(condition):
-        match part:
-            case (
-                Call(function="eq", args=(Column(name=name), Literal(value=value)))
-                | Call(function="eq", args=(Literal(value=value), Column(name=name)))
-            ):
-                values.setdefault(name, [value])
-            case Call(function="in", args=(Column(name=name), *options)):
-                literals = [option.value for option in options if isinstance(option, Literal)]
-                if len(literals) == len(options):
-                    values.setdefault(name, literals)
-    named = [values.get(name) for name in definition.primary_key]
-    if not named or not all(named):
+        column, options = _options(part)
+        if column in definition.primary_key and column not in values:
+            values[column] = options
+        else:
+            says_more = True
+    if not definition.primary_key or len(values) < len(definition.primary_key):
         return None
-    keys = list(product(*(found for found in named if found)))
+    keys = list(product(*(values[name] for name in definition.primary_key)))
     if len(keys) > _MOST_KEYS:
         return None
-    columns = zip(*keys, strict=True)
     fields = [definition.columns[name] for name in definition.primary_key]
-    return pa.table(
-        {f.name: pa.array(column, f.type.arrow) for f, column in zip(fields, columns, strict=True)}
-    )
+    columns = zip(*keys, strict=True)
+    arrays = {f.name: pa.array(column, f.type.arrow) for f, column in zip(fields, columns, strict=True)}
+    return pa.table(arrays), says_more
+
+
+def _options(condition: Expression) -> tuple[str, Sequence[Value]]:
+    """The column and the constants, if a condition says that the one equals one of the others; else no column."""
+    match condition:
+        case (
+            Call(function="eq", args=(Column(name=name), Literal(value=value)))
+            | Call(function="eq", args=(Literal(value=value), Column(name=name)))
+        ):
+            return name, [value]
+        case Call(function="in", args=(Column(name=name), *options)):
+            values = [option.value for option in options if isinstance(option, Literal)]
+            return (name, values) if len(values) == len(options) else ("", ())
+    return "", ()
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:

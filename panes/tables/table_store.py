@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from panes.state.storage.heads import Head
 from panes.state.storage.locations import Location
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.tables.accepted import ACCEPTED_FOLDER, Accepted, last_in
+from panes.tables.combine_transactions import combine_transactions
 from panes.tables.shared_flush import SharedFlush
 from panes.tables.table_contents import Contents
 from panes.tables.table_manifest import TableManifest
@@ -38,6 +40,8 @@ from panes.tables.version_log import Taken, VersionLog, taken_of
 TABLES_FOLDER = "tables"
 """In the home of a database."""
 _VERSIONS_IN_MEMORY = 8
+_ATTEMPTS = 100
+"""How many times one who only reads looks again, because another process has removed what it was about to read."""
 
 States = Mapping[int, TableState]
 _Key = tuple[Head, int, frozenset[int]]
@@ -86,8 +90,10 @@ class Tables:
         """What one who only reads has seen when it looked last."""
         self._versions: RecentlyUsed[_Key, pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
         self._intervals: RecentlyUsed[_Key, pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
-        self._rows: RecentlyUsed[tuple[Head, int], pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
-        """Those after all changes of a manifest."""
+        self._rows: RecentlyUsed[tuple[Head, int, frozenset[int], int], pa.Table] = RecentlyUsed(
+            _VERSIONS_IN_MEMORY
+        )
+        """Those of a table for a query over some streams, after a number of changes."""
 
     def recover(self) -> None:
         """Takes over what other drivers have accepted, and removes what they have left. To be called by the driver
@@ -129,13 +135,11 @@ class Tables:
             tables = {self._table(name): change for name, change in changes.items() if change.num_rows}
             if not tables:
                 return self._last
+            before = self._states(tables, is_latest=True)
+            after = {table.number: before[table.number].after(change, at) for table, change in tables.items()}
             with self._mutex:
                 number = self._last + 1
                 transaction = Transaction(number, at, {table.number: c for table, c in tables.items()})
-                after = {
-                    table.number: self._state(table, is_latest=True).after(change, at)
-                    for table, change in tables.items()
-                }
                 self.lock.hand_over(_Item(transaction, after))
                 self._last = number
                 self._latest |= after
@@ -171,12 +175,10 @@ class Tables:
     def rows_at(self, name: str, streams: Set[int], epoch: int, now: int) -> pa.Table:
         """The rows of a table at an instant of a query over some streams, after the epochs up to one."""
         versions = self.versions(name, streams, epoch)
-        came = where(int64(versions, TS) <= now)
-        if len(came) < versions.num_rows:
-            return contents_at(_lasting(take(versions, came)), now)
-        # Mostly nothing waits, and one asks again and again.
-        key = self._head(epoch), self._table(name).number
-        return self._rows.get(key, lambda: contents_at(_lasting(versions), now))
+        come = where(int64(versions, TS) <= now)
+        # One asks again and again, and between two changes nothing is different but the instant.
+        key = self._head(epoch), self._table(name).number, frozenset(streams), len(come)
+        return self._rows.get(key, lambda: contents_at(_lasting(take(versions, come)), now))
 
     def intervals(self, name: str, streams: Set[int], epoch: int) -> pa.Table:
         """The rows that a table ever had, as far as that is known after the epochs up to one: its columns, `_ts`
@@ -250,31 +252,41 @@ class Tables:
         tables = list(tables)
 
         def read() -> States:
-            return {table.number: self._settled(table, is_latest=is_latest) for table in tables}
+            for table in tables:
+                if table.number not in self._latest:
+                    self._load(table)
+            known = self._latest if is_latest else self._shown
+            return {table.number: known[table.number] for table in tables}
 
         with self._mutex:
-            return self._look(read) if self._is_read_only else read()
-
-    def _settled(self, table: CreateTable, *, is_latest: bool) -> TableState:
-        if table.number not in self._latest:
-            self._load(table)
-        known = self._latest[table.number] if is_latest else self._shown[table.number]
-        if not known.scheduled:
-            return known
-        state = known.at(*self._reached())
-        if is_latest:
-            self._latest[table.number] = state
-        else:
-            self._shown = {**self._shown, table.number: state}
-        return state
+            found = self._look(read) if self._is_read_only else read()
+        if not any(state.scheduled for state in found.values()):
+            return found
+        # The catalog is not asked while the mutex is held: whoever is changing the catalog may ask for a table.
+        furthest, slowest = self._reached()
+        reached = {number: state.at(furthest, slowest) for number, state in found.items()}
+        with self._mutex:
+            known = dict(self._latest if is_latest else self._shown)
+            known |= {
+                number: state for number, state in reached.items() if known.get(number) is found[number]
+            }
+            if is_latest:
+                self._latest = known
+            else:
+                self._shown = known
+        return reached
 
     def _load(self, table: CreateTable) -> None:
         """Reads what is stored of a table. Nothing of it is about to be stored: whoever changes it has read it."""
         manifest = self._manifest()
         state = TableState.of(table, self.version_log.versions(table, manifest))
-        for transaction in self._pending:
-            if transaction.number > manifest.applied and table.number in transaction.changes:
-                state = state.after(transaction.changes[table.number], transaction.at)
+        mine = [
+            replace(transaction, changes={table.number: transaction.changes[table.number]})
+            for transaction in self._pending
+            if transaction.number > manifest.applied and table.number in transaction.changes
+        ]
+        for transaction in combine_transactions(mine):
+            state = state.after(transaction.changes[table.number], transaction.at)
         self._latest[table.number] = state
         self._shown = {**self._shown, table.number: state}
 
@@ -305,7 +317,7 @@ class Tables:
 
     def _look(self, read: Callable[[], States]) -> States:
         """Brings what is known up to date, and reads; looks again when what it was about to read is gone."""
-        while True:
+        for _ in range(_ATTEMPTS):
             manifest, names = self._manifest(), self._accepted.names()
             try:
                 self._follow(manifest, names)
@@ -314,6 +326,7 @@ class Tables:
                 self._seen = None
                 if (self._manifest(), self._accepted.names()) == (manifest, names):
                     raise
+        raise StateError("tables change faster than they can be read; try again")
 
     def _follow(self, manifest: TableManifest, names: frozenset[str]) -> None:
         seen = manifest.head, names

@@ -7,7 +7,7 @@ tables/000003/versions-0000000041-9a7c1d02.arrow   what that epoch changed in ta
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -19,12 +19,12 @@ from panes.state.storage.heads import NO_HEAD, Head, numbered
 from panes.state.storage.locations import Location, names_in, remove_files, remove_tree
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.state.storage.segments import SegmentEntry
+from panes.tables.combine_transactions import combine_transactions
 from panes.tables.merge_versions import merge_versions
-from panes.tables.net_rows import net_rows
 from panes.tables.table_manifest import FOLDER, PIN, TableEntry, TableManifest, path_of
 from panes.tables.table_versions import Versions, read_versions, versions_of
 from panes.tables.transaction import Transaction
-from panes.tables.version_clocks import VersionClocks
+from panes.tables.version_clocks import QueryClock, VersionClocks
 
 _MANIFESTS_IN_MEMORY = 16
 _OF_AN_EPOCH = re.compile(r"(?:epoch|versions|merged)-(\d{10})-.*")
@@ -91,11 +91,13 @@ class VersionLog:
         taken: Taken,
         tables: Sequence[CreateTable],
         horizons: Mapping[int, int],
+        queries: Iterable[QueryClock] = (),
     ) -> AppliedVersions:
         """Applies transactions in an attempt at an epoch. `tables` are those that there are: of others nothing is
-        kept. `horizons` has for each stream the instant before which nobody asks."""
+        kept. `horizons` has for each stream the instant before which nobody asks, `queries` the clocks of
+        registered queries."""
         known = self.manifest(before)
-        clocks = VersionClocks.before(epoch, before.streams)
+        clocks = VersionClocks.before(epoch, before.streams, queries)
         entries: dict[int, TableEntry] = {}
         new: dict[int, SegmentEntry] = {}
         for table in tables:
@@ -167,18 +169,14 @@ def taken_of(transactions: Sequence[Transaction], epoch: int, tables: Set[int]) 
     """What transactions come to, of the tables that there are; None when there is no transaction."""
     if not transactions:
         return None
-    changes: dict[int, list[pa.Table]] = {}
-    for transaction in transactions:
+    parts: dict[int, list[pa.Table]] = {}
+    for transaction in combine_transactions(transactions):
         for table, change in transaction.changes.items():
-            if table in tables:
-                changes.setdefault(table, []).append(versions_of(change, epoch, transaction.at))
-    # One change is net already.
-    net = {
-        table: parts[0] if len(parts) == 1 else net_rows(concat(parts)) for table, parts in changes.items()
-    }
+            if table in tables and change.num_rows:
+                parts.setdefault(table, []).append(versions_of(change, epoch, transaction.at))
     return Taken(
         transactions[-1].number,
-        {table: change for table, change in net.items() if change.num_rows},
+        {table: concat(found) for table, found in parts.items()},
         any(transaction.at is None for transaction in transactions),
     )
 

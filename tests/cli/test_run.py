@@ -33,10 +33,10 @@ def test_data_flows_after_the_last_statement_and_every_query_is_answered(db, run
     assert result.exit_code == 0
     assert db.calls[3:] == ["run()", "close()"]
     table = [
-        "src  dst  proto  link  packets  bytes  bytes0  bytes1  total",
-        "────────────────────────────────────────────────────────────",
-        "  4    2  udp       1       50   1400    1400    1400   1400",
-        "  7    1  tcp       0       30    900     900     900    900",
+        "src  dst  proto  link  packets  bytes  bytes0  bytes1  total  bill",
+        "──────────────────────────────────────────────────────────────────",
+        "  4    2  udp       1       50   1400    1400    1400   1400  1400",
+        "  7    1  tcp       0       30    900     900     900    900   900",
         "2 rows, as of 2026-01-01 12:00:00 UTC",
         "",
     ]

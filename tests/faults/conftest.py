@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.standing import Found, answers, found_in, prepare, write_files
+from tests.faults.standing import (
+    Found,
+    answers,
+    change_tables,
+    found_in,
+    prepare,
+    prepare_with_tables,
+    write_files,
+)
 
 
 @dataclass(frozen=True)
@@ -34,3 +42,18 @@ def undisturbed(spark, tmp_path_factory):
     with prepare(place / "db", spark, folder) as db:
         db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
         return Undisturbed(place / "db", folder, seen, found_in(db))
+
+
+@pytest.fixture(scope="package")
+def undisturbed_with_tables(spark, tmp_path_factory, undisturbed):
+    """A run over the same files, and with tables that change between its epochs."""
+    place = tmp_path_factory.mktemp("undisturbed-with-tables")
+    seen = {}
+    with prepare_with_tables(place / "db", spark, undisturbed.folder) as db:
+
+        def after_epoch(epoch):
+            seen[epoch.number] = answers(db)
+            change_tables(db, epoch.number)
+
+        db.run(on_epoch=after_epoch)
+        return Undisturbed(place / "db", undisturbed.folder, seen, found_in(db))

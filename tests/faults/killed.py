@@ -1,13 +1,15 @@
-"""A program that runs standing queries over files, for tests that kill it or its tasks.
+"""A program that runs standing queries over files and tables, for tests that kill it or its tasks.
 
     python killed.py DATABASE FILES MASTER [STEP=HOW …]
 
-The steps are armed when the first of its epochs is in. The master is one of Spark's: `local[2,4]` tries tasks four
-times.
+The first epochs are followed by a transaction. The steps are armed when the first epoch of the program is in and
+its transaction is accepted; the step `accepted` is that moment itself. The master is one of Spark's: `local[2,4]`
+tries tasks four times.
 """
 
 import os
 import pickle
+import signal
 import sys
 from pathlib import Path
 
@@ -15,18 +17,22 @@ from pyspark.sql import SparkSession
 
 from panes.crash_points import arm
 from panes.spark.session import CONTEXT_CONF
-from tests.faults.standing import found_in, prepare
+from tests.faults.standing import change_tables, found_in, prepare_with_tables
 
 database, folder, master, *steps = sys.argv[1:]
 points = Path(os.environ["PANES_CRASH_POINTS"])
 
 
-def after_epoch(_epoch):
+def after_epoch(epoch):
+    change_tables(db, epoch.number)
     while steps:
-        arm(points, *steps.pop().split("="))
+        step, how = steps.pop().split("=")
+        if step == "accepted":
+            os.kill(os.getpid(), signal.SIGKILL)
+        arm(points, step, how)
 
 
 spark = SparkSession.builder.master(master).config(map=CONTEXT_CONF).getOrCreate()
-with prepare(database, spark, folder) as db:
+with prepare_with_tables(database, spark, folder) as db:
     db.run(on_epoch=after_epoch)
     sys.stdout.buffer.write(pickle.dumps(found_in(db)))

@@ -19,6 +19,19 @@ QUERIES = {
     "alone": "SELECT k FROM s [RANGE 9 SECONDS] EXCEPT ALL SELECT x FROM s [RANGE 3 SECONDS]",
     "last": "SELECT k, x FROM s [ROWS 4]",
 }
+TABLES = """
+    CREATE TABLE hosts (k BIGINT PRIMARY KEY, name BIGINT);
+    CREATE TABLE tariffs (k BIGINT PRIMARY KEY, rate BIGINT) NON RETROACTIVE;
+    INSERT INTO hosts VALUES (0, 0), (1, 100), (2, 200);
+    INSERT INTO tariffs VALUES (0, 0), (1, 100), (2, 200), (3, 300), (4, 400)
+"""
+TABLE_QUERIES = {
+    "named": "SELECT s.x, h.name FROM s [RANGE 9 SECONDS], hosts h WHERE s.k = h.k",
+    "by_name": "SELECT h.name, count(*) AS n FROM s [RANGE 20 SECONDS], hosts h WHERE s.k = h.k GROUP BY h.name",
+    "priced": "SELECT s.x, t.rate FROM s [RANGE 9 SECONDS], tariffs t WHERE s.k = t.k",
+}
+CHANGES = 8
+"""So many epochs, the first ones, are followed by a transaction."""
 ROWS = [{"ts": row // 2, "k": row * 7 % 5, "x": row % 11} for row in range(90)]
 EPOCHS = 10
 
@@ -49,6 +62,40 @@ def prepare(path, spark, folder, **places) -> panes.Database:
     return db
 
 
+def prepare_with_tables(path, spark, folder, **places) -> panes.Database:
+    """The same with tables, and queries over them."""
+    db = prepare(path, spark, folder, **places)
+    if "hosts" not in db.sql("SHOW TABLES").column("name").to_pylist():
+        db.sql(TABLES)
+        for name, sql in TABLE_QUERIES.items():
+            db.register(sql, name=name)
+    return db
+
+
+def change_tables(db, epoch: int) -> None:
+    """The transaction that follows an epoch. Applied twice, or in part, it would leave other rows.
+
+    A process that was killed in `on_epoch` is told of the epoch again. The first host counts what was accepted.
+    """
+    (first,) = db.sql("SELECT name FROM hosts WHERE k = 0").to_pylist()
+    if epoch == first["name"] < CHANGES:
+        last = (
+            "DELETE FROM tariffs WHERE k = 4"
+            if epoch % 2 == 0
+            else f"INSERT INTO tariffs VALUES (4, {epoch})"
+        )
+        db.sql(
+            "UPDATE hosts SET name = name + 1; "
+            f"UPDATE tariffs SET rate = rate + 1 WHERE k = {epoch % 4}; "
+            f"{last}"
+        )
+
+
+def tables(db) -> dict[str, Counter]:
+    names = db.sql("SHOW TABLES").column("name").to_pylist()
+    return {name: multiset(db.sql(f"SELECT * FROM {name}").table) for name in names}
+
+
 def answers(db) -> dict[str, Counter]:
     return {query.name: multiset(query.invoke().table) for query in db.queries()}
 
@@ -67,13 +114,14 @@ class Found:
 
     answers: dict[str, Counter]
     changes: dict[str, list[tuple[int, str, Counter]]]
+    tables: dict[str, Counter]
     rows: int
     epoch: int
 
 
 def found_in(db) -> Found:
     status = db.status()
-    return Found(answers(db), changes(db), status.rows, status.epoch)
+    return Found(answers(db), changes(db), tables(db), status.rows, status.epoch)
 
 
 def multiset(table: pa.Table) -> Counter:

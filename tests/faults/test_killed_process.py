@@ -72,17 +72,28 @@ def points(tmp_path) -> Path:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers to kill through /proc")
-def test_a_process_killed_at_every_step_in_turn_goes_on_where_it_was(tmp_path, points, undisturbed):
+def test_a_process_killed_at_every_step_in_turn_goes_on_where_it_was(
+    tmp_path, points, undisturbed_with_tables
+):
+    folder = undisturbed_with_tables.folder
+    # Killed before its epoch has begun, a transaction waits for the next process. Then the epoch that applies one
+    # is killed at every step of it.
+    process = start(tmp_path / "db", folder, points, "local[2]", "accepted=kill")
+    process.wait(PATIENCE_S)
+    assert process.returncode == -signal.SIGKILL
+    kill_all(process)
     for step in STEPS:
-        process = start(tmp_path / "db", undisturbed.folder, points, "local[2]", f"{step}=hang")
+        process = start(tmp_path / "db", folder, points, "local[2]", f"{step}=hang")
         kill_at(process, points, step)
-    process = start(tmp_path / "db", undisturbed.folder, points, "local[2]")
-    assert found_by(process) == undisturbed.found
+    process = start(tmp_path / "db", folder, points, "local[2]")
+    assert found_by(process) == undisturbed_with_tables.found
 
 
-def test_tasks_that_fail_or_are_killed_once_are_tried_again_by_spark(tmp_path, points, undisturbed):
+def test_tasks_that_fail_or_are_killed_once_are_tried_again_by_spark(
+    tmp_path, points, undisturbed_with_tables
+):
     steps = {"after segment": "raise", "before manifest": "kill", "after manifest": "raise"}
     armed = [f"{step}={how}" for step, how in steps.items()]
-    process = start(tmp_path / "db", undisturbed.folder, points, "local[2,4]", *armed)
-    assert found_by(process) == undisturbed.found
+    process = start(tmp_path / "db", undisturbed_with_tables.folder, points, "local[2,4]", *armed)
+    assert found_by(process) == undisturbed_with_tables.found
     assert all(was_reached(points, step) for step in steps)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from panes.delta import keys
 from panes.operators.tools import numbered_values as values
-from panes.state.buffers import chunked, versions
+from panes.state.buffers import chunked, keyed_versions
 from tests.operators.pointwise import exact
 from tests.operators.test_distinct_star import check_distinct_star
 from tests.operators.test_join import check_join
@@ -43,7 +43,7 @@ def test_operators_tell_keys_of_one_hash_apart(data: st.DataObject, name: str):
         return top << np.uint64(63)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (keys, chunked, values, versions):
+        for module in (keys, chunked, values, keyed_versions):
             patch.setattr(module, "hash_rows", one_bit)
         for module in (keys, chunked):
             patch.setattr(module, "is_hash_exact", lambda *_: False)

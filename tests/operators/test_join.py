@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panes.delta.delta import EXP, FOREVER, TS, UNTIL, Delta
+from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta
 from panes.operators.join import Join
 from panes.operators.tools.edge import Edge
 from panes.plan.expressions import Call, Column, Expression
@@ -141,6 +141,17 @@ def check_join(data: st.DataObject, strategy: str = "upa") -> None:
     assert_pointwise(
         output, LAST, lambda now: joined(left, right, now, has_keys=has_keys, has_residual=has_residual)
     )
+
+
+def test_equal_rows_of_a_stream_stay_apart_when_its_chunks_are_merged():
+    # A stream without a window has no weights under any strategy, so one row cannot stand for several.
+    join = join_of(Pattern.MONOTONIC, Pattern.STRICT, "nt")
+    left = pa.table({"a.k": [7, 7], "a.x": [1, 1], TS: [1, 1], EXP: [FOREVER] * 2})
+    right = pa.table({"b.k": [7], "b.y": ["p"], TS: [2], EXP: [FOREVER], WEIGHT: [1]})
+    join.process([Delta(left, 1), Delta(right.slice(0, 0), 1)], 0, 1)
+    join.left_state.compact()
+    output = join.process([Delta(left.slice(0, 0), 2), Delta(right, 2)], 1, 2)
+    assert Counter(rows_of(output)) == {(7, 1, 7, "p", 2, FOREVER, 1): 2}
 
 
 def test_probing_touches_only_rows_that_match():

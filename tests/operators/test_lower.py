@@ -13,7 +13,7 @@ from panes.errors import SettingError
 from panes.operators.input import Input
 from panes.operators.lower import lower
 from panes.plan.expressions import Aggregate, Call, Column, Literal
-from panes.plan.nodes import GroupBy, Join, Node, Project, Select, StreamScan, Union, Window
+from panes.plan.nodes import GroupBy, Join, Node, Project, Select, StreamScan, TableScan, Union, Window
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN
@@ -143,3 +143,45 @@ def test_unbounded_join_never_forgets() -> None:
     dataflow = lower(self_join(UnboundedWindow()))
     dataflow.process({"s": keys((1, 7))}, BEGINNING, 1)
     assert dataflow.process({"s": keys((1_000_000, 7))}, 1, 1_000_000).rows == 3
+
+
+def with_table(spec: WindowSpec, *, retroactive: bool) -> Node:
+    """A window joined with a table: as it is, or as it was at the time of each tuple."""
+    columns = [("a.k", BIGINT)] + ([] if retroactive else [("a._time", BIGINT)])
+    window = Window(StreamScan("s", "a", Schema.of(columns)), spec)
+    stream, time = (None, None) if retroactive else ("s", "a._time")
+    table = TableScan("t", "t", Schema.of([("t.k", BIGINT)]), retroactive, stream)
+    return Join(window, table, ("a.k",), ("t.k",), time=time, keep_us=FOREVER)
+
+
+def changes(*rows: tuple[int, int, int]) -> pa.Table:
+    """Changes of a table from (instant, k, weight)."""
+    instants, values, weights = (pa.array(column, pa.int64()) for column in zip(*rows, strict=True))
+    return pa.table(
+        {"k": values, "_ts": instants, "_exp": pa.array([FOREVER] * len(rows)), "_weight": weights}
+    )
+
+
+def test_a_table_that_is_looked_up_is_not_held_and_keeps_the_pattern() -> None:
+    looked_up = lower(with_table(RangeWindow(5), retroactive=False))
+    assert [step.operator for step in looked_up.fragment.steps].count("ReleaseOnTime") == 1
+    assert looked_up.pattern is Pattern.WEAKEST
+    relation = lower(with_table(RangeWindow(5), retroactive=True))
+    assert [step.operator for step in relation.fragment.steps].count("ReleaseOnTime") == 2
+    assert relation.pattern is Pattern.STRICT
+
+
+def test_a_tuple_that_comes_late_keeps_its_time() -> None:
+    dataflow = lower(with_table(RangeWindow(9), retroactive=False))
+    assert dataflow.inputs["s"].names == ("k",)
+    dataflow.process({"t": changes((1, 7, 1), (3, 7, -1))}, BEGINNING, 5)
+    delta = dataflow.process({"s": keys((2, 7), (4, 7))}, 5, 6)
+    assert delta.table.to_pylist() == [{"a.k": 7, "a._time": 2, "t.k": 7, "_ts": 6, "_exp": 11}]
+
+
+def test_direct_can_run_a_lookup() -> None:
+    dataflow = lower(with_table(RangeWindow(5), retroactive=False), strategy="direct")
+    delta = dataflow.process({"s": keys((2, 7)), "t": changes((1, 7, 1))}, BEGINNING, 2)
+    assert delta.rows == 1
+    with pytest.raises(SettingError, match="direct"):
+        lower(with_table(RangeWindow(5), retroactive=True), strategy="direct")

@@ -24,7 +24,7 @@ from panes.operators.semi_join import SemiJoin
 from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.tools import multiplicities
 from panes.operators.tools.numbered_values import NumberedValues
-from panes.state.buffers import versions
+from panes.state.buffers import keyed_versions
 from panes.state.buffers.calendar import Calendar
 from panes.state.buffers.chunked import ChunkedBuffer
 from panes.state.buffers.timer_queue import TimerQueue
@@ -156,7 +156,7 @@ MUTATIONS = [
     Mutation("rows meet the version before theirs", check_lookup, Lookup, "_pairs", an_instant_late),
     Mutation("a lookup forgets changes", check_lookup, Lookup, "_remember", forgotten),
     Mutation("versions take nothing back", check_lookup, lookup, "_netted", nothing_taken_back),
-    Mutation("a merge loses a version", check_lookup, versions, "net_versions", of_nobody),
+    Mutation("a merge loses a version", check_lookup, keyed_versions, "net_versions", of_nobody),
     Mutation("pairs are not looked at", check_semi_join, SemiJoin, "_matching", no_pairs),
     Mutation("rows that wait are lost", check_anti_join, TimerQueue, "insert", forgotten),
     Mutation("blocked rows are given", check_anti_join, AntiJoin, "_free", left_as_it_is),

@@ -41,7 +41,7 @@ from panes.plan.expressions import Aggregate
 from panes.plan.types import BIGINT
 from panes.plan.walk import walk
 from panes.plan.windows import RowsWindow
-from panes.state.buffers.versions import Versions
+from panes.state.buffers.keyed_versions import KeyedVersions
 from tests.properties.drawn import Case, Cases
 from tests.properties.plans import Drawing
 from tests.properties.running import NT, UPA, UPA_FEW_EARLY, Way, check_answers
@@ -187,7 +187,7 @@ def of_the_first_instant(operator: Lookup, rows: pa.Table, times: Instants) -> I
     return _PAIRS(operator, rows, np.full(len(times), ALWAYS))
 
 
-def forgotten_too_soon(versions: Versions, now: int) -> None:
+def forgotten_too_soon(versions: KeyedVersions, now: int) -> None:
     """Versions of some time ago are gone, though late rows may still ask for them."""
     _FORGET(versions, max(now, 40))
     versions.compact()
@@ -214,7 +214,7 @@ def not_in_lookup(drawing: Drawing) -> nodes.Node:
 
 
 _PAIRS = Lookup._pairs
-_FORGET = Versions.forget
+_FORGET = KeyedVersions.forget
 _TIMES = rows_window._Batch.times
 _QUANTILE = holistic._quantile
 _INTEGERS = IntegerSum.integers
@@ -296,7 +296,7 @@ MUTATIONS = [
     Mutation(
         "versions are forgotten too soon",
         lookup_of_any_age,
-        replaced(Versions, "forget", forgotten_too_soon),
+        replaced(KeyedVersions, "forget", forgotten_too_soon),
         out_of_order=True,
     ),
     Mutation("a lookup gives each result twice", lambda d: d.lookup(1), output_of(Lookup, twice)),

@@ -166,11 +166,10 @@ class World:
 
     def expected(self, sql: str) -> list[tuple[object, ...]]:
         """What SQL gives over windows of 40 seconds and the tables."""
+        ends = [*(begin for begin, _ in self.versions[1:]), 1 << 62]
         versions = [
             (src, owner, begin, end)
-            for (begin, rows), end in zip(
-                self.versions, [*(begin for begin, _ in self.versions[1:]), 1 << 62], strict=True
-            )
+            for (begin, rows), end in zip(self.versions, ends, strict=False)
             for src, owner in rows.items()
         ]
         with duckdb.connect() as connection:

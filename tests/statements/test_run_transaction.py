@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import panes
@@ -75,6 +77,20 @@ def test_what_is_scheduled_comes_later(db):
         db.sql("DELETE FROM a")
     assert caught.value.hint == "name that instant or a later one: AT TIMESTAMP '2026-01-01 00:00:00'"
     assert db.sql("DELETE FROM a AT TIMESTAMP '2026-01-01 00:00:00'").deleted == 2
+
+
+def test_transactions_of_several_threads_follow_each_other(db):
+    db.sql("INSERT INTO a VALUES (1, 0)")
+
+    def count(thread: int) -> None:
+        for step in range(5):
+            db.sql(f"UPDATE a SET v = v + 1 WHERE k = 1; INSERT INTO b VALUES ({thread}, '{step}')")
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(count, thread) for thread in range(4)]:
+            done.result()
+    assert rows(db, "a") == [(1, 20)]
+    assert len(rows(db, "b")) == 20
 
 
 def test_a_table_that_is_not_there_is_named(db):

@@ -47,8 +47,17 @@ def test_a_driver_takes_over_what_another_has_accepted(tmp_path: Path) -> None:
     assert numbers(second.take_over(1)) == [2]
     (there,) = tmp_path.iterdir()
     assert SECOND in there.name
-    second.put([transaction(3)])
+    second.put([transaction(3, 99)])
     assert numbers(Accepted(tmp_path, THIRD).take_over(1)) == [2, 3]
+
+
+def test_what_a_driver_takes_over_is_added_up(tmp_path: Path) -> None:
+    first = Accepted(tmp_path, FIRST)
+    for number in range(1, 6):
+        first.put([transaction(number)])
+    (found,) = Accepted(tmp_path, SECOND).take_over(2)
+    assert found.number == 5
+    assert [row[0] for row in rows_of(found.changes[1])] == [3, 4, 5]
 
 
 def test_what_a_replaced_driver_stores_later_does_not_count(tmp_path: Path) -> None:

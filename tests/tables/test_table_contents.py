@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -137,13 +138,42 @@ def test_a_change_of_one_row_leaves_the_large_chunks_alone():
         {"a": np.arange(100_000), "b": np.zeros(100_000, np.int64), "_weight": np.ones(100_000, np.int64)}
     )
     contents = Contents(definition).applied(many)
-    large = contents._chunks[0]
+    large = contents._stored.chunks[0]
     for version in range(200):
         contents = contents.applied(change(definition, (5, version, -1), (5, version + 1, 1)))
-    assert contents._chunks[0] is large
-    assert len(contents._chunks) < 20
-    assert sum(chunk.rows for chunk in contents._chunks[1:]) < 2048
+    assert contents._stored.chunks[0] is large
+    assert len(contents._stored.chunks) < 20
+    assert sum(chunk.rows for chunk in contents._stored.chunks[1:]) < 2048
     assert contents.with_keys(pa.table({"a": [5]})).column("b").to_pylist() == [200]
+
+
+def test_changes_of_different_keys_become_a_chunk_together():
+    definition = defined("CREATE TABLE t (a BIGINT, b BIGINT, PRIMARY KEY (a))")
+    contents = Contents(definition)
+    for key in range(200):
+        contents = contents.applied(change(definition, (key, 0, 1)))
+        assert contents.with_keys(pa.table({"a": [key + 1]})).num_rows == 0
+    assert contents._stored.chunks == ()
+    assert contents.with_keys(pa.table({"a": [7]})).column("b").to_pylist() == [0]
+    assert [chunk.rows for chunk in contents._stored.chunks] == [200]
+    for key in range(1000):
+        contents = contents.applied(change(definition, (key + 200, 0, 1)))
+    assert len(contents._stored.loose) <= 512
+    assert contents.rows().num_rows == contents.row_count == 1200
+
+
+def test_contents_are_the_same_for_all_who_read_them_at_once():
+    definition = defined("CREATE TABLE t (a BIGINT, b BIGINT, PRIMARY KEY (a))")
+    contents = Contents(definition)
+    for key in range(300):
+        contents = contents.applied(change(definition, (key, 0, 1)))
+        contents = contents.applied(change(definition, (key, 0, -1), (key, 1, 1)))
+    keys = pa.table({"a": np.arange(300)})
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(contents.with_keys, keys) for _ in range(20)]
+        asked += [threads.submit(contents.rows) for _ in range(20)]
+    for rows in asked:
+        assert rows.result().column("b").to_pylist() == [1] * 300
 
 
 def test_chunks_do_not_outlive_the_rows_in_them():
@@ -152,7 +182,7 @@ def test_chunks_do_not_outlive_the_rows_in_them():
     contents = Contents(definition).applied(many)
     contents = contents.applied(many.set_column(1, "_weight", pa.array(-np.ones(100_000, np.int64))))
     assert contents.row_count == 0
-    assert sum(chunk.rows for chunk in contents._chunks) == 0
+    assert sum(chunk.rows for chunk in contents._stored.chunks) == 0
 
 
 VALUES = hst.tuples(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hst
 
 from panes.tables.constraints import Violation
+from panes.tables.table_contents import Contents
 from tests.tables.memory_tables import MemoryTables
 
 HOSTS = "CREATE TABLE hosts (id INT PRIMARY KEY, name STRING, load DOUBLE NOT NULL)"
@@ -186,6 +188,28 @@ def test_statements_do_what_they_do_in_sqlite(transactions: list[list[str]]):
             assert [count.total for count in counts] == expected
         assert Counter(tables.rows("t")) == Counter(other.execute("SELECT * FROM t").fetchall())
     other.close()
+
+
+INSTANTS = hst.sampled_from(
+    ["", " AT TIMESTAMP '2026-02-01'", " AT TIMESTAMP '2026-03-01'", " AT TIMESTAMP '2026-04-01'"]
+)
+
+
+@given(hst.lists(hst.tuples(STATEMENTS, INSTANTS), max_size=12))
+def test_the_constraints_hold_at_every_instant(drawn: list[tuple[str, str]]):
+    tables = MemoryTables("CREATE TABLE t (k BIGINT PRIMARY KEY, s STRING, v BIGINT)")
+    for sql, instant in drawn:
+        with suppress(Violation):
+            tables.sql(sql + instant)
+    instants = sorted({at for _, at in tables.accepted if at is not None})
+    for now in [0, *instants]:
+        contents = Contents(tables.definitions["t"])
+        for changes, at in sorted(tables.accepted, key=lambda accepted: accepted[1] or 0):
+            if (at or 0) <= now:
+                contents = contents.applied(changes["t"])
+        keys = contents.rows().column("k").to_pylist()
+        assert len(keys) == len(set(keys)) == contents.row_count
+        assert None not in keys
 
 
 def _changed(connection: sqlite3.Connection, sql: str) -> int:

@@ -24,7 +24,8 @@ _QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<op
 def parse(text: str) -> list[Statement]:
     """The statements of a text, separated by semicolons. SqlError when one of them is not understood."""
     if len(text) > LONGEST:
-        raise SqlError(f"a text of {len(text)} characters is too long", hint=f"at most {LONGEST} are read")
+        hint = f"at most {LONGEST} are read; COPY and db.load bring many rows into a table"
+        raise SqlError(f"a text of {len(text)} characters is too long", hint=hint)
     with guarded(text):
         return [tree.this for tree in _trees(text) if isinstance(tree, exp.Expression)]
 

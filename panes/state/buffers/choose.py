@@ -29,9 +29,9 @@ from panes.state.buffers.calendar import Calendar
 from panes.state.buffers.chunked import ChunkedBuffer, Combine, sum_weights
 from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
+from panes.state.buffers.keyed_versions import KeyedVersions
 from panes.state.buffers.scan import Scan
 from panes.state.buffers.timer_queue import TimerQueue
-from panes.state.buffers.versions import Versions
 
 STRATEGIES = ("upa", "nt", "direct")
 
@@ -87,9 +87,10 @@ def choose_buffer(
 ) -> ChunkedBuffer:
     """An empty buffer for the rows of an edge, to be probed by `keys`."""
     kind, reason = layout_of(pattern, strategy, leaves_early=leaves_early)
+    # Whoever reads rows of an edge without weights does not look at weights: equal rows stay apart.
     combine = sum_weights if pattern is Pattern.STRICT else None
     if kind == Keyed.kind:
-        return Keyed(keys, reason=reason, nulls_equal=nulls_equal)
+        return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
     if kind == Calendar.kind:
         return Calendar(
             keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
@@ -147,9 +148,9 @@ def choose_for_retractions(
     return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine, weight=weight)
 
 
-def choose_for_versions(keys: Sequence[str], reason: str) -> Versions:
+def choose_for_versions(keys: Sequence[str], reason: str) -> KeyedVersions:
     """For the rows of a table that are looked up by key, as they were at an instant."""
-    return Versions(keys, reason=reason)
+    return KeyedVersions(keys, reason=reason)
 
 
 def choose_for_waiting(schema: pa.Schema, reason: str) -> TimerQueue:

@@ -29,7 +29,7 @@ class Keyed(ChunkedBuffer):
         *,
         reason: str = "retractions find their row",
         nulls_equal: bool = False,
-        combine: Combine = sum_weights,
+        combine: Combine | None = sum_weights,
         weight: str = WEIGHT,
     ) -> None:
         super().__init__(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)

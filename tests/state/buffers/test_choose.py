@@ -21,12 +21,14 @@ from panes.state.buffers.choose import (
     choose_for_duplicates,
     choose_for_expiry,
     choose_for_retractions,
+    choose_for_versions,
     choose_for_waiting,
     layout_of,
 )
 from panes.state.buffers.chunked import sum_weights
 from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
+from panes.state.buffers.keyed_versions import KeyedVersions
 from panes.state.buffers.scan import Scan
 from panes.state.buffers.timer_queue import TimerQueue
 
@@ -37,6 +39,7 @@ KINDS: dict[type[State], str] = {
     Keyed: "keyed",
     Scan: "scan",
     TimerQueue: "timer queue",
+    KeyedVersions: "versions",
     AccumulatorTable: "accumulators",
     Frequencies: "value counts",
 }
@@ -74,6 +77,7 @@ def test_every_state_knows_its_kind_its_keys_and_the_reason():
         choose_for_duplicates("direct", ["k"], combine=sum_weights, updates=updates, calendar_days=9),
         choose_for_expiry(None, "because"),
         choose_for_retractions(["k", "l"], "because"),
+        choose_for_versions(["k"], "because"),
         choose_for_waiting(pa.schema([("_exp", pa.int64())]), "because"),
         choose_for_sums(["k"], "because"),
         choose_for_values(pa.string(), ["k"], "because"),
@@ -83,6 +87,7 @@ def test_every_state_knows_its_kind_its_keys_and_the_reason():
         ("scan", ("k",), "read whole (direct)"),
         ("calendar", None, "because"),
         ("keyed", ("k", "l"), "because"),
+        ("versions", ("k",), "because"),
         ("timer queue", None, "because"),
         ("accumulators", ("k",), "because"),
         ("value counts", ("k",), "because"),

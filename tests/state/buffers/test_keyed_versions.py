@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, WEIGHT
 from panes.delta.hashing import HASH
-from panes.state.buffers.versions import Versions, net_versions
+from panes.state.buffers.keyed_versions import KeyedVersions, net_versions
 
 Version = tuple[int, int, int, int]
 """Key, `_ts`, `_exp`, weight."""
@@ -24,7 +24,7 @@ def rows_of(table: pa.Table) -> list[Version]:
     return sorted(tuple(row[name] for name in ("k", TS, EXP, WEIGHT)) for row in table.to_pylist())
 
 
-def stored(versions: Versions) -> list[Version]:
+def stored(versions: KeyedVersions) -> list[Version]:
     return sorted(row for chunk in versions.chunks for row in rows_of(chunk.table))
 
 
@@ -64,7 +64,7 @@ def test_netted_versions_say_the_same_at_every_instant(rows: list[Version]):
 @settings(deadline=None)
 @given(versions_of_keys)
 def test_counts_are_those_of_all_keys(rows: list[Version]):
-    versions = Versions(["k"], reason="")
+    versions = KeyedVersions(["k"], reason="")
     for row in rows:
         versions.insert(table_of([row]))
     instants = pa.array(range(17)).to_numpy()
@@ -73,7 +73,7 @@ def test_counts_are_those_of_all_keys(rows: list[Version]):
 
 
 def test_what_ended_before_the_instant_that_is_asked_for_goes_with_the_next_merge():
-    versions = Versions(["k"], reason="")
+    versions = KeyedVersions(["k"], reason="")
     versions.insert(table_of([(7, 1, FOREVER, 1), (8, 1, FOREVER, 1)]))
     versions.insert(table_of([(7, 3, FOREVER, -1)]))
     versions.forget(3)
@@ -83,7 +83,7 @@ def test_what_ended_before_the_instant_that_is_asked_for_goes_with_the_next_merg
 
 
 def test_chunks_stay_sorted_by_hash_when_versions_end():
-    versions = Versions(["k"], reason="")
+    versions = KeyedVersions(["k"], reason="")
     versions.insert(table_of([(k, 1, FOREVER, 1) for k in range(50)]))
     versions.insert(table_of([(k, 5, FOREVER, -1) for k in range(0, 50, 2)]))
     versions.compact()
@@ -94,5 +94,5 @@ def test_chunks_stay_sorted_by_hash_when_versions_end():
 
 
 def test_nothing_is_held_before_the_beginning():
-    versions = Versions(["k"], reason="")
+    versions = KeyedVersions(["k"], reason="")
     assert versions.counts_at(pa.array([BEGINNING, 1]).to_numpy()).tolist() == [0, 0]

@@ -16,7 +16,7 @@ from panes.state.buffers.chunked import ChunkedBuffer, Match, verified
 from panes.state.buffers.hash_search import find_unsorted, hashes_of
 
 
-class Versions(ChunkedBuffer):
+class KeyedVersions(ChunkedBuffer):
     """The rows of a table with the time during which it held them: the sum of `_weight` over the stored rows with
     `_ts <= t < _exp` is how often the table held a row at t.
 
