@@ -188,3 +188,6 @@ class Links:
 
     def names(self) -> Sequence[str]:
         return list(self.streams)
+
+    def is_query(self, name: str) -> bool:  # noqa: ARG002
+        return False

@@ -57,13 +57,26 @@ class SqlError(PanesError):
         parts = [f"line {self.line}, column {self.column}: {self.problem}"]
         lines = self.sql.splitlines()
         if 0 < self.line <= len(lines):
+            text, place = _around(lines[self.line - 1], self.column - 1)
             # A tab stays a tab under the text, so that the caret stands where the eye expects it.
-            text = lines[self.line - 1]
-            indent = "".join("\t" if c == "\t" else " " for c in text[: self.column - 1])
+            indent = "".join("\t" if c == "\t" else " " for c in text[:place])
             parts += [f"  {text}", f"  {indent}^"]
         if self.hint:
             parts.append(f"  {self.hint}")
         return "\n".join(parts)
+
+
+WIDEST = 120
+"""Characters of a line that an error shows."""
+
+
+def _around(line: str, place: int) -> tuple[str, int]:
+    """The part of a line that is shown, and where the place is in it: a long line is cut on both sides of it."""
+    if len(line) <= WIDEST:
+        return line, place
+    start = max(0, min(place - WIDEST // 2, len(line) - WIDEST))
+    head, tail = "…" * (start > 0), "…" * (start + WIDEST < len(line))
+    return f"{head}{line[start : start + WIDEST]}{tail}", place - start + len(head)
 
 
 class CatalogError(PanesError):

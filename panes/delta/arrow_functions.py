@@ -55,6 +55,18 @@ def natural_logarithm(value: Datum) -> Datum:
     return pc.ln(_null_where(pc.less_equal(value, 0.0), value))
 
 
+def common_logarithm(value: Datum) -> Datum:
+    return pc.log10(_null_where(pc.less_equal(value, 0.0), value))
+
+
+def binary_logarithm(value: Datum) -> Datum:
+    return pc.log2(_null_where(pc.less_equal(value, 0.0), value))
+
+
+def day_of_week(value: Datum) -> Datum:
+    return pc.day_of_week(value, count_from_zero=False, week_start=1)
+
+
 def date_trunc(unit: pa.Scalar, value: Datum) -> Datum:
     whole = pc.floor_temporal(_naive(value), unit=unit.as_py(), week_starts_monday=True)
     return pc.cast(whole, value.type)
@@ -105,8 +117,11 @@ KERNELS: Mapping[str, Kernel] = {
     "not": _plain(pc.invert),
     "is_null": _plain(pc.is_null),
     "is_not_null": _plain(pc.is_valid),
+    "is_distinct": _plain(comparison.is_distinct),
+    "is_not_distinct": _plain(comparison.is_not_distinct),
     "in": _plain(comparison.is_in),
     "like": _plain(strings.like),
+    "ilike": _plain(strings.ilike),
     "add": _plain(add),
     "subtract": _plain(pc.subtract_checked),
     "multiply": _plain(pc.multiply_checked),
@@ -118,8 +133,12 @@ KERNELS: Mapping[str, Kernel] = {
     "ceil": _whole(pc.ceil),
     "floor": _whole(pc.floor),
     "round": _plain(round_half_away),
+    "trunc": _whole(pc.trunc),
+    "isnan": _plain(pc.is_nan),
     "sqrt": _plain(square_root),
     "ln": _plain(natural_logarithm),
+    "log10": _plain(common_logarithm),
+    "log2": _plain(binary_logarithm),
     "exp": _plain(pc.exp),
     "power": _plain(pc.power),
     "coalesce": _plain(pc.coalesce),
@@ -133,13 +152,23 @@ KERNELS: Mapping[str, Kernel] = {
     "ltrim": _plain(strings.trim_front),
     "rtrim": _plain(strings.trim_end),
     "substring": _plain(strings.substring),
+    "left": _plain(strings.left),
+    "right": _plain(strings.right),
+    "lpad": _plain(strings.pad_front),
+    "rpad": _plain(strings.pad_end),
+    "strpos": _plain(strings.position),
+    "concat_ws": _plain(strings.concat_with),
     "concat": _plain(strings.concat),
     "replace": _plain(strings.replace),
     "starts_with": _plain(strings.starts_with),
     "ends_with": _plain(strings.ends_with),
     "contains": _plain(strings.contains),
     "year": _field(pc.year),
+    "quarter": _field(pc.quarter),
     "month": _field(pc.month),
+    "week": _field(pc.iso_week),
+    "dayofyear": _field(pc.day_of_year),
+    "isodow": _field(day_of_week),
     "day": _field(pc.day),
     "hour": _field(pc.hour),
     "minute": _field(pc.minute),

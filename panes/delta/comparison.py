@@ -42,6 +42,14 @@ def greater_equal(left: Datum, right: Datum) -> Datum:
     return pc.invert(less(left, right))
 
 
+def is_not_distinct(left: Datum, right: Datum) -> Datum:
+    return pc.coalesce(equal(left, right), pc.and_(pc.is_null(left), pc.is_null(right)))
+
+
+def is_distinct(left: Datum, right: Datum) -> Datum:
+    return pc.invert(is_not_distinct(left, right))
+
+
 def is_in(value: Datum, *options: Datum) -> Datum:
     """TRUE when an option equals the value; else NULL when there is a NULL among them; else FALSE."""
     found: Datum = pa.scalar(False)

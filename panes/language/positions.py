@@ -44,6 +44,18 @@ def did_you_mean(name: str, candidates: list[str]) -> str | None:
     return f"there are {listed}" if len(candidates) > 1 else f"there is only {listed}"
 
 
+def misspelled(written: str, words: list[str]) -> str | None:
+    """A hint that names the word that a name is likely to be, or None.
+
+    >>> misspelled("form", ["FROM", "WHERE"])
+    "did you mean FROM instead of 'form'?"
+    """
+    close = get_close_matches(written.upper(), words, n=1, cutoff=0.7)
+    return (
+        f"did you mean {close[0]} instead of {written!r}?" if close and written.upper() != close[0] else None
+    )
+
+
 def with_article(type_: Type) -> str:
     """A type as a sentence names it.
 

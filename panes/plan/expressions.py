@@ -131,7 +131,8 @@ class Aggregate:
 _INFIX = {
     "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "AND", "or": "OR",
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%",
-    "concat": "||", "like": "LIKE",
+    "concat": "||", "like": "LIKE", "ilike": "ILIKE",
+    "is_distinct": "IS DISTINCT FROM", "is_not_distinct": "IS NOT DISTINCT FROM",
 }  # fmt: skip
 _POSTFIX = {"is_null": "IS NULL", "is_not_null": "IS NOT NULL"}
 

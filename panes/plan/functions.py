@@ -200,6 +200,8 @@ TRUNC_UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "y
 _TEXT = _fixed(STRING, result=STRING)
 _TEXT_TEST = _fixed(STRING, STRING, result=BOOLEAN)
 _REAL = _fixed(DOUBLE, result=DOUBLE)
+_PADDED = _fixed(STRING, BIGINT, STRING, result=STRING)
+_PADDING = "cut to a constant number of characters, or filled up with a constant character"
 
 _ALL = (
     # comparison and logic
@@ -215,6 +217,14 @@ _ALL = (
     Function("is_null", 1, 1, _any, "whether it is NULL; never NULL itself", symbol="IS NULL"),
     Function("is_not_null", 1, 1, _any, "whether it is not NULL; never NULL itself", symbol="IS NOT NULL"),
     Function(
+        "is_distinct", 2, 2, _comparison, "not equal, where NULL equals NULL; never NULL itself",
+        symbol="IS DISTINCT FROM",
+    ),
+    Function(
+        "is_not_distinct", 2, 2, _comparison, "equal, where NULL equals NULL; never NULL itself",
+        symbol="IS NOT DISTINCT FROM",
+    ),
+    Function(
         "in", 2, None, _comparison,
         "the first equals one of the others; NULL when none does and one of them is NULL", symbol="IN",
     ),
@@ -222,6 +232,9 @@ _ALL = (
         "like", 2, 2, _TEXT_TEST,
         "matches a whole constant pattern: % is any text, _ any one character, there is no escape",
         constants=(1,), symbol="LIKE",
+    ),
+    Function(
+        "ilike", 2, 2, _TEXT_TEST, "the same as LIKE, with both in lower case", constants=(1,), symbol="ILIKE"
     ),
     # arithmetic
     Function("add", 2, 2, _add, "sum; TIMESTAMP + INTERVAL is a TIMESTAMP", symbol="+"),
@@ -241,8 +254,12 @@ _ALL = (
     Function("ceil", 1, 1, _arithmetic, "the least whole number not below; a DOUBLE stays a DOUBLE"),
     Function("floor", 1, 1, _arithmetic, "the greatest whole number not above; a DOUBLE stays a DOUBLE"),
     Function("round", 1, 1, _arithmetic, "the nearest whole number, halves away from 0; a DOUBLE stays one"),
+    Function("trunc", 1, 1, _arithmetic, "without the fraction, toward zero; a DOUBLE stays a DOUBLE"),
+    Function("isnan", 1, 1, _fixed(DOUBLE, result=BOOLEAN), "whether it is not a number"),
     Function("sqrt", 1, 1, _REAL, "square root; NULL below zero"),
     Function("ln", 1, 1, _REAL, "natural logarithm; NULL at zero and below"),
+    Function("log10", 1, 1, _REAL, "logarithm to the base of 10; NULL at zero and below"),
+    Function("log2", 1, 1, _REAL, "logarithm to the base of 2; NULL at zero and below"),
     Function("exp", 1, 1, _REAL, "e to the power of the argument"),
     Function("power", 2, 2, _fixed(DOUBLE, DOUBLE, result=DOUBLE), "the first to the power of the second"),
     # choice
@@ -262,6 +279,25 @@ _ALL = (
         "from a constant position (the first is 1), to the end or for a constant number of characters",
         constants=(1, 2),
     ),
+    Function(
+        "left", 2, 2, _fixed(STRING, BIGINT, result=STRING),
+        "the first characters, a constant number of them", constants=(1,),
+    ),
+    Function(
+        "right", 2, 2, _fixed(STRING, BIGINT, result=STRING),
+        "the last characters, a constant number of them", constants=(1,),
+    ),
+    Function("lpad", 3, 3, _PADDED, f"{_PADDING} in front", constants=(1, 2)),
+    Function("rpad", 3, 3, _PADDED, f"{_PADDING} at the end", constants=(1, 2)),
+    Function(
+        "strpos", 2, 2, _fixed(STRING, STRING, result=BIGINT),
+        "the position of the first occurrence of a constant text (the first is 1), 0 when there is none",
+        constants=(1,),
+    ),
+    Function(
+        "concat_ws", 2, None, _strings,
+        "one after the other with the first, a constant, between them; a NULL is left out", constants=(0,),
+    ),
     Function("concat", 2, None, _strings, "one after the other; NULL when one of them is NULL"),
     Function(
         "replace", 3, 3, _fixed(STRING, STRING, STRING, result=STRING),
@@ -272,7 +308,11 @@ _ALL = (
     Function("contains", 2, 2, _TEXT_TEST, "has a constant text somewhere inside", constants=(1,)),
     # time
     Function("year", 1, 1, _date_part, "the year, in UTC"),
+    Function("quarter", 1, 1, _date_part, "the quarter of the year, 1 to 4"),
     Function("month", 1, 1, _date_part, "the month, 1 to 12"),
+    Function("week", 1, 1, _date_part, "the week of ISO 8601, 1 to 53"),
+    Function("dayofyear", 1, 1, _date_part, "the day of the year, 1 to 366"),
+    Function("isodow", 1, 1, _date_part, "the day of the week, from 1 for Monday to 7 for Sunday"),
     Function("day", 1, 1, _date_part, "the day of the month, 1 to 31"),
     Function("hour", 1, 1, _date_part, "the hour, 0 to 23"),
     Function("minute", 1, 1, _date_part, "the minute, 0 to 59"),
@@ -284,9 +324,17 @@ _ALL = (
     ),
 )  # fmt: skip
 
+DATE_PARTS = (
+    "year", "quarter", "month", "week", "dayofyear", "doy", "isodow", "day", "hour", "minute", "second"
+)  # fmt: skip
+"""What `extract(part FROM x)` and `date_part('part', x)` take: functions, or other names of some."""
+
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _ALL}
 
-ALIASES = {"ceiling": "ceil", "pow": "power", "substr": "substring", "char_length": "length"}
+ALIASES = {
+    "ceiling": "ceil", "pow": "power", "substr": "substring", "char_length": "length", "instr": "strpos",
+    "truncate": "trunc", "weekofyear": "week", "doy": "dayofyear",
+}  # fmt: skip
 """Other names under which users may know a function."""
 
 CASTS: dict[tuple[Type, Type], str] = {

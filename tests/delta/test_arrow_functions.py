@@ -17,7 +17,7 @@ from panes.delta.casts import cast
 from panes.delta.evaluate import evaluate
 from panes.errors import EvaluationError
 from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
-from panes.plan.functions import CASTS, FUNCTIONS, TRUNC_UNITS
+from panes.plan.functions import CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS
 from panes.plan.to_sql import expression_sql
 from panes.plan.types import (
     BIGINT,
@@ -39,23 +39,43 @@ VALUES: dict[Type, list[Any]] = {
     BIGINT: [0, 1, -1, 3, -7, 12345678901, 2**62, -(2**63), 2**63 - 1, None],
     DOUBLE: [0.0, -0.0, 1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-300, 123456.789, 1e18, math.inf, -math.inf, None],
     STRING: ["", " ", "a", "A", "abc", " pad ", "straße", "ñandú", "日本語", "a%b_c", "x\ny", "back\\slash",
-             "ab.c*", "12", None],
+             "ab.c*", "12", "STRAẞE", "ÑANDÚ", "ΣΑΣ", "σας", "İi", "ǅ", None],
     DATE: [date(1970, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(1, 1, 1), date(9999, 12, 31), None],
     TIMESTAMP: [datetime(1970, 1, 1, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
-                datetime(2024, 2, 29, 12, 34, 56, 789, tzinfo=UTC), datetime(1900, 1, 1, tzinfo=UTC), None],
+                datetime(2024, 2, 29, 12, 34, 56, 789, tzinfo=UTC), datetime(1900, 1, 1, tzinfo=UTC),
+                datetime(2020, 12, 31, tzinfo=UTC), datetime(2021, 1, 3, 23, tzinfo=UTC),
+                datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), None],
 }  # fmt: skip
 SMALL = {BIGINT: [0, 1, -1, 3, -7, 1000, None]}
 """Where a result must fit into 64 bits."""
 CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "like": [("a%",), ("%b%",), ("_b_",), ("",), ("%",), ("a\\%b%",), ("ab.c*",), ("x_y",), ("___",)],
+    "ilike": [
+        ("A%",),
+        ("%B%",),
+        ("_b_",),
+        ("",),
+        ("%",),
+        ("STRA%E",),
+        ("%SS%",),
+        ("ÑANDÚ",),
+        ("Σ%σ",),
+        ("i%",),
+    ],
     "substring": [(1,), (2,), (5,), (2, 2), (1, 0), (3, 100), (-2,), (-3, 2)],
+    "left": [(0,), (1,), (2,), (100,)],
+    "right": [(0,), (1,), (2,), (100,)],
+    "lpad": [(0, "x"), (2, " "), (6, "日"), (3, "*")],
+    "rpad": [(0, "x"), (2, " "), (6, "日"), (3, "*")],
+    "strpos": [("a",), ("",), ("bc",), ("本",), (".c*",), ("ße",), ("\n",), ("\\s",)],
     "replace": [("a", "b"), ("", "x"), ("ab", ""), (" ", "__")],
     "starts_with": [("a",), ("",), ("日",)],
     "ends_with": [("c",), ("",), ("語",)],
     "contains": [("b",), ("",), (".",)],
 }
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_distinct", "is_not_distinct")
 ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
-    **{name: [(t, t) for t in VALUES] for name in ("eq", "ne", "lt", "le", "gt", "ge", "nullif")},
+    **{name: [(t, t) for t in VALUES] for name in (*COMPARISONS, "nullif")},
     **{name: [(t, t, t) for t in VALUES] for name in ("in", "coalesce", "greatest", "least")},
     **{name: [(t,) for t in VALUES] for name in ("is_null", "is_not_null")},
     "and": [(BOOLEAN, BOOLEAN)],
@@ -64,13 +84,14 @@ ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     **{name: [(BIGINT, BIGINT), (DOUBLE, DOUBLE)] for name in ("add", "subtract", "multiply")},
     "divide": [(DOUBLE, DOUBLE)],
     "modulo": [(BIGINT, BIGINT)],
-    **{name: [(BIGINT,), (DOUBLE,)] for name in ("negate", "abs", "sign", "ceil", "floor", "round")},
-    **{name: [(DOUBLE,)] for name in ("sqrt", "ln", "exp")},
+    **{name: [(BIGINT,), (DOUBLE,)] for name in ("negate", "abs", "sign", "ceil", "floor", "round", "trunc")},
+    **{name: [(DOUBLE,)] for name in ("sqrt", "ln", "log10", "log2", "exp", "isnan")},
     "power": [(DOUBLE, DOUBLE)],
     **{name: [(STRING,)] for name in ("upper", "lower", "length", "trim", "ltrim", "rtrim")},
     **{name: [(STRING,)] for name in CONSTANTS},
+    "concat_ws": [(STRING,), (STRING, STRING, STRING)],
     "concat": [(STRING, STRING), (STRING, STRING, STRING)],
-    **{name: [(TIMESTAMP,)] for name in ("year", "month", "day", "hour", "minute", "second")},
+    **{name: [(TIMESTAMP,)] for name in DATE_PARTS if name in FUNCTIONS},
     "date_trunc": [(TIMESTAMP,)],
 }
 EXACT_IN_64_BITS = {"add", "subtract", "multiply", "negate", "abs"}
@@ -138,6 +159,9 @@ def test_function_agrees_with_duckdb(
     if name == "date_trunc":
         for unit in TRUNC_UNITS:
             check(connection, call(name, (Literal(STRING, unit), *columns(types))), table)
+    elif name == "concat_ws":
+        for separator in ("", ", ", "ñ"):
+            check(connection, call(name, (Literal(STRING, separator), *columns(types))), table)
     elif name in CONSTANTS:
         for constants in CONSTANTS[name]:
             literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in constants)
@@ -152,7 +176,7 @@ def test_function_of_constants_agrees_with_function_of_columns(name: str) -> Non
         table = table_of(types, SMALL).slice(0, 40)
         extra = CONSTANTS.get(name, [()])[0]
         literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in extra)
-        first = (Literal(STRING, "day"),) if name == "date_trunc" else ()
+        first = (Literal(STRING, "day"),) if name in ("date_trunc", "concat_ws") else ()
         over_columns = evaluate(call(name, (*first, *columns(types), *literals)), table).to_pylist()
         for row, expected in zip(table.to_pylist(), over_columns, strict=True):
             args = tuple(Literal(t, row[f"c{n}"]) for n, t in enumerate(types))
@@ -160,7 +184,7 @@ def test_function_of_constants_agrees_with_function_of_columns(name: str) -> Non
             assert same(value, expected)
 
 
-@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "greatest", "least", "in"])
+@pytest.mark.parametrize("name", [*COMPARISONS, "greatest", "least", "in"])
 def test_nan_equals_nan_and_is_greater_than_all_numbers(
     connection: duckdb.DuckDBPyConnection, name: str
 ) -> None:
@@ -188,7 +212,7 @@ def test_integers_beyond_64_bits_are_an_error(name: str, args: tuple[int, ...]) 
 
 
 def test_instants_and_lengths_of_time_add_up(connection: duckdb.DuckDBPyConnection) -> None:
-    table = table_of((TIMESTAMP, TIMESTAMP))
+    table = table_of((TIMESTAMP, TIMESTAMP), {TIMESTAMP: [*VALUES[TIMESTAMP][:4], None]})
     a, b = columns((TIMESTAMP, TIMESTAMP))
     hour = Literal(INTERVAL, timedelta(hours=1))
     between = call("subtract", (a, b))

@@ -36,6 +36,9 @@ class Streams:
     def names(self) -> list[str]:
         return list(self._streams)
 
+    def is_query(self, name: str) -> bool:  # noqa: ARG002
+        return False
+
     def plan(self, sql: str) -> Node:
         (query,) = parse(sql)
         assert isinstance(query, SelectQuery)

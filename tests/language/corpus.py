@@ -39,6 +39,9 @@ class Shelf:
     def names(self) -> Sequence[str]:
         return list(self.things)
 
+    def is_query(self, name: str) -> bool:
+        return name.lower() == "talkers"
+
 
 @dataclass(frozen=True)
 class Case:

@@ -90,9 +90,19 @@ def without_windows(tree: exp.Expression) -> str:
             output.replace(Nested(this=output.this))
     for item in tree.find_all(FromItem):
         item.set("window", None)
+    for between in list(tree.find_all(exp.Between)):
+        if between.args.get("symmetric"):  # DuckDB does not know the word
+            between.replace(either_way(between))
     for block in tree.find_all(SelectBlock):
         block.set("window", None)
     return re.sub(r"\bat\b", '"at"', tree.sql(dialect=Panes))  # a word of DuckDB's own
+
+
+def either_way(between: exp.Between) -> exp.Expression:
+    """What SQL says BETWEEN SYMMETRIC means."""
+    this, low, high = between.this, between.args["low"], between.args["high"]
+    one, other = exp.Between(this=this, low=low, high=high), exp.Between(this=this, low=high, high=low)
+    return exp.Paren(this=exp.Or(this=one.copy(), expression=other.copy()))
 
 
 def bare(plan: nodes.Node) -> nodes.Node:

@@ -24,7 +24,9 @@ REFUSED = ("is looked up as it was at the time of one tuple", "is NON RETROACTIV
 """Queries that look a table up by rows that have no time of their own are not drawn on purpose."""
 TESTS = (
     "{0} IS NULL", "{0} IS NOT NULL", "{0} IN ({1}, 3)", "{0} NOT IN (1, {1})", "{0} BETWEEN {1} AND 5",
-    "{0} = {1}", "{0} <> {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}",
+    "{0} IS DISTINCT FROM {1}", "{0} IS NOT DISTINCT FROM {1}", "{0} BETWEEN SYMMETRIC {1} AND 5",
+    "{0} NOT BETWEEN SYMMETRIC 2 AND {1}", "({0})::STRING ILIKE '%2'", "{0} = {1}",
+    "{0} <> {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}",
 )  # fmt: skip
 
 
@@ -43,6 +45,8 @@ def scalars(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
             (
                 "{0} + {1}", "{0} - {1}", "({0} * {1})", "coalesce({0}, {1})", "nullif({0}, {1})", "-{0}",
                 "greatest({0}, {1})", "CASE WHEN {0} > {1} THEN {0} ELSE {1} END", "({0} - {1})", "abs({0})",
+                "({0})::STRING::BIGINT", "trunc({0})", "strpos(({0})::STRING, '1')",
+                "length(lpad(({0})::STRING, 2, '*'))", "length(concat_ws('-', ({0})::STRING, ({1})::STRING))",
             )
         )
     )  # fmt: skip
@@ -103,7 +107,9 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
         listed = [f"{drawing(scalars(aliases))} AS c{place}" for place in range(width)]
         return f"SELECT {drawing(draw.sampled_from(('', 'DISTINCT ')))}{', '.join(listed)} {text}"
     key = drawing(columns(aliases))
-    forms = ("count(*)", "sum({0})", "min({0}) + max({0})", "count(DISTINCT {0})", "count({0}) + {1}", "{1}")
+    forms = ("count(*)", "sum({0})", "min({0}) + max({0})", "count(DISTINCT {0})", "count({0}) + {1}", "{1}",
+             "count(*) FILTER (WHERE {0} > 2)", "sum({0}) FILTER (WHERE {0} < 5)",
+             "count(DISTINCT {0}) FILTER (WHERE {0} > {1})", "max({0}) FILTER (WHERE {1} > 2)")  # fmt: skip
     listed = [
         f"{drawing(draw.sampled_from(forms)).format(drawing(scalars(aliases, 1)), key)} AS c{place}"
         for place in range(width)
@@ -116,8 +122,13 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
 def queries(drawing: draw.DrawFn) -> str:
     width = drawing(draw.integers(1, 3))
     text = drawing(blocks(width))
+    if drawing(draw.integers(0, 3)) == 0:
+        shown = ", ".join(f"x.c{place}" for place in range(width))
+        text = f"WITH w AS ({text}) SELECT {shown} FROM w AS x JOIN w ON x.c0 = w.c0"
     for _ in range(drawing(draw.integers(0, 2))):
-        word = drawing(draw.sampled_from(("UNION ALL", "UNION", "INTERSECT ALL", "EXCEPT ALL", "EXCEPT")))
+        word = drawing(
+            draw.sampled_from(("UNION ALL", "UNION", "INTERSECT ALL", "INTERSECT", "EXCEPT ALL", "EXCEPT"))
+        )
         text += f" {word} {drawing(blocks(width, 0))}"
     return text
 

@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy
 
 from panes.operators.lower import slides_of
 from panes.plan import nodes
-from panes.plan.expressions import Aggregate, Call, Column, Expression, Literal
+from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Literal
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
 from panes.plan.walk import walk
@@ -213,8 +213,10 @@ class Drawing:
             return Call(BOOLEAN, "is_not_null", (Literal(BIGINT, 1),))
         if len(found) == 2 and self.one_in(2):
             return Call(BOOLEAN, self.choose(["lt", "ge", "ne"]), tuple(found))
-        test = self.choose(["eq", "ne", "lt", "ge", "is_null", "is_not_null"])
-        if test.startswith("is_"):
+        test = self.choose(
+            ["eq", "ne", "lt", "ge", "is_null", "is_not_null", "is_distinct", "is_not_distinct"]
+        )
+        if test.endswith("_null"):
             return Call(BOOLEAN, test, (found[0],))
         return Call(BOOLEAN, test, (found[0], Literal(type_, self.choose(COMPARABLE[type_]))))
 
@@ -343,9 +345,11 @@ class Drawing:
 
     def aggregate(self, child: nodes.Node) -> Aggregate | None:
         type_ = self.choose([BIGINT, DOUBLE, STRING])
-        arg = self.column(child, type_)
+        arg: Expression | None = self.column(child, type_)
         if arg is None:
             return None
+        if self.one_in(4):  # FILTER (WHERE …)
+            arg = Case(type_, ((self.predicate(child), arg),), Literal(type_, None))
         functions = ["count", "distinct", "min", "max", "top_k"]
         if type_ != STRING:
             functions += ["sum", "avg"]

@@ -51,6 +51,10 @@ def _call(function: str, values: list[Any]) -> Any:
             return False if False in values else None if None in values else True
         case "or":
             return True if True in values else None if None in values else False
+        case "is_distinct":
+            return order(values[0]) != order(values[1])
+        case "is_not_distinct":
+            return order(values[0]) == order(values[1])
     if None in values:
         return None
     if function == "not":

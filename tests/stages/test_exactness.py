@@ -35,6 +35,9 @@ class Packets:
     def names(self):
         return ["p"]
 
+    def is_query(self, name: str) -> bool:  # noqa: ARG002
+        return False
+
 
 def plan_of(sql: str) -> Node:
     (query,) = parse(sql)

@@ -25,6 +25,9 @@ class Streams:
     def names(self):
         return ["a", "b", "t", "n"]
 
+    def is_query(self, name: str) -> bool:  # noqa: ARG002
+        return False
+
 
 def keys(sql, large_tables=()):
     """The key columns of each input of each stage, or None for a stage that runs on one shard. Those of an input

@@ -37,6 +37,9 @@ class MemoryTables:
     def names(self) -> list[str]:
         return list(self.definitions)
 
+    def is_query(self, name: str) -> bool:  # noqa: ARG002
+        return False
+
     # Tables.
 
     def contents(self, name: str, *, scheduled: bool = False) -> Contents:

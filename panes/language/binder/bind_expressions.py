@@ -10,17 +10,16 @@ from sqlglot import exp
 
 from panes.language.binder import constants
 from panes.language.binder.scope import Scope
-from panes.language.parser.parse_definitions import TYPES
+from panes.language.parser.parse_definitions import TYPES, nearest_type
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.syntax import WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Call, Case, Cast, Expression, Literal
-from panes.plan.functions import ALIASES, CASTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
+from panes.plan.functions import ALIASES, CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
 from panes.plan.types import (
     BIGINT,
     BOOLEAN,
-    COLUMN_TYPES,
     DATE,
     DOUBLE,
     INT,
@@ -35,10 +34,13 @@ from panes.plan.types import (
 _BINARY: dict[type[exp.Expression], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
     exp.Or: "or", exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide",
-    exp.Mod: "modulo", exp.DPipe: "concat",
+    exp.Mod: "modulo", exp.DPipe: "concat", exp.NullSafeEQ: "is_not_distinct", exp.NullSafeNEQ: "is_distinct",
 }  # fmt: skip
 
 LONGEST_CHAIN = 200
+
+LONGEST_TEXT = 10_000
+"""Characters that a function may be asked to give."""
 
 
 class ExpressionBinder:
@@ -100,7 +102,7 @@ class ExpressionBinder:
     ) -> Sequence[Expression]:
         """String constants next to dates and instants are read as such: `ts > '2026-01-31'`."""
         targets = {arg.type for arg in args} & {DATE, TIMESTAMP}
-        if len(targets) != 1 or name in ("add", "date_trunc", "concat"):
+        if len(targets) != 1 or name in ("add", "date_trunc", "concat", "concat_ws"):
             return args
         (target,) = targets
         return [
@@ -110,14 +112,22 @@ class ExpressionBinder:
 
     def _check_constants(self, name: str, args: Sequence[Expression], node: exp.Expression) -> None:
         values = [arg.value if isinstance(arg, Literal) else None for arg in args]
-        if name == "like" and "\\" in str(values[1]):
-            self.refuse("a LIKE pattern has no escapes", node, "use starts_with, ends_with or contains")
+        if name in ("like", "ilike") and "\\" in str(values[1]):
+            self.refuse(
+                f"the pattern of {name.upper()} has no escapes",
+                node,
+                "use starts_with, ends_with or contains",
+            )
         if name == "date_trunc" and str(values[0]) not in TRUNC_UNITS:
             self.refuse(f"there is no unit {values[0]!r}", node, f"units are {', '.join(TRUNC_UNITS)}")
         if name == "substring" and int(str(values[1])) < 1:
             self.refuse("positions in a string begin at 1", node)
         if name == "substring" and len(values) == 3 and int(str(values[2])) < 0:
             self.refuse("a length is not negative", node)
+        if name in ("left", "right", "lpad", "rpad") and not 0 <= int(str(values[1])) <= LONGEST_TEXT:
+            self.refuse(f"{name} takes a whole number from 0 to {LONGEST_TEXT}", node)
+        if name in ("lpad", "rpad") and len(str(values[2])) != 1:
+            self.refuse(f"{name} fills up with one character", node, f"such as {name}(x, 10, ' ')")
         if name == "replace" and not values[1]:
             self.refuse("replace needs a text to look for", node)
 
@@ -182,10 +192,17 @@ class ExpressionBinder:
         return self.call("is_null", (self.bind(node.this),), node)
 
     def _between(self, node: exp.Expression) -> Expression:
-        subject = self.bind(node.this)
-        low = self.call("ge", (subject, self.bind(node.args["low"])), node)
-        high = self.call("le", (subject, self.bind(node.args["high"])), node)
-        return self.call("and", (low, high), node)
+        subject, low, high = self.bind(node.this), self.bind(node.args["low"]), self.bind(node.args["high"])
+        between = self._from_to(subject, low, high, node)
+        if not node.args.get("symmetric"):
+            return between
+        return self.call("or", (between, self._from_to(subject, high, low, node)), node)
+
+    def _from_to(
+        self, subject: Expression, low: Expression, high: Expression, node: exp.Expression
+    ) -> Expression:
+        above, below = self.call("ge", (subject, low), node), self.call("le", (subject, high), node)
+        return self.call("and", (above, below), node)
 
     def _in(self, node: exp.Expression) -> Expression:
         if node.args.get("query"):
@@ -202,7 +219,8 @@ class ExpressionBinder:
         )  # fmt: skip
 
     def _like(self, node: exp.Expression) -> Expression:
-        test = self.call("like", (self.bind(node.this), self.bind(node.expression)), node)
+        name = "ilike" if isinstance(node, exp.ILike) else "like"
+        test = self.call(name, (self.bind(node.this), self.bind(node.expression)), node)
         return self.call("not", (test,), node) if node.args.get("negate") else test
 
     def _case(self, node: exp.Expression) -> Expression:
@@ -228,7 +246,7 @@ class ExpressionBinder:
     def _cast(self, node: exp.Expression) -> Expression:
         word = node.args["to"].name
         if word not in TYPES:
-            self.refuse(f"there is no type {word}", node, f"types are {', '.join(map(str, COLUMN_TYPES))}")
+            self.refuse(f"there is no type {word}", node, nearest_type(word))
         target = TYPES[word]
         value = self.bind(node.this)
         if isinstance(value, Literal) and value.type == STRING and target in (DATE, TIMESTAMP):
@@ -259,14 +277,33 @@ class ExpressionBinder:
         name = ALIASES.get(name, name)
         function = FUNCTIONS.get(name)
         if function is None or (function.symbol is not None):
+            if name == "date_part":
+                return self._date_part(node)
             if name == "mod":
                 return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
-            callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None] + list(AGGREGATES)
+            callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
+            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
         for arg in node.expressions:
             if isinstance(arg, exp.Distinct):
                 self.refuse(f"{name} does not take DISTINCT", arg)
         return self.call(name, [self.bind(arg) for arg in node.expressions], node)
+
+    def _date_part(self, node: exp.Expression) -> Expression:
+        """`date_part('year', x)`, short for `year(x)`."""
+        if len(node.expressions) != 2 or not node.expressions[0].is_string:
+            self.refuse(
+                "date_part is written date_part('part', x)", node, f"parts are {', '.join(DATE_PARTS)}"
+            )
+        part, value = node.expressions
+        if part.name.lower() not in DATE_PARTS:
+            self.refuse(f"there is no part {part.name!r}", part, f"parts are {', '.join(DATE_PARTS)}")
+        word = part.name.lower()
+        return self.call(ALIASES.get(word, word), (self.bind(value),), node)
+
+    def _filter(self, node: exp.Expression) -> Expression:
+        self.bind(node.this)  # an aggregate that cannot stand here is refused as one
+        self.refuse(f"FILTER is for aggregates, and {node.this.name} is none", node)
 
     def _windowed_call(self, node: exp.Expression) -> Expression:
         self.refuse("Wstream stands around a whole query", node, "SELECT Wstream(…) [ROWS n] FROM …")
@@ -304,10 +341,12 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.In: ExpressionBinder._in,
     exp.Exists: ExpressionBinder._exists,
     exp.Like: ExpressionBinder._like,
+    exp.ILike: ExpressionBinder._like,
     exp.Case: ExpressionBinder._case,
     exp.Cast: ExpressionBinder._cast,
     exp.Interval: ExpressionBinder._interval,
     exp.Anonymous: ExpressionBinder._call,
+    exp.Filter: ExpressionBinder._filter,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
     WindowedCall: ExpressionBinder._windowed_call,

@@ -102,6 +102,11 @@ def _named(binder: QueryBinder, name: exp.Identifier, prefix: str) -> Node:
             if any(same(found.name, other) for other in binder.expanding):
                 binder.refuse(f"{found.name} is derived from itself", name)
             return renamed(binder.derived(found.name, found.query), prefix)
+    if binder.catalog.is_query(name.name):
+        binder.refuse(
+            f"{name.name} is a registered query, and a query reads streams and tables", name,
+            f"INVOKE {name.name} gives its answer; to read on from it, write its text in FROM or in WITH",
+        )  # fmt: skip
     hint = did_you_mean(name.name, list(binder.catalog.names()))
     return binder.refuse(f"there is no stream or table named {name.name!r}", name, hint)
 

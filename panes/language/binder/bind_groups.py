@@ -14,7 +14,7 @@ from panes.language.names import same, unused
 from panes.language.parser.syntax import SelectBlock
 from panes.language.positions import offset_of
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Aggregate, Column, Expression, Literal, Value, columns_of
+from panes.plan.expressions import Aggregate, Case, Column, Expression, Literal, Value, columns_of
 from panes.plan.functions import WrongTypes
 from panes.plan.nodes import GroupBy, Node, Project
 from panes.plan.types import BIGINT, INT, Type
@@ -62,6 +62,8 @@ class GroupedBinder(ExpressionBinder):
     def known(self, node: exp.Expression) -> Expression | None:
         if isinstance(node, exp.Anonymous) and is_aggregate(node):
             return self._aggregate(node)
+        if isinstance(node, exp.Filter) and is_aggregate(node.this):
+            return self._aggregate(node.this, self._filter_condition(node))
         if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.Star)):
             return None
         if any(is_aggregate(inside) for inside in node.walk()):
@@ -79,7 +81,22 @@ class GroupedBinder(ExpressionBinder):
             )  # fmt: skip
         return None
 
-    def _aggregate(self, node: exp.Anonymous) -> Expression:
+    def _filter_condition(self, node: exp.Filter) -> Expression:
+        """The condition of FILTER."""
+        condition = node.expression.this
+        for inside in condition.walk():
+            if is_aggregate(inside):
+                self.refuse("FILTER cannot read an aggregate", inside, "put the condition in HAVING")
+        bound = self.below.condition(condition, "FILTER")
+        if not all(map(self.scope.is_own, columns_of(bound))):
+            self.refuse("FILTER cannot read a column of the query around it", node)
+        return bound
+
+    def _aggregate(self, node: exp.Anonymous, condition: Expression | None = None) -> Expression:
+        """The column of an aggregate of those rows for which the condition is true.
+
+        All aggregates ignore NULL: they are given NULL for the other rows, and count(*) becomes the count of a 1.
+        """
         name = AGGREGATE_ALIASES.get(node.name, node.name)
         args = list(node.expressions)
         distinct = bool(args) and isinstance(args[0], exp.Distinct)
@@ -90,7 +107,8 @@ class GroupedBinder(ExpressionBinder):
         if args and isinstance(args[0], exp.Star):
             if name != "count" or distinct or len(args) > 1:
                 self.refuse(f"only count takes *, not {name}{'(DISTINCT …)' * distinct}", node)
-            return self._register(name, None, BIGINT, node, distinct, ())
+            one = None if condition is None else Literal(BIGINT, 1)
+            return self._register(name, one, BIGINT, node, distinct, (), condition)
         if distinct and len(args) > 1:
             self.refuse(
                 f"{name}(DISTINCT …) takes one value", node,
@@ -106,7 +124,8 @@ class GroupedBinder(ExpressionBinder):
         if columns_of(arg) and not all(map(self.scope.is_own, columns_of(arg))):
             self.refuse("an aggregate cannot read a column of the query around it", node)
         parameters = [self._parameter(item) for item in args[1:]]
-        return self._register(name, arg, arg.type, node, distinct, tuple(p.value for p in parameters))
+        values = tuple(p.value for p in parameters)
+        return self._register(name, arg, arg.type, node, distinct, values, condition)
 
     def _parameter(self, node: exp.Expression) -> Literal:
         bound = self.below.bind(node)
@@ -122,12 +141,15 @@ class GroupedBinder(ExpressionBinder):
         node: exp.Expression,
         distinct: bool,
         parameters: tuple[Value, ...],
+        condition: Expression | None,
     ) -> Expression:
         try:
             signature = AGGREGATES[name].signature(type_, parameters)
         except WrongTypes as wrong:
             self.refuse(f"{name} {wrong}", node)
         cast = None if arg is None else cast_to(arg, signature.args[0])
+        if cast is not None and condition is not None:
+            cast = Case(cast.type, ((condition, cast),), Literal(cast.type, None))
         aggregate = Aggregate("", name, cast, signature.result, distinct, parameters)
         known = next((a for a in self.aggregates.values() if replace(a, name="") == aggregate), None)
         if known is None:

@@ -292,7 +292,7 @@ def _name_of(node: exp.Expression, place: int) -> str:
     """The name of a column of a SELECT list: its alias, its column, its function, or its place."""
     if isinstance(node, exp.Alias):
         return node.alias
-    while isinstance(node, (exp.Paren, exp.Cast)):
+    while isinstance(node, (exp.Paren, exp.Cast, exp.Filter)):
         node = node.this
     if isinstance(node, (exp.Column, exp.Anonymous)):
         return node.name

@@ -20,6 +20,10 @@ class KnownRelations(Protocol):
         """All names of streams and tables."""
         ...
 
+    def is_query(self, name: str) -> bool:
+        """Whether a registered query is called so."""
+        ...
+
 
 def find(catalog: KnownRelations, written: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
     """What a name in a query means; the case it is written in does not matter."""

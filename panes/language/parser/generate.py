@@ -97,6 +97,11 @@ def _in(self: Generator, node: exp.In) -> str:
     return f"{self.sql(node, 'this')} IN ({inside})"
 
 
+def _between(self: Generator, node: exp.Between) -> str:
+    symmetric = "SYMMETRIC " * bool(node.args.get("symmetric"))
+    return f"{self.sql(node, 'this')} BETWEEN {symmetric}{self.sql(node, 'low')} AND {self.sql(node, 'high')}"
+
+
 def _not(self: Generator, node: exp.Not) -> str:
     inside = node.this
     if isinstance(inside, exp.Is):
@@ -134,6 +139,8 @@ class PanesGenerator(Generator):
         exp.Insert: _insert,
         exp.Update: _update,
         exp.Delete: _delete,
+        exp.Between: _between,
+        exp.Filter: lambda self, node: f"{self.sql(node, 'this')} FILTER ({self.sql(node, 'expression')})",
         exp.In: _in,
         exp.Not: _not,
         exp.Case: _case,

@@ -22,10 +22,20 @@ TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
     "TEXT": STRING,
     "BOOL": BOOLEAN,
 }
-_NEAREST_TYPE = {
+NEAREST_TYPE = {
     "FLOAT": DOUBLE, "REAL": DOUBLE, "DECIMAL": DOUBLE, "NUMERIC": DOUBLE, "SMALLINT": INT, "TINYINT": INT,
     "SHORT": INT, "BYTE": INT, "CHAR": STRING, "DATETIME": TIMESTAMP, "TIMESTAMPTZ": TIMESTAMP,
 }  # fmt: skip
+
+
+def nearest_type(word: str) -> str:
+    """A hint for a type that there is not.
+
+    >>> nearest_type("REAL")
+    'use DOUBLE'
+    """
+    nearest = NEAREST_TYPE.get(word)
+    return f"use {nearest}" if nearest else f"types are {', '.join(map(str, COLUMN_TYPES))}"
 
 
 class DefinitionParser(QueryParser):
@@ -50,13 +60,12 @@ class DefinitionParser(QueryParser):
             self._unexpected("a type", f"types are {', '.join(map(str, COLUMN_TYPES))}")
         self._advance()
         word = token.text.upper()
+        self._refuse_time_zone(token)
         if word in TYPES:
             if self._curr.token_type == TokenType.L_PAREN:
                 self._fail(f"{word} takes no length", hint=f"write {TYPES[word]}")
             return TYPES[word]
-        nearest = _NEAREST_TYPE.get(word)
-        hint = f"use {nearest}" if nearest else f"types are {', '.join(map(str, COLUMN_TYPES))}"
-        return self._fail(f"there is no type {word}", token, hint)
+        return self._fail(f"there is no type {word}", token, nearest_type(word))
 
     def _schema(self, columns: list[tuple[Token, str, Type]]) -> Schema:
         for place, (token, name, _) in enumerate(columns):

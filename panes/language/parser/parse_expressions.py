@@ -15,10 +15,13 @@ from sqlglot.parser import Parser
 from panes.language.names import RESERVED, why_no_column, why_no_name
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
 from panes.language.parser.syntax import OUTPUTS
-from panes.language.positions import refuse
+from panes.language.positions import misspelled, refuse
+from panes.plan.functions import ALIASES, DATE_PARTS
 
 DEEPEST = 40
 """How deep parentheses, calls and subqueries may nest: more than people write, less than the stack."""
+
+NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
 
 Node = TypeVar("Node", bound=exp.Expression)
 Item = TypeVar("Item")
@@ -41,15 +44,14 @@ class ExpressionParser(Parser):
         TokenType.BETWEEN: lambda self, this: self._between(this),
         TokenType.IN: lambda self, this: self._in(this),
         TokenType.IS: lambda self, this: self._is(this),
-        TokenType.LIKE: lambda self, this: self._like(this),
+        TokenType.LIKE: lambda self, this: self._like(this, exp.Like),
+        TokenType.ILIKE: lambda self, this: self._like(this, exp.ILike),
     }
     JSON_OPERATORS: ClassVar[dict[Any, Any]] = {}
 
     _depth = 0
-
-    def reset(self) -> None:
-        super().reset()
-        self._depth = 0
+    _reached = 0
+    """The greatest depth so far."""
 
     # What every part of the parser needs: errors that point, words, names and lists.
 
@@ -61,6 +63,12 @@ class ExpressionParser(Parser):
     def _unexpected(self, expected: str, hint: str | None = None) -> NoReturn:
         found = f"{self._curr.text!r}" if self._curr else "the end of the statement"
         self._fail(f"expected {expected}, but found {found}", hint=hint)
+
+    def _unexpected_instead_of(self, expected: str, *words: str) -> NoReturn:
+        """Fails, with a hint when a name here, or the one before that was taken for an alias, is nearly a word."""
+        names = [token for token in (self._prev, self._curr) if token and token.token_type == TokenType.VAR]
+        hints = (misspelled(token.text, list(words)) for token in names)
+        self._unexpected(expected, next((hint for hint in hints if hint), None))
 
     def _at(self, *words: str) -> bool:
         """Whether these words come next."""
@@ -117,6 +125,7 @@ class ExpressionParser(Parser):
 
     def _nested(self, parse: Callable[[], Item]) -> Item:
         self._depth += 1
+        self._reached = max(self._reached, self._depth)
         if self._depth > DEEPEST:
             self._fail(f"this is nested more than {DEEPEST} levels deep")
         inside = parse()
@@ -152,6 +161,8 @@ class ExpressionParser(Parser):
         if self._match(TokenType.PLUS):
             return self._nested(self._parse_unary)
         operand = self._operand()
+        while self._match(TokenType.DCOLON):
+            operand = self._placed(exp.Cast(this=operand, to=self._type_name()), token)
         if self._curr.token_type == TokenType.L_BRACKET:
             self._fail("there are no subscripts", hint="windows in brackets stand after streams in FROM")
         return operand
@@ -213,8 +224,11 @@ class ExpressionParser(Parser):
             return self._interval(token)
         if self._at_constant_of_type():
             return self._constant_of_type()
-        if self._at_name() and self._next.token_type == TokenType.L_PAREN:
-            return self._call()
+        if self._next.token_type == TokenType.L_PAREN:
+            if self._at("EXTRACT"):
+                return self._extract()
+            if self._at_name() or self._at("LEFT") or self._at("RIGHT"):
+                return self._call()
         if self._at_name():
             return self._column()
         return self._unexpected("an expression")
@@ -225,7 +239,7 @@ class ExpressionParser(Parser):
         return query
 
     def _at_query_in_parentheses(self) -> bool:
-        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() == "SELECT"
+        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("SELECT", "WITH")
 
     def _column(self) -> exp.Expression:
         token = self._curr
@@ -247,7 +261,10 @@ class ExpressionParser(Parser):
 
     def _call(self) -> exp.Expression:
         token = self._curr
-        name = self._name("a function")
+        is_reserved = not self._at_name()
+        name = exp.Identifier(this=token.text) if is_reserved else self._name("a function")
+        if is_reserved:
+            self._advance()
 
         def arguments() -> list[exp.Expression]:
             if self._curr.token_type == TokenType.R_PAREN:
@@ -257,12 +274,35 @@ class ExpressionParser(Parser):
                 return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
             return self._list(self._condition)
 
-        call = exp.Anonymous(this=name.name.lower(), expressions=self._in_parentheses(arguments))
+        call: exp.Expression = exp.Anonymous(
+            this=name.name.lower(), expressions=self._in_parentheses(arguments)
+        )
+        self._placed(call, token)
+        if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            call = self._placed(exp.Filter(this=call, expression=self._in_parentheses(self._filter)), token)
         if self._at("OVER"):
             self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
-        if self._at("FILTER"):
-            self._fail("FILTER is not supported", hint="aggregate CASE WHEN … THEN … END")
-        return self._placed(call, token)
+        return call
+
+    def _extract(self) -> exp.Expression:
+        """`EXTRACT(part FROM x)`, short for `part(x)`."""
+        token = self._curr
+        self._advance()
+
+        def inside() -> exp.Expression:
+            part = self._curr
+            word = self._name("a part of a date").name.lower()
+            if word not in DATE_PARTS:
+                self._fail(f"there is no part {word!r}", part, f"parts are {', '.join(DATE_PARTS)}")
+            self._expect("FROM")
+            return exp.Anonymous(this=ALIASES.get(word, word), expressions=[self._condition()])
+
+        return self._placed(self._in_parentheses(inside), token)
+
+    def _filter(self) -> exp.Where:
+        self._expect("WHERE")
+        return exp.Where(this=self._condition())
 
     def _case(self) -> exp.Case:
         subject = None if self._at("WHEN") else self._condition()
@@ -280,9 +320,22 @@ class ExpressionParser(Parser):
     def _cast(self) -> exp.Cast:
         value = self._condition()
         self._expect("AS")
+        return exp.Cast(this=value, to=self._type_name())
+
+    def _type_name(self) -> exp.Var:
         token = self._curr
-        to = self._name("a type")
-        return exp.Cast(this=value, to=self._placed(exp.Var(this=to.name.upper()), token))
+        word = self._name("a type").name.upper()
+        self._refuse_time_zone(token)
+        return self._placed(exp.Var(this=word), token)
+
+    def _refuse_time_zone(self, token: Token) -> None:
+        """After the name of a type."""
+        for word in ("WITH", "WITHOUT"):
+            if self._at(word, "TIME", "ZONE"):
+                self._fail(
+                    f"there is no type {token.text.upper()} {word} TIME ZONE", token,
+                    "use TIMESTAMP: an instant in UTC; text with an offset is read as the instant it means",
+                )  # fmt: skip
 
     def _interval(self, token: Token) -> exp.Interval:
         number, unit = self._number_and_unit()
@@ -300,6 +353,10 @@ class ExpressionParser(Parser):
         unit = self._curr
         if unit.text.upper() in ("MONTH", "MONTHS", "YEAR", "YEARS", "QUARTER", "QUARTERS"):
             self._fail(f"{unit.text} is not a fixed length of time", hint="write it in DAYS")
+        if unit.text.upper() in NANOSECONDS:
+            self._fail(
+                f"there are no {unit.text}: time is kept in microseconds", hint="write it in MICROSECONDS"
+            )
         if unit.token_type != TokenType.VAR or unit.text.upper() not in MICROSECONDS:
             self._unexpected("a unit of time", "there are MICROSECONDS, MILLISECONDS, SECONDS, … to WEEKS")
         self._advance()
@@ -319,14 +376,15 @@ class ExpressionParser(Parser):
     # Predicates after an operand.
 
     def _between(self, this: exp.Expression) -> exp.Expression:
+        symmetric = self._curr.token_type == TokenType.VAR and self._word("SYMMETRIC")
         low = self._parse_bitwise()
         if not self._match(TokenType.AND):
             self._unexpected("AND")
-        return exp.Between(this=this, low=low, high=self._parse_bitwise())
+        return exp.Between(this=this, low=low, high=self._parse_bitwise(), symmetric=symmetric)
 
     def _in(self, this: exp.Expression) -> exp.Expression:
         def inside() -> exp.Expression:
-            if self._at("SELECT") or self._at_query_in_parentheses() or self._at_output():
+            if self._at("SELECT") or self._at("WITH") or self._at_query_in_parentheses() or self._at_output():
                 return exp.In(this=this, query=self._query())
             return exp.In(this=this, expressions=self._list(self._condition))
 
@@ -337,16 +395,20 @@ class ExpressionParser(Parser):
 
     def _is(self, this: exp.Expression) -> exp.Expression:
         negated = self._match(TokenType.NOT)
+        if self._word("DISTINCT"):
+            self._expect("FROM")
+            kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
+            return kind(this=this, expression=self._parse_bitwise())
         if not self._match(TokenType.NULL):
-            self._unexpected("NULL", "for TRUE and FALSE use the condition itself, or NOT")
+            self._unexpected("NULL or DISTINCT FROM", "for TRUE and FALSE use the condition itself, or NOT")
         test = exp.Is(this=this, expression=exp.Null())
         return exp.Not(this=test) if negated else test
 
-    def _like(self, this: exp.Expression) -> exp.Expression:
+    def _like(self, this: exp.Expression, kind: type[exp.Expression]) -> exp.Expression:
         pattern = self._parse_bitwise()
         if self._at("ESCAPE"):
             self._fail("ESCAPE is not supported", hint="use starts_with, ends_with or contains")
-        return exp.Like(this=this, expression=pattern)
+        return kind(this=this, expression=pattern)
 
 
 def _is_decimal(text: str) -> bool:

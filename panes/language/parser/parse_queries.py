@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import Token, TokenType, exp
 
-from panes.language.parser.parse_windows import WindowParser
+from panes.language.parser.parse_with import WithParser
 from panes.language.parser.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
 
 _OUTER = {
@@ -28,9 +28,16 @@ _REFUSED_CLAUSES = {
 }  # fmt: skip
 
 
-class QueryParser(WindowParser):
+CLAUSES = ("WHERE", "GROUP", "HAVING", "JOIN", "INNER", "UNION", "INTERSECT", "EXCEPT", "BEGIN")
+"""The words with which something may go on after FROM."""
+
+
+class QueryParser(WithParser):
     def _parse_select(self, *_: Any, **__: Any) -> exp.Expr | None:
-        """A whole query: INTERSECT binds tighter than UNION and EXCEPT, which go from left to right."""
+        return self._with(self._set_operations) if self._at("WITH") else self._set_operations()
+
+    def _set_operations(self) -> exp.Expression:
+        """INTERSECT binds tighter than UNION and EXCEPT, which go from left to right."""
         this = self._intersections()
         while self._at("UNION") or self._at("EXCEPT"):
             this = self._set_operation(this, self._intersections)
@@ -63,10 +70,7 @@ class QueryParser(WindowParser):
         if self._at_output():
             return self._output_around_query()
         if self._at("WITH"):
-            self._fail(
-                "WITH is not supported",
-                hint="write the query in FROM: (SELECT …) AS name, or CREATE STREAM name AS SELECT …",
-            )
+            self._fail("WITH stands before the whole query", hint="or put this part in parentheses: (WITH …)")
         return self._select_block()
 
     # Output operators.
@@ -138,7 +142,7 @@ class QueryParser(WindowParser):
 
     def _clauses(self, distinct: bool, projections: list[exp.Expression]) -> SelectBlock:
         if not self._word("FROM"):
-            self._unexpected("FROM")
+            self._unexpected_instead_of("FROM", "FROM")
         items = self._from_items()
         where = self._condition() if self._word("WHERE") else None
         begin = self._curr
@@ -222,16 +226,20 @@ class QueryParser(WindowParser):
 
     def _from_item(self, kind: str) -> FromItem:
         token = self._curr
+        name = None
         if self._match(TokenType.L_PAREN, advance=False):
             this: exp.Expression = Nested(this=self._in_parentheses(self._query))
         elif self._at_output():
             this = self._output_around_query()
         else:
-            this = self._relation_name("a stream, a table or a query in parentheses")
+            name = self._relation_name("a stream, a table or a query in parentheses")
             if self._curr.token_type == TokenType.DOT:
                 self._fail("names of streams and tables have one part", token)
+            this = self._common_query(name.name, token) or name
         window = self._optional_window()
-        alias = self._alias()
+        self._refuse_bare_window()
+        alias = self._alias() or (name if name is not this else None)
+        self._refuse_bare_window()
         second = self._curr
         other = self._optional_window()
         if window and other:
@@ -241,6 +249,14 @@ class QueryParser(WindowParser):
 
     def _optional_window(self) -> exp.Expression | None:
         return self._bracketed_window() if self._curr.token_type == TokenType.L_BRACKET else None
+
+    def _refuse_bare_window(self) -> None:
+        """RANGE, ROWS and PARTITION can be aliases, but not before what follows them in a window."""
+        word, following = self._curr.text.upper(), self._next
+        is_range = word == "RANGE" and following.text.upper() in ("UNBOUNDED", "INTERVAL")
+        is_length = word in ("RANGE", "ROWS") and following.token_type == TokenType.NUMBER
+        if is_range or is_length or (word == "PARTITION" and following.text.upper() == "BY"):
+            self._fail("a window stands in brackets", hint=f"write [{word} …]")
 
     def _alias(self) -> exp.Identifier | None:
         if self._word("AS") or self._at_name():

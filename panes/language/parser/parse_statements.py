@@ -10,6 +10,8 @@ from sqlglot import Token, TokenType, exp
 from panes.language import statements as st
 from panes.language.names import same
 from panes.language.parser.parse_durations import parse_duration
+from panes.language.parser.parse_expressions import NANOSECONDS
+from panes.language.parser.parse_queries import CLAUSES
 from panes.language.parser.parse_tables import TableParser
 from panes.language.parser.syntax import StatementNode
 from panes.language.positions import did_you_mean, with_article
@@ -26,9 +28,10 @@ class StatementParser(TableParser):
         token = self._curr
         if not token or self._match(TokenType.SEMICOLON):  # sqlglot keeps a semicolon that has a comment
             return None
+        self._begin_statement()
         statement = self._statement()
         if self._curr:
-            self._unexpected("the end of the statement")
+            self._unexpected_instead_of("the end of the statement", *CLAUSES)
         return self._placed(StatementNode(this=statement), token)
 
     def _statement(self) -> st.Statement:
@@ -131,6 +134,11 @@ class StatementParser(TableParser):
                         f"{unit} is for integers, and {field.name} is {with_article(field.type)}", unit_token
                     )
                 return TimestampBy(field.name, unit)
+        if self._curr and self._curr.text.upper() in NANOSECONDS:
+            self._fail(
+                "there are no NANOSECONDS: time is kept in microseconds",
+                hint="give the stream a column in MICROSECONDS: the nanoseconds divided by 1000",
+            )
         if field.type != TIMESTAMP:
             hint = "write SECONDS, MILLISECONDS or MICROSECONDS after it" if field.type.is_integer else None
             self._fail(f"{field.name} is {with_article(field.type)}, not a TIMESTAMP", token, hint)
