@@ -21,6 +21,7 @@ from benchmarks import (
     scale,
     scale_model,
     standing_queries,
+    tables,
     update_patterns,
 )
 from benchmarks.paper_queries import EXPERIMENTS
@@ -227,6 +228,54 @@ def readers_without_pause(content: Content) -> str:
     return f"{measured_on(content)}\n\n{table(header, rows)}"
 
 
+def changing_tables(content: Content) -> str:
+    by_kind: dict[str, list[Content]] = {}
+    for result in content["results"]:
+        by_kind.setdefault(result["what"], []).append(result)
+    (lookup,), (loading,) = by_kind["lookup"], by_kind["loading"]
+    now, then = by_kind["updates"]
+    alone, changed = by_kind["live"]
+    busiest = max(alone["load_average"], changed["load_average"])
+    rows = [
+        [
+            f"lookups in a table of {lookup['table_rows']:,} rows, tuples per CPU second",
+            f"{rate(tables.AIMS['lookup'])}",
+            rate(lookup["rows_per_s"]),
+        ],
+        ["the same with window, shuffle and answer", "", rate(lookup["with_all_steps_per_s"])],
+        [
+            f"{now['updates_per_s']:,} changes against {now['window_rows']:,} tuples, CPU seconds, first spans",
+            "below 1",
+            f"{now['cpu_s_early']:.3f}",
+        ],
+        ["the same, last spans", "no more", f"{now['cpu_s_late']:.3f}"],
+        ["the same with a table that is not retroactive", "", f"{then['cpu_s_late']:.3f}"],
+        [
+            f"on Spark, by `db.load` every second, seconds behind, both halves of {changed['seconds']} s",
+            "not growing",
+            f"{changed['behind_s_early']} and {changed['behind_s_late']}",
+        ],
+        ["the same without changes", "", f"{alone['behind_s_early']} and {alone['behind_s_late']}"],
+        [
+            "median epoch, with and without changes, s",
+            "",
+            f"{changed['epoch_s']} and {alone['epoch_s']}",
+        ],
+        *(
+            [f"{way['way']}, changes per second", f"{tables.AIMS['updates']:,}", f"{way['per_s']:,}"]
+            for way in by_kind["writing"]
+        ),
+        [
+            f"`db.load` of {loading['rows']:,} rows, seconds",
+            f"{tables.AIMS['loading']:g}",
+            f"{loading['seconds']:.2f}",
+        ],
+        ["the same with `replace=True`, 1 in 100 changed", "", f"{loading['replace_seconds']:.2f}"],
+    ]
+    note = f" Its load was up to {busiest:g}, others used it too." if busiest > 4 else ""
+    return f"{measured_on(content)}{note}\n\n{table(['', 'aim', 'reached'], rows)}"
+
+
 def exchanges(content: Content) -> str:
     """Both ways of the exchange by workload, and what compression of its blocks costs and saves."""
     found = {(r["exchange"], r["workload"]): r for r in content["results"]}
@@ -393,6 +442,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "live": (live.NAME, live_stream),
     "readers": (readers.NAME, readers_without_pause),
     "exchange": (exchange.NAME, exchanges),
+    "tables": (tables.NAME, changing_tables),
 }
 
 

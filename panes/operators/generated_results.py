@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import EXP, FOREVER, TS, Delta
+from panes.delta.delta import ALWAYS, EXP, FOREVER, TS, Delta
 from panes.delta.rows import take
 from panes.operators.base import Operator
 
@@ -21,13 +21,15 @@ class GeneratedResults(Operator):
     So it must not see expirations as negative tuples: below it windows give known lifetimes, whatever the
     strategy.
 
-    Output: one row without end for each copy of a row that comes; what is taken back is no news. MONOTONIC.
+    Output: one row without end for each copy of a row that comes; what is taken back is no news, and neither is
+        what was always there, like the first rows of a table. MONOTONIC.
     State: none.
     Cost: constant per row.
     """
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
         (delta,) = inputs
+        delta = delta.filter(delta.ts > ALWAYS)
         values, ts = delta.values, delta.ts
         if delta.is_weighted:
             copies = np.repeat(np.arange(delta.rows), np.maximum(delta.weight, 0))

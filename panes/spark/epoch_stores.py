@@ -158,7 +158,8 @@ class EpochStores:
         horizons = {
             s.number: self._horizon(s, retained.get(s.number, Retained()), rule, before) for s in streams
         }
-        return log.write(rule.epoch, writer, before, taken, tables, horizons)
+        queries = [(query.streams, query.clock) for query in rule.queries.values()]
+        return log.write(rule.epoch, writer, before, taken, tables, horizons, queries)
 
     def _horizon(self, stream: Stream, retained: Retained, rule: ClockRule, before: EpochRecord) -> int:
         clocks = (read.clock for read in rule.queries.values() if stream.number in read.streams)

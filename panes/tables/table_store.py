@@ -40,6 +40,8 @@ from panes.tables.version_log import Taken, VersionLog, taken_of
 TABLES_FOLDER = "tables"
 """In the home of a database."""
 _VERSIONS_IN_MEMORY = 8
+_ATTEMPTS = 100
+"""How many times one who only reads looks again, because another process has removed what it was about to read."""
 
 States = Mapping[int, TableState]
 _Key = tuple[Head, int, frozenset[int]]
@@ -88,8 +90,10 @@ class Tables:
         """What one who only reads has seen when it looked last."""
         self._versions: RecentlyUsed[_Key, pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
         self._intervals: RecentlyUsed[_Key, pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
-        self._rows: RecentlyUsed[tuple[Head, int], pa.Table] = RecentlyUsed(_VERSIONS_IN_MEMORY)
-        """Those after all changes of a manifest."""
+        self._rows: RecentlyUsed[tuple[Head, int, frozenset[int], int], pa.Table] = RecentlyUsed(
+            _VERSIONS_IN_MEMORY
+        )
+        """Those of a table for a query over some streams, after a number of changes."""
 
     def recover(self) -> None:
         """Takes over what other drivers have accepted, and removes what they have left. To be called by the driver
@@ -171,12 +175,10 @@ class Tables:
     def rows_at(self, name: str, streams: Set[int], epoch: int, now: int) -> pa.Table:
         """The rows of a table at an instant of a query over some streams, after the epochs up to one."""
         versions = self.versions(name, streams, epoch)
-        came = where(int64(versions, TS) <= now)
-        if len(came) < versions.num_rows:
-            return contents_at(_lasting(take(versions, came)), now)
-        # Mostly nothing waits, and one asks again and again.
-        key = self._head(epoch), self._table(name).number
-        return self._rows.get(key, lambda: contents_at(_lasting(versions), now))
+        come = where(int64(versions, TS) <= now)
+        # One asks again and again, and between two changes nothing is different but the instant.
+        key = self._head(epoch), self._table(name).number, frozenset(streams), len(come)
+        return self._rows.get(key, lambda: contents_at(_lasting(take(versions, come)), now))
 
     def intervals(self, name: str, streams: Set[int], epoch: int) -> pa.Table:
         """The rows that a table ever had, as far as that is known after the epochs up to one: its columns, `_ts`
@@ -315,7 +317,7 @@ class Tables:
 
     def _look(self, read: Callable[[], States]) -> States:
         """Brings what is known up to date, and reads; looks again when what it was about to read is gone."""
-        while True:
+        for _ in range(_ATTEMPTS):
             manifest, names = self._manifest(), self._accepted.names()
             try:
                 self._follow(manifest, names)
@@ -324,6 +326,7 @@ class Tables:
                 self._seen = None
                 if (self._manifest(), self._accepted.names()) == (manifest, names):
                     raise
+        raise StateError("tables change faster than they can be read; try again")
 
     def _follow(self, manifest: TableManifest, names: frozenset[str]) -> None:
         seen = manifest.head, names

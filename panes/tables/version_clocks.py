@@ -8,7 +8,7 @@ for that, like one without.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,20 +28,39 @@ SETTLED = -1
 
 _UNKNOWN = StreamProgress()
 
-Epochs = Mapping[int, Mapping[int, StreamProgress]]
+QueryClock = tuple[frozenset[int], int]
+"""The streams of a query, and its clock."""
+
+
+@dataclass(frozen=True)
+class _Before:
+    """The clocks before one epoch."""
+
+    streams: Mapping[int, StreamProgress] = field(default_factory=dict)
+    """A stream that had not begun is left out."""
+    ahead: Mapping[frozenset[int], int] = field(default_factory=dict)
+    """Of the queries that had come further than their streams tell, because a silent one was not waited for and
+    has come back: the clock, by the streams."""
 
 
 @dataclass(frozen=True)
 class VersionClocks:
-    """The clocks of streams before some epochs. A stream that had not begun is left out."""
+    """The clocks of streams, and of queries, before some epochs."""
 
-    epochs: Epochs = field(default_factory=dict)
+    epochs: Mapping[int, _Before] = field(default_factory=dict)
 
     @classmethod
-    def before(cls, epoch: int, streams: Mapping[int, StreamProgress]) -> VersionClocks:
-        """The clocks before an epoch, from where streams were then."""
+    def before(
+        cls, epoch: int, streams: Mapping[int, StreamProgress], queries: Iterable[QueryClock] = ()
+    ) -> VersionClocks:
+        """The clocks before an epoch, from where streams and queries were then."""
         found = {s: StreamProgress(clock=p.clock, is_awaited=p.is_awaited) for s, p in streams.items()}
-        return cls({epoch: {s: progress for s, progress in found.items() if progress != _UNKNOWN}})
+        known = {s: progress for s, progress in found.items() if progress != _UNKNOWN}
+        ahead: dict[frozenset[int], int] = {}
+        for read, clock in queries:
+            if clock > query_clock(known, read):
+                ahead[read] = max(clock, ahead.get(read, clock))
+        return cls({epoch: _Before(known, ahead)})
 
     def __or__(self, other: VersionClocks) -> VersionClocks:
         return VersionClocks({**self.epochs, **other.epochs})
@@ -57,10 +76,11 @@ class VersionClocks:
         """
         if epoch == SETTLED:
             return ALWAYS
-        known = self.epochs.get(epoch, {})
+        known = self.epochs.get(epoch, _Before())
         if streams:
-            return query_clock(known, streams) + 1
-        return max((progress.clock for progress in known.values()), default=BEGINNING) + 1
+            clock = query_clock(known.streams, streams)
+            return max(clock, known.ahead.get(frozenset(streams), clock)) + 1
+        return max((progress.clock for progress in known.streams.values()), default=BEGINNING) + 1
 
     def instants(self, rows: pa.Table, streams: Set[int]) -> Instants:
         """The instant at which each row of a table of versions takes effect for a query over some streams."""
@@ -70,8 +90,14 @@ class VersionClocks:
 
     def encoded(self) -> bytes:
         content = {
-            epoch: {stream: [progress.clock, progress.is_awaited] for stream, progress in streams.items()}
-            for epoch, streams in self.epochs.items()
+            epoch: [
+                {
+                    stream: [progress.clock, progress.is_awaited]
+                    for stream, progress in before.streams.items()
+                },
+                [[sorted(read), clock] for read, clock in before.ahead.items()],
+            ]
+            for epoch, before in self.epochs.items()
         }
         return json.dumps(content, separators=(",", ":")).encode()
 
@@ -79,11 +105,14 @@ class VersionClocks:
     def decoded(cls, content: bytes) -> VersionClocks:
         return cls(
             {
-                int(epoch): {
-                    int(stream): StreamProgress(clock=clock, is_awaited=is_awaited)
-                    for stream, (clock, is_awaited) in streams.items()
-                }
-                for epoch, streams in json.loads(content).items()
+                int(epoch): _Before(
+                    {
+                        int(stream): StreamProgress(clock=clock, is_awaited=is_awaited)
+                        for stream, (clock, is_awaited) in streams.items()
+                    },
+                    {frozenset(read): clock for read, clock in ahead},
+                )
+                for epoch, (streams, ahead) in json.loads(content).items()
             }
         )
 

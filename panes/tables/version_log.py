@@ -7,7 +7,7 @@ tables/000003/versions-0000000041-9a7c1d02.arrow   what that epoch changed in ta
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from panes.tables.merge_versions import merge_versions
 from panes.tables.table_manifest import FOLDER, PIN, TableEntry, TableManifest, path_of
 from panes.tables.table_versions import Versions, read_versions, versions_of
 from panes.tables.transaction import Transaction
-from panes.tables.version_clocks import VersionClocks
+from panes.tables.version_clocks import QueryClock, VersionClocks
 
 _MANIFESTS_IN_MEMORY = 16
 _OF_AN_EPOCH = re.compile(r"(?:epoch|versions|merged)-(\d{10})-.*")
@@ -91,11 +91,13 @@ class VersionLog:
         taken: Taken,
         tables: Sequence[CreateTable],
         horizons: Mapping[int, int],
+        queries: Iterable[QueryClock] = (),
     ) -> AppliedVersions:
         """Applies transactions in an attempt at an epoch. `tables` are those that there are: of others nothing is
-        kept. `horizons` has for each stream the instant before which nobody asks."""
+        kept. `horizons` has for each stream the instant before which nobody asks, `queries` the clocks of
+        registered queries."""
         known = self.manifest(before)
-        clocks = VersionClocks.before(epoch, before.streams)
+        clocks = VersionClocks.before(epoch, before.streams, queries)
         entries: dict[int, TableEntry] = {}
         new: dict[int, SegmentEntry] = {}
         for table in tables:

@@ -10,6 +10,7 @@ from benchmarks.report import (
     SCALE_PAGE,
     STANDING_PAGE,
     between,
+    changing_tables,
     ratios,
     scale_written,
     standing_written,
@@ -113,3 +114,37 @@ def test_both_ways_of_the_exchange_stand_side_by_side():
     text = report.exchanges(content(*runs) | {"codecs": codecs, "load": 1.5})
     assert "| seconds, files | 1.00 |\n| seconds, shuffle | 1.50 |\n| ratio | 1.50× |" in text
     assert "| zstd | 0.33 | 2.50 | 1.00 |" in text
+
+
+def test_the_figures_of_tables_stand_beside_their_aims():
+    results = [
+        {"what": "lookup", "table_rows": 9, "rows_per_s": 3_000_000, "with_all_steps_per_s": 2_000_000},
+        *(
+            {
+                "what": "updates",
+                "updates_per_s": 5,
+                "window_rows": 7,
+                "cpu_s_early": 0.5,
+                "cpu_s_late": seconds,
+            }
+            for seconds in (0.25, 0.125)
+        ),
+        *(
+            {
+                "what": "live",
+                "seconds": 30,
+                "behind_s_early": 1,
+                "behind_s_late": 2,
+                "epoch_s": 3,
+                "load_average": load,
+            }
+            for load in (1.0, 9.0)
+        ),
+        {"what": "writing", "way": "by hand", "per_s": 1},
+        {"what": "loading", "rows": 8, "seconds": 1.5, "replace_seconds": 2.5},
+    ]
+    text = changing_tables(content(*results))
+    assert "| lookups in a table of 9 rows, tuples per CPU second | 2.00 M | 3.00 M |" in text
+    assert "| the same, last spans | no more | 0.250 |" in text
+    assert "| by hand, changes per second | 1,000 | 1 |" in text
+    assert "Its load was up to 9" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from panes.delta.consolidate import contents_at
-from panes.delta.delta import BEGINNING
+from panes.delta.delta import ALWAYS, BEGINNING, FOREVER
 from panes.operators.lower import lower
 from panes.plan.expressions import Aggregate, Column
 from panes.plan.nodes import (
@@ -17,6 +17,8 @@ from panes.plan.nodes import (
     Project,
     Rstream,
     StreamScan,
+    TableScan,
+    Union,
     Window,
     Wstream,
 )
@@ -156,3 +158,28 @@ def test_rstream_restore_tells_what_came_and_went_before_any_slide_held_a_tuple(
     plan = Rstream(window(RangeWindow(1, 4)), restore=True)
     assert told(plan, (4, {"s": keys((3, 7))})) == [(4, 7)]
     assert told(plan, (2, {}), (3, {"s": keys((3, 7))}), (4, {})) == [(4, 7)]
+
+
+def beside_table(spec: WindowSpec) -> Node:
+    """A window and the rows of a table."""
+    return Union(window(spec), TableScan("t", "t", Schema.of([("t.k", BIGINT)]), retroactive=True))
+
+
+def changed(*changes: tuple[int, int, int]) -> pa.Table:
+    """Changes of a table from (instant, k, weight)."""
+    instants, values, weights = (pa.array(column, pa.int64()) for column in zip(*changes, strict=True))
+    forever = pa.array([FOREVER] * len(changes))
+    return pa.table({"k": values, "_ts": instants, "_exp": forever, "_weight": weights})
+
+
+def test_rows_that_a_table_always_had_are_not_generated() -> None:
+    rows = {"s": keys((1, 7)), "t": changed((ALWAYS, 8, 1), (2, 9, 1))}
+    assert told(Wstream(beside_table(RangeWindow(5)), RowsWindow(3)), (3, rows)) == [(1, 7), (2, 9)]
+
+
+def test_rstream_beside_a_table_repeats_the_relation_whenever_it_changes_and_not_at_slides() -> None:
+    rows = {"s": keys((1, 7)), "t": changed((ALWAYS, 8, 1), (3, 8, -1))}
+    #  1   2   3   4   5   6
+    #      7-----------)           a window that slides by 2
+    #  8-------)                   a row of the table
+    assert told(Rstream(beside_table(RangeWindow(4, 2))), (5, rows)) == [(2, 7), (2, 8), (3, 7)]

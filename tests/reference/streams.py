@@ -112,8 +112,8 @@ def slides_of(node: nodes.Node) -> frozenset[int]:
 def _slides(node: nodes.Node) -> frozenset[int | None]:
     if isinstance(node, nodes.Window):
         return frozenset({node.spec.slide_us if isinstance(node.spec, RangeWindow) else None})
-    if isinstance(node, nodes.TableScan):
-        return frozenset()  # what it changes between two slides is told at the next one
+    if is_lookup(node):
+        return _slides(node.left)  # updates of its table change nothing that is there
     if not node.children:
         return frozenset({None})
     return frozenset[int | None]().union(*map(_slides, node.children))

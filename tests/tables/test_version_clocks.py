@@ -14,6 +14,7 @@ CLOCKS = VersionClocks.before(
         2: StreamProgress(clock=40, is_awaited=False),
         3: StreamProgress(),
     },
+    [(frozenset({1}), 100), (frozenset({1, 3}), 90), (frozenset({1, 2}), 50), (frozenset({1, 3}), 95)],
 )
 
 
@@ -30,6 +31,11 @@ def test_a_change_before_a_stream_had_begun_has_always_been_so() -> None:
 def test_for_several_streams_the_clock_of_the_query_counts() -> None:
     assert CLOCKS.effective(7, {1, 2}) == 101  # nobody waits for the second
     assert CLOCKS.effective(7, {1, 2, 3}) == ALWAYS
+
+
+def test_a_query_that_went_on_without_a_silent_stream_does_not_go_back() -> None:
+    assert CLOCKS.effective(7, {1, 3}) == 96
+    assert CLOCKS.epochs[7].ahead == {frozenset({1, 3}): 95}
 
 
 def test_without_streams_the_furthest_one_counts() -> None:

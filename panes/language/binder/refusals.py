@@ -26,7 +26,7 @@ from panes.plan.nodes import (
     Wstream,
 )
 from panes.plan.patterns import has_internal
-from panes.plan.walk import is_table_only, tables_of, walk
+from panes.plan.walk import has_relation, is_table_only, tables_of, walk
 from panes.plan.windows import UnboundedWindow
 
 _ALL_VALUES = ("quantile", "median", "top_k")
@@ -134,6 +134,11 @@ def check_restore(node: Node, text: str, offset: int) -> None:
     """RESTORE gives at a slide what came and went since the slide before: there must be one such slide."""
     if not has_slide(node):
         refuse("RESTORE needs a window with SLIDE: without one, no result is missed", text, offset)
+    if has_relation(node):
+        refuse(
+            "RESTORE needs results that change at slides only, and those with a table change when it is updated",
+            text, offset, "leave out RESTORE, or make the table NON RETROACTIVE",
+        )  # fmt: skip
     slides = slides_in_time(node)
     if len(slides) > 1 or None in slides:
         refuse(
@@ -146,6 +151,8 @@ def slides_in_time(node: Node) -> frozenset[int | None]:
     """The slides of the windows that feed an edge; None for what does not slide in time."""
     if isinstance(node, Window):
         return frozenset({node.spec.slide_us})
+    if isinstance(node, TableScan) and node.stream is None:
+        return frozenset({None})
     if isinstance(node, (StreamScan, Istream, Dstream, Rstream, Wstream)):
         return frozenset({None})
     return frozenset[int | None]().union(*map(slides_in_time, node.children))
