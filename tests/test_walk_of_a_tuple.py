@@ -23,6 +23,7 @@ from panes.history.history_file import HistoryFile
 from panes.ingest.arrived_file import ArrivedFile
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
+from panes.onetime.query_clocks import QueryClocks
 from panes.optimizer.optimizer import optimize
 from panes.spark import ingest_task, operator_task
 from panes.spark.ingest_task import Feed, FilesTask, IngestContext
@@ -126,7 +127,7 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     file = ArrivedFile(HistoryFile(path, "raw", 3, 1_000_000, 3_000_000, 0, stored=stored))
     position = Position(frozenset({1}), BEGINNING, -1, begins=True)
     rule = ClockRule(0, [stream], {}, {1: position}, 2 * 10**15, 0, 10**7, occasion="end")
-    job = JobPlan([running], rule)
+    job = JobPlan([running], rule, lambda _: QueryClocks({}))
     sent = SimpleNamespace(value=job.plans)
     context = IngestContext(
         0,

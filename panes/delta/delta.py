@@ -34,7 +34,10 @@ EXP = "_exp"
 WEIGHT = "_weight"
 UNTIL = "_until"
 """Until when the row stays in the answer, on the edges of plans with INTERNAL windows."""
-HIDDEN = (TS, EXP, WEIGHT, UNTIL)
+CAME = "_came"
+"""The first instant after the clock when a tuple of a stream came: a query cannot see it earlier. Tuples carry it
+up to where they are held until they are seen, if that clock is not the one before the span."""
+HIDDEN = (TS, EXP, WEIGHT, UNTIL, CAME)
 
 ALWAYS = BEGINNING + 1
 """The `ts` of a row that was there before anything came, like the one of a group-by without keys."""
@@ -78,6 +81,13 @@ class Delta:
 
     def filter(self, mask: npt.NDArray[np.bool_]) -> Delta:
         return Delta(self.table.filter(pa.array(mask)), self.clock)
+
+
+def first_seen(table: pa.Table, since: int) -> Instants:
+    """The instants from which on tuples can be seen in a span after `since`: their time, or later when they came
+    late."""
+    seen = np.maximum(_int64(table, TS), since + 1)
+    return np.maximum(seen, _int64(table, CAME)) if CAME in table.column_names else seen
 
 
 def delta_schema(schema: Schema, *, weighted: bool = False) -> pa.Schema:

@@ -6,11 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from panes.delta.delta import BEGINNING
+from panes.delta.delta import CAME as CAME
 from panes.state.storage.locations import Location
-
-CAME = "_came"
-"""The first instant after the clock that the stream had when a tuple came: a query over this stream alone cannot
-see the tuple earlier."""
 
 EPOCH = "_epoch"
 """The epoch in which a tuple came."""

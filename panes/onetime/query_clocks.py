@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from panes.delta.delta import BEGINNING
+import numpy as np
+import pyarrow as pa
+
+from panes.delta.delta import BEGINNING, CAME
+from panes.delta.rows import int64, with_column
 from panes.errors import StateError
+from panes.history.history_file import EPOCH
 from panes.state.storage.epoch_log import EpochLog
 from panes.state.storage.recently_used import RecentlyUsed
 
@@ -30,6 +35,16 @@ class QueryClocks:
             return BEGINNING
         before = self.by_epoch.get(epoch - 1)
         return None if before is None else before if before == BEGINNING else before + 1
+
+    def as_seen(self, arrivals: pa.Table) -> pa.Table:
+        """Arrivals, which have `_epoch`, with `_came` as the query has it, as far as its clocks are known."""
+        if not arrivals.num_rows:
+            return arrivals
+        epochs, place = np.unique(int64(arrivals, EPOCH), return_inverse=True)
+        seen = [self.first_seen(int(epoch)) for epoch in epochs]
+        is_known = np.array([first is not None for first in seen])[place]
+        first = np.array([0 if first is None else first for first in seen], np.int64)[place]
+        return with_column(arrivals, CAME, np.where(is_known, first, int64(arrivals, CAME)))
 
 
 class KnownClocks:

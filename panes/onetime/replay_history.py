@@ -73,14 +73,7 @@ def _with_own_names(plan: Node) -> tuple[Node, dict[str, TableScan]]:
 
 def _as_seen(arrivals: pa.Table, clocks: QueryClocks | None) -> pa.Table:
     """The arrivals with `_came` as the query has it that reads them, as far as its clocks are known."""
-    if clocks is not None and arrivals.num_rows:
-        epochs, place = np.unique(arrivals.column(EPOCH).to_numpy(), return_inverse=True)
-        seen = [clocks.first_seen(int(epoch)) for epoch in epochs]
-        is_known = np.array([first is not None for first in seen])[place]
-        first = np.array([0 if first is None else first for first in seen], np.int64)[place]
-        came = np.where(is_known, first, arrivals.column(CAME).to_numpy())
-        arrivals = arrivals.set_column(arrivals.column_names.index(CAME), CAME, pa.array(came))
-    return arrivals.drop_columns([EPOCH])
+    return (arrivals if clocks is None else clocks.as_seen(arrivals)).drop_columns([EPOCH])
 
 
 def _clocks(arrivals: Mapping[str, pa.Table], last: int) -> list[int]:

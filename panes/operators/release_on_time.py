@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import EXP, TS, Delta, Instants
+from panes.delta.delta import CAME, EXP, TS, Delta, Instants, first_seen
+from panes.delta.rows import without
 from panes.delta.zeros import with_unsigned_zeros
 from panes.operators.base import Operator
 from panes.operators.tools.edge import Edge
@@ -23,7 +24,8 @@ _END = "_end"
 class ReleaseOnTime(Operator):
     """Brings rows of any `_ts` into the spans they belong to, and -0.0 to 0.0: all that arrives passes here.
 
-    Output: a row of the future when its time has come; a late row from the first instant of the span on;
+    Output: a row of the future when its time has come; a late row from the first instant of the span that it
+        came in;
         nothing for a row that ended before it could be seen. The pattern of the input stays.
     State: the rows of the future, by their time.
     Cost: the rows that come and the rows that fall due; those that wait are not touched.
@@ -44,10 +46,10 @@ class ReleaseOnTime(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        table, ts = with_unsigned_zeros(delta.table), delta.ts
-        if (ts <= since).any():
-            ts = np.maximum(ts, since + 1)
+        table, ts = with_unsigned_zeros(delta.table), first_seen(delta.table, since)
+        if (ts > delta.ts).any():
             table = _with_ts(table, ts)
+        table = without(table, CAME)
         gone = delta.exp <= ts
         if gone.any():
             self.dropped += int(np.count_nonzero(gone))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import EXP, FOREVER, TS, UNTIL, Delta
+from panes.delta.delta import CAME, EXP, FOREVER, TS, UNTIL, Delta, first_seen
+from panes.delta.rows import without
 from panes.operators.base import Operator
 from panes.plan.windows import WindowSpec
 
@@ -19,7 +20,8 @@ class TimeWindow(Operator):
 
     Output: every tuple once, with its lifetime; those that no instant of the window sees are left out.
         With SLIDE a lifetime begins and ends at multiples of the slide, and may begin after the clock:
-        ReleaseOnTime follows. A tuple that came late is seen from the first instant of the span on.
+        ReleaseOnTime follows. A tuple that came late is seen from the first instant of the span that
+        it came in.
     State: none.
     Cost: constant per tuple.
     """
@@ -30,8 +32,8 @@ class TimeWindow(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        ts, exp = self.spec.lifetime(delta.ts, np.maximum(delta.ts, since + 1))
-        table = delta.table.drop_columns([TS, EXP])
+        ts, exp = self.spec.lifetime(delta.ts, first_seen(delta.table, since))
+        table = without(delta.table, TS, EXP, CAME)
         table = table.append_column(TS, pa.array(ts)).append_column(EXP, pa.array(exp))
         if self.has_until:
             until = np.full(len(exp), FOREVER) if self.spec.internal else exp

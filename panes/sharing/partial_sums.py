@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from panes.aggregates.linear import ROWS
 from panes.aggregates.partials import partial_schema, partials_of, values_of
-from panes.delta.delta import EXP, TS, Delta
+from panes.delta.delta import EXP, TS, Delta, first_seen
 from panes.delta.evaluate import evaluate
 from panes.delta.grouped import starts_of
 from panes.delta.rows import int64, take, where, with_column
@@ -83,8 +83,7 @@ class _Segments:
 
     @classmethod
     def of(cls, rows: pa.Table, group_by: GroupBy, window: RangeWindow, since: int) -> _Segments:
-        born = int64(rows, TS)
-        ts, exp = window.lifetime(born, np.maximum(born, since + 1))
+        ts, exp = window.lifetime(int64(rows, TS), first_seen(rows, since))
         if not (ts < exp).all():  # between two slides, and gone before the second
             seen = where(ts < exp)
             rows, ts, exp = take(rows, seen), ts[seen], exp[seen]

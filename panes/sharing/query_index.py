@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import TS
+from panes.delta.delta import CAME, TS
 from panes.delta.rows import take, with_column
 from panes.delta.zeros import with_unsigned_zeros
 from panes.plan.nodes import TIME, GroupBy, Matched, StreamScan
@@ -96,7 +96,9 @@ class QueryIndex:
 
     def exploded(self, rows: pa.Table) -> pa.Table:
         """The rows of the Matched node: every tuple once for each query that it is for, with `_ts`."""
-        schema = self.matched.schema.arrow.append(pa.field(TS, pa.int64()))
+        schema = self.matched.schema.arrow
+        for name in _hidden(rows):
+            schema = schema.append(pa.field(name, pa.int64()))
         parts = [schema.empty_table()]
         for some in self._in_parts(rows):
             batch = TupleBatch(some, self.blocks)
@@ -126,7 +128,7 @@ class QueryIndex:
             yield named.slice(start, _AT_ONCE)
 
     def named(self, rows: pa.Table) -> pa.Table:
-        """The tuples of a stream with its columns as the plan calls them, and `_ts`."""
+        """Tuples of a stream with its columns as the plan calls them, `_ts` and, where there is one, `_came`."""
         scan = self.matched.child
         assert isinstance(scan, StreamScan)
         columns = {}
@@ -134,8 +136,12 @@ class QueryIndex:
             bare = TS if scan.attribute(name) == TIME else scan.attribute(name)
             column = rows.column(name if name in rows.column_names else bare)
             columns[name] = column if column.type == type_.arrow else column.cast(type_.arrow)
-        columns[TS] = rows.column(TS)
+        columns |= {name: rows.column(name) for name in _hidden(rows)}
         return with_unsigned_zeros(pa.table(columns)).combine_chunks()
+
+
+def _hidden(rows: pa.Table) -> list[str]:
+    return [name for name in (TS, CAME) if name in rows.column_names]
 
 
 def _parts_of(members: Mapping[int, Predicate]) -> Iterator[dict[int, Predicate]]:

@@ -14,9 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.consolidate import AT
-from panes.delta.delta import FOREVER, TS, WEIGHT
+from panes.delta.delta import CAME, FOREVER, TS, WEIGHT, first_seen
 from panes.delta.evaluate import evaluate
-from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where, with_column
+from panes.delta.rows import (
+    Positions,
+    from_fixed_width,
+    int64,
+    take,
+    take_column,
+    where,
+    with_column,
+    without,
+)
 from panes.history.retention import Retained
 from panes.plan.expressions import columns_of
 from panes.plan.windows import WindowSpec
@@ -59,11 +68,11 @@ class SelectionStore:
     def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
         """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
 
-        A tuple of an earlier time came late, and is seen from then on. Tuples of the history, which were there all
-        the time, are added with `since=BEGINNING`.
+        A tuple of an earlier time came late, and is seen from then on. Those of the history, which say when they
+        came, are added with `since=BEGINNING`.
         """
         rows = _in_order_of_time(index.named(rows))
-        rows = with_column(rows, SEEN, np.maximum(int64(rows, TS), since + 1))
+        rows = without(with_column(rows, SEEN, first_seen(rows, since)), CAME)
         for start in range(0, rows.num_rows, MOST_TUPLES):
             block = TupleBlock.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
             block.note(*index.match(block.tuples.table).by_query())

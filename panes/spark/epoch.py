@@ -29,6 +29,7 @@ from panes.history.retention import Retained
 from panes.ingest.bad_files import BadFile
 from panes.ingest.rejected_rows import REJECTED, RejectedPart
 from panes.language.statements import CreateTable
+from panes.onetime.query_clocks import KnownClocks
 from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.done_by_steps import done_by_steps
@@ -90,6 +91,7 @@ class EpochRunner:
     ) -> None:
         self._stores = stores
         self._log = stores.log
+        self._clocks = KnownClocks(stores.log)
         self._streams = streams
         self._numbers = {stream.name: stream.number for stream in streams}
         self._workload = workload
@@ -167,7 +169,7 @@ class EpochRunner:
             arrivals = replace(arrivals, tables=_table_arrivals(workload.tables, applied))
         with self._phase("plan"):
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
-            plan = JobPlan(shipped, rule)
+            plan = JobPlan(shipped, rule, self._clocks.of)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from panes.delta.delta import BEGINNING, TS
-from panes.delta.rows import int64
+from panes.delta.rows import int64, without
 from panes.errors import StateError
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.parts import read_rows, write_part
@@ -27,6 +27,7 @@ from panes.ingest.rejected_times import with_times
 from panes.operators.measures import Measures, as_list
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream
+from panes.spark.first_seen import FirstSeen
 from panes.spark.task_plans import PlanValues, SentPlans
 from panes.spark.union_streams import STREAM
 from panes.stages.clock_rule import Measured
@@ -122,7 +123,7 @@ class FilesTask:
         except QueryFailure as failure:
             work.fail(feed.inputs, failure)
         else:
-            work.take(feed, rows.drop_columns([CAME, EPOCH]))
+            work.take(feed, rows)
 
     def _take_versions(self, work: _Work, feed: TableFeed, segment: SegmentEntry) -> None:
         inputs = self.context.plans.value.inputs
@@ -193,6 +194,13 @@ def _spark_task() -> TaskContext:
     return context
 
 
+def _as_seen(rows: pa.Table, first_seen: FirstSeen | None) -> pa.Table:
+    """Rows with what an input takes of when they came: nothing where the clock before the epoch says all."""
+    if first_seen is not None:
+        return first_seen.with_came(rows)
+    return without(rows, CAME, EPOCH)
+
+
 class _Work:
     """What one task has done so far."""
 
@@ -212,7 +220,8 @@ class _Work:
         """What the steps of each input did."""
 
     def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
-        """Rows of a stream: its columns (or those that are needed) and `_ts`."""
+        """Rows of a stream: its columns (or those that are needed) and `_ts`; those of the history have `_came`
+        and `_epoch` too."""
         if not feed.is_history:
             self._measure(feed, rows, unusable)
             if feed.writes_history and rows.num_rows:
@@ -224,11 +233,14 @@ class _Work:
         `_weight`."""
         if not rows.num_rows:
             return
-        run = FragmentRun(rows)
+        runs: dict[FirstSeen | None, FragmentRun] = {}
         for number in inputs:
+            first_seen = self._context.values.first_seen.get(number)
+            if first_seen not in runs:
+                runs[first_seen] = FragmentRun(_as_seen(rows, first_seen))
             try:
                 with blamed_on_the_query():
-                    self._compute(number, run, is_history=is_history)
+                    self._compute(number, runs[first_seen], is_history=is_history)
             except QueryFailure as failure:
                 self.fail([number], failure)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from panes.delta.delta import BEGINNING
+from panes.onetime.query_clocks import QueryClocks
+from panes.spark.first_seen import FirstSeen
 from panes.spark.task_plans import PlanValues, StageTask, TaskPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.physical_plan import PhysicalInput
@@ -35,7 +37,14 @@ class JobPlan:
     `plans` are the same in every epoch as long as the queries are, and share inputs as before; `values` change.
     """
 
-    def __init__(self, queries: Sequence[RunningQuery], rule: ClockRule) -> None:
+    def __init__(
+        self,
+        queries: Sequence[RunningQuery],
+        rule: ClockRule,
+        clocks_of: Callable[[frozenset[int]], QueryClocks],
+    ) -> None:
+        """`clocks_of` gives the clocks that a query over the streams with some numbers had after earlier
+        epochs."""
         # A query that has another number of shards than before may have nothing to do: then its state stays.
         self.tasks = max((max(query.shards, rule.queries[query.id].spread) for query in queries), default=1)
         self.stages: list[StageTask] = []
@@ -44,6 +53,9 @@ class JobPlan:
         self.readers: list[list[InputPlace]] = []
         """By whom each input is read."""
         self._rule = rule
+        self._clocks_before = clocks_of
+        self._first_seen: dict[int, FirstSeen] = {}
+        """By input, where the query begins in this epoch and its streams have begun before."""
         self._since: dict[int, int] = {}
         """By input, where what is computed depends on the clock."""
         self._members = {query.id: query.members for query in queries if query.members is not None}
@@ -61,7 +73,7 @@ class JobPlan:
 
     @property
     def values(self) -> PlanValues:
-        return PlanValues(self._since, self._members)
+        return PlanValues(self._since, self._first_seen, self._members)
 
     @property
     def levels(self) -> int:
@@ -108,8 +120,10 @@ class JobPlan:
 
     def _clock_before(self, query: RunningQuery) -> int:
         """The clock after which a query sees what comes; in its first epoch it sees what is there of all times."""
-        is_first = query.first_epoch == self._rule.epoch
-        return BEGINNING if is_first else self._rule.queries[query.id].clock
+        return BEGINNING if self._is_first(query) else self._rule.queries[query.id].clock
+
+    def _is_first(self, query: RunningQuery) -> bool:
+        return query.first_epoch == self._rule.epoch
 
     def _number(self, route: Route, query: RunningQuery, level: int) -> int:
         """Queries share what they compute alike from a stream, unless some see its history and some do not."""
@@ -117,14 +131,17 @@ class JobPlan:
         if route.source.scan_number is not None:
             is_new = query.members is not None and query.members.fresh is not None
         else:
-            is_new = query.first_epoch == self._rule.epoch
+            is_new = self._is_first(query)
         owner = -1 if route.source.stage is None else query.id
         clocked_by = self._clocks_of(route.source, query)
-        key = (route.key, since, level, owner, is_new, clocked_by)
+        first_seen = self._first_seen_by(query) if route.source.stream is not None else None
+        key = (route.key, since, level, owner, is_new, clocked_by, first_seen)
         if key not in self._numbers:
             self._numbers[key] = len(self.inputs)
             if clocked_by is not None:
                 self._clocked_by[len(self.inputs)] = clocked_by
+            if first_seen is not None:
+                self._first_seen[len(self.inputs)] = first_seen
             if since is not None:
                 self._since[len(self.inputs)] = since
             self.inputs.append(route)
@@ -133,6 +150,14 @@ class JobPlan:
             if is_new:
                 self._of_new.add(self._numbers[key])
         return self._numbers[key]
+
+    def _first_seen_by(self, query: RunningQuery) -> FirstSeen | None:
+        """When a query that begins would have seen tuples; None when it does not, or none can have come late."""
+        position = self._rule.queries[query.id]
+        if not self._is_first(query) or position.clock == BEGINNING:
+            return None
+        clocks = self._clocks_before(position.streams) if len(position.streams) > 1 else None
+        return FirstSeen(position.streams, position.clock + 1, clocks)
 
     def _clocks_of(self, source: PhysicalInput, query: RunningQuery) -> frozenset[int] | None:
         """The streams by whose clocks changes of a table take effect; None when it is no table."""

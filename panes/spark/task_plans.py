@@ -8,6 +8,7 @@ from typing import Protocol
 
 from panes.delta.delta import BEGINNING
 from panes.sharing.shared_indexes import ForTasks, Members
+from panes.spark.first_seen import FirstSeen
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_states import StagePlace
@@ -52,6 +53,8 @@ class PlanValues:
 
     since: Mapping[int, int] = field(default_factory=dict)
     """The clock before the epoch, by input, where what is computed depends on it."""
+    first_seen: Mapping[int, FirstSeen] = field(default_factory=dict)
+    """By input, where the query begins in this epoch and its streams have begun before."""
     members: Mapping[int, Members] = field(default_factory=dict)
     """The registered queries that share a plan, by the number of the plan."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from panes.delta.delta import FOREVER, Delta
+from panes.delta.delta import BEGINNING, CAME, FOREVER, Delta
 from panes.operators.release_on_time import ReleaseOnTime
 from panes.operators.tools.edge import Edge
 from panes.plan.patterns import Pattern
@@ -42,3 +42,12 @@ def test_late_row_is_brought_into_the_span() -> None:
     hold = ReleaseOnTime(EDGE)
     assert rows(hold.process([delta(9, (7, 2, 20, 1), (8, 2, 6, 1))], 5, 9)) == [(7, 6, 20, 1)]
     assert hold.dropped == 1
+
+
+def test_row_that_came_late_before_the_span_is_seen_from_when_it_came() -> None:
+    hold = ReleaseOnTime(EDGE)
+    arrived = delta(9, (7, 2, 20, 1), (8, 2, 4, 1), (9, 5, 20, 1), (6, 3, 20, 1))
+    came = pa.array([4, 4, 4, 12], pa.int64())
+    seen = hold.process([Delta(arrived.table.append_column(CAME, came), 9)], BEGINNING, 9)
+    assert rows(seen) == [(7, 4, 20, 1), (9, 5, 20, 1)]
+    assert rows(hold.process([delta(12)], 9, 12)) == [(6, 12, 20, 1)]

@@ -7,7 +7,7 @@ import pyarrow as pa
 from panes.delta.delta import BEGINNING, FOREVER
 from panes.operators.dataflow import Dataflow
 from panes.operators.lower import lower
-from panes.plan.nodes import StreamScan, Window
+from panes.plan.nodes import StreamScan, Union, Window
 from panes.plan.schema import Schema
 from panes.plan.types import STRING
 from panes.plan.windows import NowWindow, RangeWindow, UnboundedWindow, WindowSpec
@@ -92,3 +92,19 @@ def test_late_tuple_is_seen_from_the_next_slide_on() -> None:
     lifetimes(dataflow, {}, BEGINNING, 11)
     assert lifetimes(dataflow, {"a": 8}, 11, 12) == {}
     assert lifetimes(dataflow, {}, 12, 15) == {"a": (15, 20)}
+
+
+def test_tuple_that_came_late_before_the_span_enters_when_it_came_and_leaves_by_its_time() -> None:
+    came = {"a": pa.array(["a", "b"]), "_ts": pa.array([1, 3]), "_came": pa.array([4, 2])}
+    plain = windowed(RangeWindow(5)).process({"s": pa.table(came)}, BEGINNING, 12)
+    assert plain.table.select(["_ts", "_exp"]).to_pydict() == {"_ts": [4, 3], "_exp": [6, 8]}
+    slides = windowed(RangeWindow(10, 3)).process({"s": pa.table(came)}, BEGINNING, 12)
+    assert slides.table.select(["_ts", "_exp"]).to_pydict() == {"_ts": [6, 3], "_exp": [12, 15]}
+
+
+def test_sides_of_a_union_may_differ_in_whether_they_say_when_tuples_came() -> None:
+    other = StreamScan("t", "t", Schema.of([("t.a", STRING)]))
+    union = lower(Window(Union(SCAN, other), UnboundedWindow()))
+    came = {"a": pa.array(["a"]), "_ts": pa.array([1]), "_came": pa.array([4])}
+    table = union.process({"s": pa.table(came)}, BEGINNING, 12).table
+    assert table.column("_ts").to_pylist() == [4]

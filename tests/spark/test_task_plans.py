@@ -6,6 +6,7 @@ import pickle
 
 import panes
 from panes.delta.delta import BEGINNING
+from panes.onetime.query_clocks import KnownClocks
 from panes.sharing.shared_indexes import Indexes
 from panes.spark.job_plan import JobPlan
 from panes.stages.clock_rule import ClockRule, Position
@@ -22,7 +23,7 @@ def job_of(db, epoch, clock=BEGINNING):
     positions = {query.id: Position(frozenset({1}), clock, epoch - 1, begins=False) for query in queries}
     streams = db._connection.catalog.base_streams()
     rule = ClockRule(epoch, streams, {}, positions, 10**15, 0, 10**7, occasion="rows")
-    return JobPlan(queries, rule)
+    return JobPlan(queries, rule, KnownClocks(db._connection.log).of)
 
 
 def test_plans_stay_the_same_while_clocks_move_and_change_with_the_queries(tmp_path):
