@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from panes.delta.delta import BEGINNING, TS
+from panes.delta.delta import BEGINNING, EXP, FOREVER, TS
+from panes.delta.rows import int64
 from panes.history.history_file import CAME
 from panes.history.history_store import History, write_part
 from panes.language.statements import CreateStream, Statement
@@ -48,12 +49,35 @@ def clocks_of(records: Sequence[EpochRecord]) -> QueryClocks:
 
 
 def arrived(arrivals: Arrivals) -> dict[str, pa.Table]:
-    """All that came, with the first instant of the span that it came in."""
+    """All that came, with the first instant of the span that it came in, and the rows of tables."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in STREAMS}
     for came, since, _ in arrivals.spans():
-        for name, rows in came.items():
-            tables[name].append(rows.append_column(CAME, pa.array(np.full(rows.num_rows, since + 1))))
-    return {name: pa.concat_tables(parts) for name, parts in tables.items()}
+        for name, parts in tables.items():
+            rows = came[name]
+            parts.append(rows.append_column(CAME, pa.array(np.full(rows.num_rows, since + 1))))
+    return {**{name: pa.concat_tables(parts) for name, parts in tables.items()}, **arrivals.relations}
+
+
+@dataclass(frozen=True)
+class DrawnTables:
+    """Drawn tables, of which all streams see a change at the same instant."""
+
+    arrivals: Arrivals
+
+    def rows_at(self, name: str, streams: Set[int], epoch: int, now: int) -> pa.Table:
+        del streams, epoch
+        rows = self.arrivals.relations[name]
+        is_there = (int64(rows, TS) <= now) & (now < int64(rows, EXP))
+        return rows.filter(pa.array(is_there)).select(COLUMNS.names)
+
+    def intervals(self, name: str, streams: Set[int], epoch: int) -> pa.Table:
+        del streams, epoch
+        return self.arrivals.relations[name].select([*COLUMNS.names, TS, EXP])
+
+    def versions(self, name: str, streams: Set[int], epoch: int) -> pa.Table:
+        del streams, epoch
+        [(came, _, _)] = self.arrivals.with_clocks([FOREVER]).spans()
+        return came[name].drop_columns([EXP])
 
 
 class Keeper:
@@ -75,7 +99,8 @@ class Keeper:
         return records
 
     def keep(self, epoch: int, came: Mapping[str, pa.Table], since: int) -> None:
-        for name, rows in came.items():
+        for name in STREAMS:
+            rows = came[name]
             if rows.num_rows:
                 rows = rows.append_column("at", rows.column(TS))
                 keep = self._as_files if self._random.randrange(2) else self._as_parts

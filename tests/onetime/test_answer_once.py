@@ -15,7 +15,7 @@ from panes.optimizer.optimizer import optimize
 from panes.plan import nodes
 from panes.plan.windows import BeginEndWindow
 from panes.testing import Oracle, same_rows
-from tests.onetime.kept import DECLARED, Keeper, arrived, clocks_of
+from tests.onetime.kept import DECLARED, DrawnTables, Keeper, arrived, clocks_of
 from tests.properties.drawn import Case, Cases, explained
 from tests.properties.plans import Drawing
 from tests.properties.running import connection
@@ -32,7 +32,13 @@ def check(case: Case) -> None:
         # Earlier epochs too: a reader of one is not disturbed by what came and was merged since.
         for record in records:
             answer = answer_once(
-                optimize(case.plan), DECLARED, keeper.history, record.epoch, record.clock, clocks_of(records)
+                optimize(case.plan),
+                DECLARED,
+                keeper.history,
+                record.epoch,
+                record.clock,
+                clocks_of(records),
+                DrawnTables(case.arrivals),
             )
             difference = same_rows(answer.table, oracle.answer_at(case.plan, record.clock))
             assert difference is None, f"at {record.clock}: {difference}"
@@ -46,7 +52,8 @@ def check_replay(case: Case) -> None:
         oracle = Oracle(arrived(case.arrivals), connection())
         records = keeper.keep_all(case.arrivals)
         last = records[-1]
-        table = replay(case.plan, DECLARED, keeper.history, last.epoch, last.clock, clocks_of(records))
+        clocks, tables = clocks_of(records), DrawnTables(case.arrivals)
+        table = replay(case.plan, DECLARED, keeper.history, last.epoch, last.clock, clocks, tables)
         difference = same_rows(table, oracle.answer_at(case.plan, last.clock))
         assert difference is None, f"at {last.clock}: {difference}"
 

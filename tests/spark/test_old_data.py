@@ -40,7 +40,7 @@ PLANS_PER_CASE = 10
 def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
     random = Random(seed)
     came = Arrivals.drawn(random, most_rows=60, most_clocks=6)
-    drawn = [Drawing(random).relation(random.randint(0, 3)) for _ in range(PLANS_PER_CASE)]
+    drawn = [Drawing(random, has_tables=False).relation(random.randint(0, 3)) for _ in range(PLANS_PER_CASE)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = EpochLog(folder / "epochs")

@@ -54,12 +54,12 @@ def drawn(batch: int) -> tuple[list[Node], Arrivals]:
     """Queries with output streams, and rows for them: of the same number always the same."""
     random = Random(batch)
     count = min(TOGETHER, QUERIES - batch * TOGETHER)
-    plans = [Drawing(random).output(random.randint(0, 2)) for _ in range(count)]
+    plans = [Drawing(random, has_tables=False).output(random.randint(0, 2)) for _ in range(count)]
     return plans, Arrivals.drawn(random, most_rows=60, most_clocks=1)
 
 
 def in_epochs(arrivals: Arrivals, epochs: int) -> Arrivals:
-    last = max(max(table.column(TS).to_pylist(), default=1) for table in arrivals.tables.values())
+    last = max(max(table.column(TS).to_pylist(), default=1) for table in arrivals.streams.values())
     clocks = sorted({int(clock) for clock in np.linspace(0, last, epochs + 1)[1:]} - {0})
     return arrivals.with_clocks(clocks)
 

@@ -116,5 +116,5 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         )
         engine.wait()
         engine.catch_up()
-        last = max(max(table.column(TS).to_pylist(), default=0) for table in came.tables.values())
+        last = max(max(table.column(TS).to_pylist(), default=0) for table in came.streams.values())
         assert epochs[-1].clock == last
