@@ -35,7 +35,7 @@ class Measures:
     written_bytes: float = 0
 
     def __add__(self, other: Measures) -> Measures:
-        # Not `astuple`: it copies each value by value, which took a tenth of the time of small epochs.
+        # Not `astuple`: it copies each value by value, which small epochs feel.
         return Measures(*(getattr(self, name) + getattr(other, name) for name in _NAMES))
 
     def smoothed(self, new: Measures, weight: float) -> Measures:
