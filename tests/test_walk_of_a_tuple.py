@@ -20,10 +20,10 @@ from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING, Delta
 from panes.history.history_file import HistoryFile
+from panes.history.query_clocks import QueryClocks
 from panes.ingest.arrived_file import ArrivedFile
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
-from panes.onetime.query_clocks import QueryClocks
 from panes.optimizer.optimizer import optimize
 from panes.spark import ingest_task, operator_task
 from panes.spark.ingest_task import Feed, FilesTask, IngestContext

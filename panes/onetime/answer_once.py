@@ -13,11 +13,11 @@ from panes.delta.delta import BEGINNING
 from panes.errors import EvaluationError
 from panes.history.history_store import History
 from panes.history.parts import opened
+from panes.history.query_clocks import QueryClocks
 from panes.onetime.can_ask_once import has_streams
 from panes.onetime.contents import contents_sql
 from panes.onetime.history_scans import HistoryScans
 from panes.onetime.missing_history import history_complete_from
-from panes.onetime.query_clocks import QueryClocks
 from panes.onetime.replay_history import replay
 from panes.onetime.run_sql import run_sql
 from panes.plan.nodes import Node

@@ -14,8 +14,8 @@ from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file_checksums import check
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.history_store import History
+from panes.history.query_clocks import QueryClocks
 from panes.onetime.contents import ORDER, Scanned
-from panes.onetime.query_clocks import QueryClocks
 from panes.onetime.scanned_tables import ScannedTables, without_zone
 from panes.plan import nodes
 from panes.plan.sql_functions import sql_type

@@ -14,11 +14,11 @@ from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.history.history_store import History
+from panes.history.query_clocks import KnownClocks, QueryClocks
 from panes.onetime.answer_from_tables import answer_from_tables
 from panes.onetime.answer_once import answer_once
 from panes.onetime.can_ask_once import why_not_once
 from panes.onetime.missing_history import missing_history
-from panes.onetime.query_clocks import KnownClocks, QueryClocks
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
 from panes.plan.walk import is_table_only, streams_of

@@ -12,7 +12,7 @@ from panes.delta.consolidate import contents_at
 from panes.delta.delta import BEGINNING, TS
 from panes.history.history_file import CAME, EPOCH
 from panes.history.history_store import History
-from panes.onetime.query_clocks import QueryClocks
+from panes.history.query_clocks import QueryClocks
 from panes.operators.lower import lower
 from panes.plan.nodes import Node, TableScan, with_children
 from panes.plan.stream import Stream

@@ -25,11 +25,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panes.clock import Clock
 from panes.crash_points import reach
+from panes.history.query_clocks import KnownClocks
 from panes.history.retention import Retained
 from panes.ingest.bad_files import BadFile
 from panes.ingest.rejected_rows import REJECTED, RejectedPart
 from panes.language.statements import CreateTable
-from panes.onetime.query_clocks import KnownClocks
 from panes.plan.stream import Stream
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.done_by_steps import done_by_steps

@@ -10,7 +10,7 @@ import pyarrow as pa
 from panes.delta.delta import CAME
 from panes.delta.rows import int64, with_column
 from panes.history.history_file import EPOCH
-from panes.onetime.query_clocks import QueryClocks
+from panes.history.query_clocks import QueryClocks
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from panes.delta.delta import BEGINNING
-from panes.onetime.query_clocks import QueryClocks
+from panes.history.query_clocks import QueryClocks
 from panes.spark.first_seen import FirstSeen
 from panes.spark.task_plans import PlanValues, StageTask, TaskPlans
 from panes.stages.clock_rule import ClockRule

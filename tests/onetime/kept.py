@@ -15,8 +15,8 @@ from panes.delta.delta import BEGINNING, EXP, FOREVER, TS
 from panes.delta.rows import int64
 from panes.history.history_file import CAME
 from panes.history.history_store import History, write_part
+from panes.history.query_clocks import QueryClocks
 from panes.language.statements import CreateStream, Statement
-from panes.onetime.query_clocks import QueryClocks
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream, TimestampBy
 from panes.plan.types import BIGINT

@@ -15,9 +15,9 @@ from panes.answers.invoke import invoke
 from panes.answers.open_segments import OpenSegments
 from panes.clock import HandClock
 from panes.delta.delta import BEGINNING
+from panes.history.query_clocks import KnownClocks
 from panes.history.retention import Retained
 from panes.onetime.answer_once import answer_once
-from panes.onetime.query_clocks import KnownClocks
 from panes.optimizer.optimizer import optimize
 from panes.plan.walk import streams_of
 from panes.spark.engine import Engine

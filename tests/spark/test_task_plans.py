@@ -6,7 +6,7 @@ import pickle
 
 import panes
 from panes.delta.delta import BEGINNING
-from panes.onetime.query_clocks import KnownClocks
+from panes.history.query_clocks import KnownClocks
 from panes.sharing.shared_indexes import Indexes
 from panes.spark.job_plan import JobPlan
 from panes.stages.clock_rule import ClockRule, Position
