@@ -118,6 +118,11 @@ def _case(self: Generator, node: exp.Case) -> str:
     return " ".join([*parts, "END"])
 
 
+def _ordered(self: Generator, node: exp.Ordered) -> str:
+    nulls = " NULLS FIRST" if node.args.get("nulls_first") else ""
+    return f"{self.sql(node, 'this')}{' DESC' if node.args.get('desc') else ''}{nulls}"
+
+
 def _csv(self: Generator, nodes: list[exp.Expression]) -> str:
     return ", ".join(self.sql(node) for node in nodes)
 
@@ -144,6 +149,7 @@ class PanesGenerator(Generator):
         exp.In: _in,
         exp.Not: _not,
         exp.Case: _case,
+        exp.Ordered: _ordered,
         exp.Exists: lambda self, node: f"EXISTS ({self.sql(node, 'this')})",
         exp.Interval: lambda self, node: f"INTERVAL {self.sql(node, 'this')} {self.sql(node, 'unit')}",
         exp.Anonymous: lambda self, node: f"{quoted(node.name)}({_csv(self, node.expressions)})",
