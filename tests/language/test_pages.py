@@ -116,11 +116,11 @@ def functions() -> str:
 
 
 def casts() -> str:
-    rows = [
-        (f"`{source}`", f"`{target}`", meaning)
-        for (source, target), meaning in CASTS.items()
-        if str(source) != "NULL"
-    ]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (source, target), meaning in CASTS.items():
+        if str(source) != "NULL":
+            alike.setdefault((str(target), meaning), []).append(f"`{source}`")
+    rows = [(", ".join(sources), f"`{target}`", meaning) for (target, meaning), sources in alike.items()]
     return table(("from", "to", "gives"), rows)
 
 

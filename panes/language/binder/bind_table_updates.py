@@ -7,17 +7,17 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
+from panes.language.binder.bind_expressions import ExpressionBinder, cast_to, like_their_neighbors
 from panes.language.binder.known_relations import KnownRelations, find
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CopyFrom, CreateTable, DeleteFrom, InsertInto, UpdateTable
-from panes.plan.expressions import Expression, Literal, Value
-from panes.plan.functions import CASTS
+from panes.plan.expressions import Column, Expression, Literal, Value
+from panes.plan.functions import can_cast
 from panes.plan.nodes import TableScan
 from panes.plan.schema import Field, Schema
-from panes.plan.types import DATE, STRING, TIMESTAMP, wider
+from panes.plan.types import DATE, STRING, TIMESTAMP, Type, wider
 
 EXCLUDED = "_excluded"
 """The prefix of the columns of a row that was to be inserted, in the expressions of DO UPDATE."""
@@ -197,13 +197,16 @@ class _ChangeBinder(ExpressionBinder):
     """Binds what a change of a table computes from its row."""
 
     def assigned(self, node: exp.Expression, field: Field) -> Expression:
-        """The value in the type of the column: that of the column, a narrower one, or any integer that fits."""
-        value = self.bind(node)
+        """The value in the type of the column: that of the column, a narrower one, or any number that fits as it
+        is."""
+        (value, _) = like_their_neighbors(
+            (self.bind(node), Column(field.type, field.name)), are_compared=True
+        )
         if isinstance(value, Literal) and value.type == STRING and field.type in (DATE, TIMESTAMP):
             value = self.read(value, field.type, node)
         is_narrower = wider(value.type, field.type) == field.type
-        if not is_narrower and not (value.type.is_integer and field.type.is_integer):
-            hint = f"write CAST(… AS {field.type})" if (value.type, field.type) in CASTS else None
+        if not is_narrower and not _fits_as_it_is(value.type, field.type):
+            hint = f"write CAST(… AS {field.type})" if can_cast(value.type, field.type) else None
             self.refuse(
                 f"{field.name} is {with_article(field.type)}, and this is {with_article(value.type)}",
                 node,
@@ -216,3 +219,10 @@ class _ChangeBinder(ExpressionBinder):
 
     def refuse_subquery(self, what: str, node: exp.Expression) -> NoReturn:
         self.refuse(f"a change of a table reads only its own row, not {what} (subquery)", node)
+
+
+def _fits_as_it_is(source: Type, target: Type) -> bool:
+    """Whether all numbers of a type that fit into another one at all do so without rounding."""
+    if target.is_decimal:
+        return source.is_integer or (source.is_decimal and source.scale <= target.scale)
+    return source.is_integer and target.is_integer
