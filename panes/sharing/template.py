@@ -35,7 +35,7 @@ from panes.plan.nodes import (
 )
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
-from panes.plan.windows import BeginEndWindow, RowsWindow
+from panes.plan.windows import BeginEndWindow
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.selection import selection_of
 from panes.sharing.stateless import Columns, stateless_of
@@ -119,7 +119,7 @@ class _Sharing:
             return node
         match node:
             case Window(spec=spec):
-                if isinstance(spec, (RowsWindow, BeginEndWindow)) or spec.internal:
+                if not spec.is_timed or isinstance(spec, BeginEndWindow) or spec.internal:
                     raise _NotShareable
                 return replace(node, child=self._stream(node.child))
             case GroupBy():

@@ -21,7 +21,6 @@ from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamSca
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal, pattern_of
 from panes.plan.schema import Field, Schema
 from panes.plan.walk import is_table_only, walk
-from panes.plan.windows import RowsWindow
 
 if TYPE_CHECKING:
     from panes.language.binder.bind_query import QueryBinder
@@ -137,7 +136,7 @@ def _windowed(binder: QueryBinder, node: Node, clause: WindowClause, prefix: str
         )  # fmt: skip
     if has_internal(node):
         node = as_stream(node)
-    if isinstance(spec, RowsWindow) and spec.partition_by:
+    if spec.partition_by:
         columns = []
         for written in spec.partition_by:
             field = next((f for f in node.schema if same(f.name, f"{prefix}.{written}")), None)
