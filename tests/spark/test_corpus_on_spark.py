@@ -1,5 +1,5 @@
-"""The queries of the corpus, of Nexmark and of TPC-H on Spark, all in one database: after every epoch their answers are
-those of DuckDB, and so are the answers to the same texts asked once."""
+"""The queries of the corpus, of Nexmark and of TPC-H on Spark, all in one database: after every epoch their
+answers are those of DuckDB, and so are the answers to the same texts asked once."""
 
 from __future__ import annotations
 
