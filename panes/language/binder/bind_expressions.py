@@ -37,9 +37,6 @@ _BINARY: dict[type[exp.Expression], str] = {
     exp.Mod: "modulo", exp.DPipe: "concat", exp.NullSafeEQ: "is_not_distinct", exp.NullSafeNEQ: "is_distinct",
 }  # fmt: skip
 
-_SESSION_FUNCTIONS = ("session", "session_window", "session_start", "session_end")
-"""What Flink and Spark have for session windows."""
-
 LONGEST_CHAIN = 200
 
 LONGEST_TEXT = 10_000
@@ -284,12 +281,6 @@ class ExpressionBinder:
                 return self._date_part(node)
             if name == "mod":
                 return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
-            if name in _SESSION_FUNCTIONS:
-                self.refuse(
-                    f"{name} is not a function: a session is a window", node,
-                    "write it in FROM, in brackets: packets [PARTITION BY src SESSION 5 MINUTES]; "
-                    "min and max of the time tell when it began and last got a tuple",
-                )  # fmt: skip
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
