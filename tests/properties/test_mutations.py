@@ -20,7 +20,7 @@ from panes.delta.delta import ALWAYS, EXP, FOREVER, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
 from panes.delta.rows import with_column
-from panes.operators import group_by, lookup, rows_window, select, session_window
+from panes.operators import group_by, lookup, lower, rows_window, select, session_window
 from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
@@ -227,6 +227,21 @@ def lookup_of_any_age(drawing: Drawing) -> nodes.Node:
             return drawing.looking_up(timed)
 
 
+def left_lookup(drawing: Drawing) -> nodes.Node:
+    """A lookup that keeps the tuples without a match."""
+    while True:
+        node = drawing.lookup(1)
+        if isinstance(node, nodes.OuterJoin):
+            return node
+
+
+def full_join(drawing: Drawing) -> nodes.Node:
+    while True:
+        node = drawing.outer_join(1)
+        if isinstance(node, nodes.OuterJoin) and node.is_full:
+            return node
+
+
 def not_in_lookup(drawing: Drawing) -> nodes.Node:
     """A lookup that is NOT IN."""
     while True:
@@ -235,6 +250,7 @@ def not_in_lookup(drawing: Drawing) -> nodes.Node:
             return node
 
 
+_EXPANDED = lower.expand_outer_join
 _PAIRS = Lookup._pairs
 _FORGET = KeyedVersions.forget
 _TIMES = rows_window._Batch.times
@@ -289,6 +305,22 @@ MUTATIONS = [
         lambda d: d.anti_join(1),
         output_of(AntiJoin, never_taking_back),
         UPA_FEW_EARLY,
+    ),
+    Mutation(
+        "a row with a partner stays alone",
+        lambda d: d.outer_join(1),
+        output_of(AntiJoin, never_taking_back),
+        UPA_FEW_EARLY,
+    ),
+    Mutation(
+        "rows of the right are never alone",
+        full_join,
+        replaced(lower, "expand_outer_join", lambda node: _EXPANDED(replace(node, is_full=False))),
+    ),
+    Mutation(
+        "a lookup drops rows without a match",
+        left_lookup,
+        replaced(Lookup, "_alone", lambda self, _: self.output.columns.empty_table()),
     ),
     Mutation("a duplicate never takes over", lambda d: d.distinct(1), output_of(DistinctStar, without_last)),
     Mutation(
