@@ -3,10 +3,12 @@
 from panes.language.binder.bind import bind, bind_stream
 from panes.language.binder.bind_table_updates import bind_copy, bind_delete, bind_insert, bind_update
 from panes.language.binder.known_relations import KnownRelations
+from panes.language.parser.parameters import Parameters
 from panes.language.parser.parse import parse
 
 __all__ = [
     "KnownRelations",
+    "Parameters",
     "bind",
     "bind_copy",
     "bind_delete",

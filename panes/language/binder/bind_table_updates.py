@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
+import pyarrow as pa
 from sqlglot import exp
 
+from panes.delta.evaluate import evaluate
+from panes.errors import EvaluationError
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.known_relations import KnownRelations, find
 from panes.language.binder.scope import Relation, Scope
@@ -18,6 +21,8 @@ from panes.plan.functions import CASTS
 from panes.plan.nodes import TableScan
 from panes.plan.schema import Field, Schema
 from panes.plan.types import DATE, STRING, TIMESTAMP, wider
+
+_ONE_ROW = pa.table({"_": [0]})
 
 EXCLUDED = "_excluded"
 """The prefix of the columns of a row that was to be inserted, in the expressions of DO UPDATE."""
@@ -188,9 +193,14 @@ def _condition(tree: exp.Expression, binder: ExpressionBinder) -> Expression | N
 
 def _constant(node: exp.Expression, field: Field, text: str) -> Value:
     value = _ChangeBinder(Scope(text)).assigned(node, field)
-    if not isinstance(value, Literal):
-        refuse("VALUES takes constants", text, offset_of(node))
-    return value.value
+    if isinstance(value, Literal):
+        return value.value
+    # There is no column in scope, so an expression that binds reads none.
+    try:
+        computed: Value = evaluate(value, _ONE_ROW)[0].as_py()
+    except EvaluationError as error:
+        refuse(str(error), text, offset_of(node))
+    return computed
 
 
 class _ChangeBinder(ExpressionBinder):
