@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from panes.language.names import quoted
 from panes.plan.durations import duration_text
-from panes.plan.schema import Schema
+from panes.plan.schema import Field, Schema
 from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
 
 
@@ -86,6 +87,15 @@ class CreateDerivedStream(Statement):
 
 
 @dataclass(frozen=True)
+class ColumnDefault:
+    """The value of a column that INSERT leaves out: a constant expression."""
+
+    column: str
+    canonical: str
+    tree: exp.Expression = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class CreateTable(Statement):
     name: str
     columns: Schema
@@ -93,12 +103,16 @@ class CreateTable(Statement):
     retroactive: bool = True
     not_null: tuple[str, ...] = ()
     """The columns that are declared NOT NULL, without those of the primary key, which never are NULL."""
+    defaults: tuple[ColumnDefault, ...] = ()
     number: int = field(default=0, compare=False)
     """Given by the catalog and never used again: the files of a table go by it. 0: not in a catalog."""
+    text: str = field(default="", compare=False, repr=False)
+    """What the user wrote: offsets in defaults are offsets in it."""
 
     @property
     def sql(self) -> str:
-        inside = _columns_text(self.columns, self.not_null)
+        defaults = {default.column: default.canonical for default in self.defaults}
+        inside = _columns_text(self.columns, self.not_null, defaults)
         if self.primary_key:
             inside += f", PRIMARY KEY ({', '.join(map(quoted, self.primary_key))})"
         suffix = "" if self.retroactive else " NON RETROACTIVE"
@@ -123,7 +137,7 @@ class _TableStatement(Statement):
 
 @dataclass(frozen=True)
 class InsertInto(_TableStatement):
-    """INSERT INTO … VALUES …: `bind_insert` gives the rows."""
+    """INSERT INTO a table or a stream, VALUES … or a query: `bind_insert` gives what is inserted."""
 
 
 @dataclass(frozen=True)
@@ -269,5 +283,13 @@ def option_text(value: OptionValue) -> str:
     return text_literal(value) if isinstance(value, str) else repr(value)
 
 
-def _columns_text(columns: Schema, not_null: Collection[str] = ()) -> str:
-    return ", ".join(f"{quoted(f.name)} {f.type}{' NOT NULL' * (f.name in not_null)}" for f in columns)
+def _columns_text(
+    columns: Schema, not_null: Collection[str] = (), defaults: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    return ", ".join(column_text(f, not_null, defaults) for f in columns)
+
+
+def column_text(column: Field, not_null: Collection[str], defaults: Mapping[str, str]) -> str:
+    """The definition of a column with its constraints."""
+    default = f" DEFAULT {defaults[column.name]}" if column.name in defaults else ""
+    return f"{quoted(column.name)} {column.type}{' NOT NULL' * (column.name in not_null)}{default}"

@@ -18,8 +18,9 @@ from panes.statements.create_stream import create_stream
 from panes.statements.create_table import create_table
 from panes.statements.drop import drop
 from panes.statements.explain_query import explain_query
+from panes.statements.insert_into_stream import insert_into_stream
 from panes.statements.invoke_query import invoke_query
-from panes.statements.run_transaction import CHANGES, run_transaction
+from panes.statements.run_transaction import changes_table, run_transaction
 from panes.statements.select_once import select_once
 from panes.statements.set_setting import set_setting
 from panes.statements.set_shards import set_shards
@@ -38,6 +39,7 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.CreateQuery: create_query,
     st.AlterQuery: alter_query,
     st.SetShards: set_shards,
+    st.InsertInto: insert_into_stream,
     st.Invoke: invoke_query,
     st.Explain: explain_query,
     st.Show: show,
@@ -64,7 +66,7 @@ def execute_all(statements: Sequence[st.Statement], context: Context) -> Result:
     or the transaction in which it happens; what was done before stays done.
     """
     result: Result = None
-    for is_change, together in groupby(statements, lambda statement: type(statement) in CHANGES):
+    for is_change, together in groupby(statements, lambda s: changes_table(s, context.catalog)):
         if is_change:
             result = run_transaction(list(together), context)  # type: ignore[arg-type]  # those of CHANGES
             continue

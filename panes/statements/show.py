@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from panes.config import SETTINGS
-from panes.language.statements import CreateTable, Show
+from panes.language.statements import CreateTable, Show, column_text
 from panes.statements.context import Context
 
 
@@ -45,7 +45,8 @@ def _tables(context: Context) -> pa.Table:
 
 
 def _columns(table: CreateTable) -> str:
-    return ", ".join(f"{f}{' NOT NULL' * (f.name in table.not_null)}" for f in table.columns)
+    defaults = {default.column: default.canonical for default in table.defaults}
+    return ", ".join(column_text(f, table.not_null, defaults) for f in table.columns)
 
 
 def _texts(**columns: Sequence[str | None]) -> pa.Table:

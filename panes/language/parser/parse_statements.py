@@ -247,6 +247,7 @@ _STATEMENTS: dict[str, Callable[[StatementParser], st.Statement]] = {
     "INSERT": StatementParser._insert,
     "UPDATE": StatementParser._update,
     "DELETE": StatementParser._delete,
+    "TRUNCATE": StatementParser._truncate,
     "COPY": StatementParser._copy,
     "INVOKE": StatementParser._invoke,
     "EXPLAIN": StatementParser._explain,

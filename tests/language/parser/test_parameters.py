@@ -14,6 +14,7 @@ from hypothesis import strategies as draw
 from panes.errors import SqlError
 from panes.language import Parameters, bind_insert, parse
 from panes.language import statements as st
+from panes.language.binder.bind_insert import BoundValues
 from tests.language.corpus import read_catalog
 
 HEAD = "SELECT a FROM s [NOW] WHERE "
@@ -210,4 +211,6 @@ def test_what_was_given_is_what_is_inserted(values: tuple[object, ...]) -> None:
     (again,) = parse(insert.sql)
     for statement in (insert, again):
         assert isinstance(statement, st.InsertInto)
-        assert bind_insert(statement, catalog).rows == (values,)
+        insert = bind_insert(statement, catalog)
+        assert isinstance(insert, BoundValues)
+        assert insert.rows == (values,)
