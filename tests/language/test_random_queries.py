@@ -14,10 +14,10 @@ from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.optimizer.optimizer import optimize
 from tests.language.corpus import read_catalog
-from tests.language.test_meaning import answer_of_plan, answer_of_text, small_database
+from tests.language.test_meaning import answer_of_plan, answer_of_text, small_database, value
 
 CATALOG = read_catalog()
-DUCK: duckdb.DuckDBPyConnection = small_database(rows=8)
+DUCK: duckdb.DuckDBPyConnection = small_database(8, CATALOG, lambda field, chance: value(field.type, chance))
 STREAMS = ("s1", "s2", "s3", "r", "s")
 TABLES = ("owned", "priced")
 REFUSED = ("is looked up as it was at the time of one tuple", "is NON RETROACTIVE")

@@ -232,6 +232,7 @@ class QueryParser(WithParser):
         elif self._at_output():
             this = self._output_around_query()
         else:
+            self._refuse_foreign_window(in_from=True)
             name = self._relation_name("a stream, a table or a query in parentheses")
             if self._curr.token_type == TokenType.DOT:
                 self._fail("names of streams and tables have one part", token)
