@@ -84,7 +84,7 @@ REFUSALS = {
     "unknown setting": ("SET shard = 3", errors.SettingError, "no setting named 'shard'; there are strategy"),
     "wrong setting": ("SET strategy = 'fast'", errors.SettingError, "takes 'upa', 'nt' or 'direct', not 'fast'"),
     "stream asked once": ("SELECT Istream(src) FROM packets [NOW]", errors.SqlError, "register it, to follow it"),
-    "no such table": ("INSERT INTO hots VALUES (1)", errors.SqlError, "there is no table named 'hots'"),
+    "no such table": ("INSERT INTO hots VALUES (1)", errors.SqlError, "there is no table or stream named 'hots'"),
 }  # fmt: skip
 
 

@@ -18,6 +18,9 @@ from panes.plan.durations import duration_text
 from panes.plan.schema import Field, Schema
 from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
 
+Kind: TypeAlias = Literal["QUERY", "STREAM", "TABLE"]
+"""What has a name of its own and a definition."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -208,15 +211,58 @@ class Explain(Statement):
 @dataclass(frozen=True)
 class Show(Statement):
     kind: Literal["QUERIES", "STREAMS", "TABLES", "SETTINGS"]
+    like: str | None = None
+    """The pattern of the names that are shown; None: all."""
 
     @property
     def sql(self) -> str:
-        return f"SHOW {self.kind}"
+        return f"SHOW {self.kind}" + ("" if self.like is None else f" LIKE {text_literal(self.like)}")
+
+
+@dataclass(frozen=True)
+class ShowCreate(Statement):
+    """SHOW CREATE STREAM, TABLE or QUERY: the statements that make it."""
+
+    kind: Kind
+    name: str
+
+    @property
+    def sql(self) -> str:
+        return f"SHOW CREATE {self.kind} {quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class Describe(Statement):
+    """The columns of a stream, a table or a registered query."""
+
+    name: str
+
+    @property
+    def sql(self) -> str:
+        return f"DESCRIBE {quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class CommentOn(Statement):
+    """COMMENT ON STREAM, TABLE, QUERY or COLUMN … IS 'text'."""
+
+    kind: Kind | Literal["COLUMN"]
+    name: str
+    column: str | None
+    """The column of what has the name, when the kind is COLUMN."""
+    comment: str | None
+    """None takes a comment away."""
+
+    @property
+    def sql(self) -> str:
+        name = quoted(self.name) + ("" if self.column is None else f".{quoted(self.column)}")
+        comment = "NULL" if self.comment is None else text_literal(self.comment)
+        return f"COMMENT ON {self.kind} {name} IS {comment}"
 
 
 @dataclass(frozen=True)
 class Drop(Statement):
-    kind: Literal["QUERY", "STREAM", "TABLE"]
+    kind: Kind
     name: str
     if_exists: bool = False
 

@@ -41,6 +41,9 @@ EXAMPLES = (
     "INVOKE sources",
     "EXPLAIN sources",
     "SHOW STREAMS",
+    "SHOW CREATE STREAM packets",
+    "DESCRIBE packets",
+    "COMMENT ON STREAM packets IS 'what was sent'",
     "DROP QUERY sources",
     "SET shards = 3",
 )
