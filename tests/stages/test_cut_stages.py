@@ -69,3 +69,13 @@ def test_a_join_has_an_input_per_side():
 def test_the_same_stream_under_two_names_is_two_inputs():
     stage = stage_of("SELECT l.k FROM a [RANGE 1 MINUTE] AS l, a [NOW] AS r WHERE l.k = r.k")
     assert [source.scan.alias for source in stage.inputs] == ["l", "r"]
+
+
+def test_what_stands_on_both_sides_of_a_join_is_one_stage():
+    (query,) = parse(
+        "WITH w AS (SELECT a.g, b.g AS h FROM a [NOW] LEFT JOIN b [NOW] ON a.k = b.k) "
+        "SELECT w.g FROM w LEFT JOIN w v ON w.h = v.h"
+    )
+    below, above = cut_stages(optimize(bind(query, Streams())))
+    assert [source.stage for source in below.inputs] == [None, None]
+    assert [source.stage for source in above.inputs] == [0]
