@@ -29,6 +29,7 @@ from panes.operators.rows_window import RowsWindow
 from panes.operators.rstream import Rstream
 from panes.operators.select import Select
 from panes.operators.semi_join import SemiJoin
+from panes.operators.session_window import SessionWindow
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
 from panes.operators.tools.strategy import check_strategy, leave_early
@@ -41,6 +42,7 @@ from panes.plan.output_streams import counts_each_result, generated_stream, give
 from panes.plan.patterns import STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
 from panes.plan.windows import BeginEndWindow
 from panes.plan.windows import RowsWindow as RowsSpec
+from panes.plan.windows import SessionWindow as SessionSpec
 
 _LOOKUPS: Mapping[type[nodes.Node], Kind] = {
     nodes.Join: "inner",
@@ -314,6 +316,9 @@ class _Lowering:
                 is_base = isinstance(node, nodes.Window) and is_stream(node.child)
                 rows = RowsWindow(node.spec, has_until=self.has_until, ties_by_value=not is_base)
                 return self._add("window", rows, edge, self._below(node, self.relation))
+            case SessionSpec():
+                session = SessionWindow(node.spec, has_until=self.has_until)
+                return self._add("window", session, edge, self._below(node, self.relation))
             case BeginEndWindow():
                 raise TypeError(
                     "a BEGIN … END window is applied when the query is invoked, not by an operator"

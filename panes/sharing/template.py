@@ -33,11 +33,14 @@ from panes.plan.nodes import (
     Project,
     Select,
     SemiJoin,
+    StreamScan,
+    TableScan,
     Window,
+    with_children,
 )
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
-from panes.plan.windows import BeginEndWindow, RowsWindow
+from panes.plan.windows import BeginEndWindow
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.selection import selection_of
 from panes.sharing.stateless import Columns, stateless_of
@@ -89,12 +92,19 @@ def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
         return None
     sharing = _Sharing()
     try:
-        shared = sharing.relation(plan)
+        shared = sharing.relation(_of_no_query(plan))
     except _NotShareable:
         return None
     if not sharing.predicates:
         return None
     return Template(_in_order(shared, plan), plan), tuple(sharing.predicates)
+
+
+def _of_no_query(node: Node) -> Node:
+    """The plan without the names of the queries that it reads: those of a group may read different ones."""
+    if isinstance(node, (StreamScan, TableScan)):
+        return replace(node, queries=())
+    return with_children(node, *map(_of_no_query, node.children))
 
 
 @lru_cache(maxsize=256)
@@ -121,7 +131,7 @@ class _Sharing:
             return node
         match node:
             case Window(spec=spec):
-                if isinstance(spec, (RowsWindow, BeginEndWindow)) or spec.internal:
+                if not spec.is_timed or isinstance(spec, BeginEndWindow) or spec.internal:
                     raise _NotShareable
                 return replace(node, child=self._stream(node.child))
             case GroupBy():

@@ -30,7 +30,7 @@ from panes.plan.nodes import (
     Wstream,
 )
 from panes.plan.output_streams import counts_each_result, gives_generated
-from panes.plan.windows import RowsWindow
+from panes.plan.windows import RowsWindow, SessionWindow
 
 Keys = tuple[str, ...]
 
@@ -110,7 +110,7 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             _assign(node.child, wanted, inputs, keys)
         case Project():
             _assign(node.child, wanted and tuple(_passed(node, name) for name in wanted), inputs, keys)
-        case Window(spec=RowsWindow()):
+        case Window(spec=RowsWindow() | SessionWindow()):
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Window():
             _assign(node.child, wanted, inputs, keys)
@@ -212,7 +212,7 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
         case Project():
             below = _columns(node.child, inputs)
             allowed = [name for name, e in node.columns if isinstance(e, Column) and e.name in below]
-        case Window(spec=RowsWindow(partition_by=own)) | GroupBy(keys=own):
+        case Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own)) | GroupBy(keys=own):
             allowed = set(own).intersection(_columns(node.child, inputs))
         case Wstream(spec=RowsWindow()):
             return ()

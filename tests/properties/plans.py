@@ -15,7 +15,15 @@ from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Li
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
 from panes.plan.walk import walk
-from panes.plan.windows import FOREVER, NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from panes.plan.windows import (
+    FOREVER,
+    NowWindow,
+    RangeWindow,
+    RowsWindow,
+    SessionWindow,
+    UnboundedWindow,
+    WindowSpec,
+)
 from tests.properties.streams import COLUMNS, SEEDS, STREAMS, TABLES
 
 COMPARABLE = {BIGINT: (0, 1, 2), DOUBLE: (0.5, 3.0), STRING: ("a", "b", "")}
@@ -89,7 +97,8 @@ class Drawing:
         if self.one_in(4):
             specs = [NowWindow(), UnboundedWindow()]
         if self.retracts:
-            specs.append(RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4])))
+            rows = RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4]))
+            specs.append(SessionWindow(self.random.randint(1, 5)) if self.one_in(3) else rows)
         return self.choose(specs)
 
     def stream(self, *, is_timed: bool = False) -> nodes.Node:
@@ -150,7 +159,7 @@ class Drawing:
         if self.one_in(5):
             return _Timed(stream, time, scan.stream, FOREVER)
         spec = self.spec()
-        if isinstance(spec, RowsWindow) and self.one_in(3):
+        if not spec.is_timed and self.one_in(3):
             stream = self.looking_up(_Timed(stream, time, scan.stream, FOREVER))
         retained = spec.retained()
         return _Timed(
@@ -181,10 +190,13 @@ class Drawing:
         node = self.stream()
         if self.one_in(6):
             node = nodes.Union(self.narrow(node), self.narrow(self.stream()))
-        spec = self.spec()
-        if isinstance(spec, RowsWindow) and self.one_in(2):
-            spec = RowsWindow(spec.rows, spec.slide, tuple(self.some(node.schema.names, 1, 2)))
-        return nodes.Window(node, spec)
+        return nodes.Window(node, self.partitioned(self.spec(), node))
+
+    def partitioned(self, spec: WindowSpec, stream: nodes.Node) -> WindowSpec:
+        """The window, or where it can be the same of each partition."""
+        if isinstance(spec, (RowsWindow, SessionWindow)) and self.one_in(2):
+            return replace(spec, partition_by=tuple(self.some(stream.schema.names, 1, 2)))
+        return spec
 
     def with_tables(self) -> nodes.Node:
         """A relation with tables on the right, on the left or on either side of an operator."""
@@ -268,10 +280,7 @@ class Drawing:
         if kind == 3:
             return self.internal(depth)
         stream = self.output_stream(depth) if kind == 4 else nodes.Istream(self.internal(depth))
-        spec = self.spec()
-        if isinstance(spec, RowsWindow) and self.one_in(2):
-            spec = RowsWindow(spec.rows, spec.slide, tuple(self.some(stream.schema.names, 1, 2)))
-        window = nodes.Window(stream, spec)
+        window = nodes.Window(stream, self.partitioned(self.spec(), stream))
         above: list[Callable[[nodes.Node], nodes.Node]] = [
             lambda node: node,
             self.select,

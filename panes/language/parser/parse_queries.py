@@ -260,10 +260,10 @@ class QueryParser(WithParser):
         return self._bracketed_window() if self._curr.token_type == TokenType.L_BRACKET else None
 
     def _refuse_bare_window(self) -> None:
-        """RANGE, ROWS and PARTITION can be aliases, but not before what follows them in a window."""
+        """RANGE, ROWS, SESSION and PARTITION can be aliases, but not before what follows them in a window."""
         word, following = self._curr.text.upper(), self._next
-        is_range = word == "RANGE" and following.text.upper() in ("UNBOUNDED", "INTERVAL")
-        is_length = word in ("RANGE", "ROWS") and following.token_type == TokenType.NUMBER
+        is_range = word in ("RANGE", "SESSION") and following.text.upper() in ("UNBOUNDED", "INTERVAL")
+        is_length = word in ("RANGE", "ROWS", "SESSION") and following.token_type == TokenType.NUMBER
         if is_range or is_length or (word == "PARTITION" and following.text.upper() == "BY"):
             self._fail("a window stands in brackets", hint=f"write [{word} …]")
 
