@@ -18,11 +18,14 @@ from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
 from panes.language import parse
 from panes.language.statements import (
+    AlterQueryAs,
     CopyFrom,
+    CreateAgain,
     CreateQuery,
     CreateStream,
     Drop,
     Invoke,
+    Rename,
     SelectQuery,
     Statement,
     TableStatement,
@@ -83,14 +86,18 @@ class Script:
         if isinstance(statement, (SelectQuery, Invoke)):
             self._catch_up()
         print_result(self._results, self._db.sql(sql), _name_of(statement))
-        if isinstance(statement, (CreateStream, CreateQuery)):
+        if isinstance(statement, CreateAgain):
+            statement = statement.statement
+        if isinstance(statement, (CreateStream, CreateQuery, AlterQueryAs)):
             self._is_behind = True
         elif isinstance(statement, (TableStatement, CopyFrom)):
             self._is_behind |= bool(self._db.queries())
+        if isinstance(statement, (Invoke, Drop, Rename, CreateQuery)) and statement.name in self._unanswered:
+            self._unanswered.remove(statement.name)
         if isinstance(statement, CreateQuery):
             self._unanswered.append(statement.name)
-        elif isinstance(statement, (Invoke, Drop)) and statement.name in self._unanswered:
-            self._unanswered.remove(statement.name)
+        elif isinstance(statement, Rename) and statement.kind == "QUERY":
+            self._unanswered.append(statement.new_name)
 
     def _catch_up(self) -> None:
         if not self._is_behind:
