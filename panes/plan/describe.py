@@ -7,6 +7,7 @@ from typing import Any
 
 from panes.plan import nodes
 from panes.plan.expressions import Column, Expression
+from panes.plan.lookups import Matching
 
 
 def describe(node: nodes.Node) -> str:
@@ -67,7 +68,7 @@ def _group_by(node: nodes.GroupBy) -> str:
 
 
 def _matching(word: str, of_lookup: str) -> Callable[[Any], str]:
-    def text(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
+    def text(node: Matching) -> str:
         pairs = [f"{a} = {b}" for a, b in zip(node.left_keys, node.right_keys, strict=True)]
         if node.residual is not None:
             pairs.append(str(node.residual))
@@ -89,6 +90,10 @@ def _anti_join(node: nodes.AntiJoin) -> str:
     return _matching(f"Anti-join{negation}", f"Lookup, anti-join{negation}")(node)
 
 
+def _outer_join(node: nodes.OuterJoin) -> str:
+    return _matching("Full join" if node.is_full else "Left join", "Lookup, left join")(node)
+
+
 def _restorable(word: str) -> Callable[[Any], str]:
     return lambda node: f"{word} RESTORE" if node.restore else word
 
@@ -103,6 +108,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
     nodes.Join: _matching("Join", "Lookup"),
+    nodes.OuterJoin: _outer_join,
     nodes.SemiJoin: _matching("Semi-join", "Lookup, semi-join"),
     nodes.AntiJoin: _anti_join,
     nodes.Union: lambda _: "Union",

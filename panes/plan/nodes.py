@@ -226,6 +226,26 @@ class Join(_Matching):
 
 
 @dataclass(frozen=True)
+class OuterJoin(_Matching):
+    """All matching pairs, and the left rows without a match, with NULL in the columns of the right.
+
+    `is_full` is FULL JOIN: the right rows without a match are there too.
+    """
+
+    is_full: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _need(
+            not self.is_full or self.time is None, "a table that is looked up has no rows of its own to keep"
+        )
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema + self.right.schema
+
+
+@dataclass(frozen=True)
 class SemiJoin(_Matching):
     """Left rows with at least one match: EXISTS and IN."""
 

@@ -107,7 +107,8 @@ class QueryBinder:
     def source(self, block: SelectBlock, outer: Scope | None) -> tuple[Scope, Node, list[Expression]]:
         """FROM and WHERE of a block, and the conditions of WHERE that read the query around it."""
         scope = Scope(self.text, outer=outer, window=block.args.get("window"))
-        conditions = bind_from(self, block, scope)
+        items = bind_from(self, block, scope)
+        conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
         parts = _conjuncts(where) if where is not None else []
@@ -119,7 +120,7 @@ class QueryBinder:
             else:
                 conditions.append(ExpressionBinder(scope).condition(node, "WHERE"))
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
-        plan = join_tree(scope, [c for c in conditions if c not in correlated], self.catalog)
+        plan = join_tree(items.parts, [c for c in conditions if c not in correlated], self.catalog, self.text)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
             check_internal(plan, self.text, offset_of(predicate.node))
@@ -171,7 +172,7 @@ class QueryBinder:
             return None
         qualified = isinstance(item, exp.Column)
         return [
-            (exp.column(name), column)
+            (exp.column(name), column if qualified else scope.bare(column))
             for relation in relations
             for name, column in relation.columns
             if qualified or column.name not in scope.hidden
