@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from typing import Literal, get_args
 
 from sqlglot import Token, TokenType, exp
 
@@ -51,19 +51,29 @@ class StatementParser(TableParser):
     # CREATE
 
     def _create(self) -> st.Statement:
-        if self._word("STREAM"):
-            return self._create_stream()
-        if self._word("TABLE"):
-            return self._create_table()
-        if self._word("QUERY"):
-            name = self._relation_name("a name for the query").name
-            self._expect("AS")
-            return st.CreateQuery(name, self._select_query())
+        or_replace = self._word("OR", "REPLACE")
+        for kind, parse in _CREATES.items():
+            if self._word(kind):
+                token = self._curr
+                if_not_exists = self._word("IF", "NOT", "EXISTS")
+                if or_replace and if_not_exists:
+                    self._fail(
+                        "OR REPLACE and IF NOT EXISTS do not go together", token, "keep one of the two"
+                    )
+                statement = parse(self)
+                if or_replace or if_not_exists:
+                    return st.CreateAgain(statement, "OR REPLACE" if or_replace else "IF NOT EXISTS")
+                return statement
         if self._at("VIEW") or self._at("MATERIALIZED"):
             self._fail("there are no views", hint="CREATE QUERY name AS SELECT … keeps its answer up to date")
         return self._unexpected("STREAM, TABLE or QUERY")
 
-    def _create_stream(self) -> st.Statement:
+    def _create_query(self) -> st.CreateQuery:
+        name = self._relation_name("a name for the query").name
+        self._expect("AS")
+        return st.CreateQuery(name, self._select_query())
+
+    def _create_stream(self) -> st.CreateStream | st.CreateDerivedStream:
         name = self._relation_name("a name for the stream").name
         if self._word("AS"):
             return st.CreateDerivedStream(name, self._select_query())
@@ -255,12 +265,20 @@ class StatementParser(TableParser):
         return st.Drop(kind, self._relation_name("a name").name, if_exists)
 
     def _alter(self) -> st.Statement:
-        self._expect("QUERY")
-        name = self._name("the name of a query").name
+        for kind in ("STREAM", "TABLE"):
+            if self._word(kind):
+                return self._rename(kind, self._relation_name("a name").name)
+        if not self._word("QUERY"):
+            self._unexpected("QUERY, STREAM or TABLE")
+        name = self._relation_name("the name of a query").name
         if self._word("RESUME"):
             return st.AlterQuery(name, "RESUME")
+        if self._word("AS"):
+            return st.AlterQueryAs(name, self._select_query())
+        if self._at("RENAME"):
+            return self._rename("QUERY", name)
         if not self._word("SET"):
-            self._unexpected("RESUME or SET")
+            self._unexpected("AS, RENAME TO, RESUME or SET")
         token = self._curr
         setting = self._name("a setting").name
         if not same(setting, "shards"):
@@ -273,6 +291,19 @@ class StatementParser(TableParser):
             self._unexpected("=")
         return st.SetShards(name, self._option_value())
 
+    def _rename(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> st.Statement:
+        if not self._word("RENAME"):
+            self._unexpected("RENAME TO")
+        if self._at("COLUMN"):
+            self._fail(
+                "a column cannot be renamed: rows that are kept have it under its name",
+                hint="CREATE STREAM … AS SELECT a AS b FROM … gives it another name"
+                if kind == "STREAM"
+                else "give it another name where it is read: SELECT a AS b",
+            )
+        self._expect("TO")
+        return st.Rename(kind, name, self._relation_name("another name").name)
+
     def _set(self) -> st.Statement:
         token = self._curr
         name = self._name("a setting").name
@@ -283,6 +314,14 @@ class StatementParser(TableParser):
         )
 
 
+_CREATES: dict[
+    str,
+    Callable[[StatementParser], st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery],
+] = {
+    "STREAM": StatementParser._create_stream,
+    "TABLE": StatementParser._create_table,
+    "QUERY": StatementParser._create_query,
+}
 _STATEMENTS: dict[str, Callable[[StatementParser], st.Statement]] = {
     "CREATE": StatementParser._create,
     "INSERT": StatementParser._insert,
