@@ -11,6 +11,7 @@ import pyarrow as pa
 from panes.answers.answer import Answer
 from panes.language import statements as st
 from panes.statements.alter_query import alter_query
+from panes.statements.alter_stream import alter_stream
 from panes.statements.comment_on import comment_on
 from panes.statements.context import Context
 from panes.statements.create_derived_stream import create_derived_stream
@@ -41,6 +42,7 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.CreateTable: create_table,
     st.CreateQuery: create_query,
     st.AlterQuery: alter_query,
+    st.AlterStream: alter_stream,
     st.SetShards: set_shards,
     st.InsertInto: insert_into_stream,
     st.Invoke: invoke_query,
