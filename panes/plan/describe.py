@@ -17,12 +17,19 @@ def describe(node: nodes.Node) -> str:
 
 def _scan(node: nodes.StreamScan) -> str:
     alias = "" if node.alias == node.stream else f" AS {node.alias}"
-    return f"Stream {node.stream}{alias}"
+    return f"Stream {node.stream}{alias}{_of_queries(node)}"
 
 
 def _table(node: nodes.TableScan) -> str:
     alias = "" if node.alias == node.table else f" AS {node.alias}"
-    return f"{'Table' if node.retroactive else 'Table (non retroactive)'} {node.table}{alias}"
+    return (
+        f"{'Table' if node.retroactive else 'Table (non retroactive)'} {node.table}{alias}{_of_queries(node)}"
+    )
+
+
+def _of_queries(node: nodes.StreamScan | nodes.TableScan) -> str:
+    """Where the text that reads a stream or table stands, unless it is that of the query itself."""
+    return "," * bool(node.queries) + "".join(f" of query {name}" for name in node.queries)
 
 
 def _project(node: nodes.Project) -> str:

@@ -33,7 +33,10 @@ from panes.plan.nodes import (
     Project,
     Select,
     SemiJoin,
+    StreamScan,
+    TableScan,
     Window,
+    with_children,
 )
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
@@ -89,12 +92,19 @@ def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
         return None
     sharing = _Sharing()
     try:
-        shared = sharing.relation(plan)
+        shared = sharing.relation(_of_no_query(plan))
     except _NotShareable:
         return None
     if not sharing.predicates:
         return None
     return Template(_in_order(shared, plan), plan), tuple(sharing.predicates)
+
+
+def _of_no_query(node: Node) -> Node:
+    """The plan without the names of the queries that it reads: those of a group may read different ones."""
+    if isinstance(node, (StreamScan, TableScan)):
+        return replace(node, queries=())
+    return with_children(node, *map(_of_no_query, node.children))
 
 
 @lru_cache(maxsize=256)

@@ -29,11 +29,13 @@ WORKLOADS = FOLDER.parent / "workloads"
 class Shelf:
     """A catalog in memory."""
 
-    things: dict[str, st.CreateStream | st.CreateDerivedStream | st.CreateTable] = field(default_factory=dict)
+    things: dict[str, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery] = field(
+        default_factory=dict
+    )
 
     def stream(self, name: str) -> st.CreateStream | st.CreateDerivedStream | None:
         found = self.things.get(name)
-        return None if isinstance(found, st.CreateTable) else found
+        return found if isinstance(found, st.CreateStream | st.CreateDerivedStream) else None
 
     def table(self, name: str) -> st.CreateTable | None:
         found = self.things.get(name)
@@ -42,8 +44,9 @@ class Shelf:
     def names(self) -> Sequence[str]:
         return list(self.things)
 
-    def is_query(self, name: str) -> bool:
-        return name.lower() == "talkers"
+    def registered(self, name: str) -> st.CreateQuery | None:
+        found = self.things.get(name)
+        return found if isinstance(found, st.CreateQuery) else None
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,9 @@ class Case:
 def read_catalog(text: str | None = None, folder: Path = FOLDER) -> Shelf:
     shelf = Shelf()
     for statement in parse(text or (folder / "catalog.sql").read_text(encoding="utf-8")):
-        assert isinstance(statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable)
+        assert isinstance(
+            statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery
+        )
         shelf.things[statement.name] = statement
     return shelf
 

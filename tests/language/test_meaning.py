@@ -51,8 +51,8 @@ def small_database(rows: int, catalog: Shelf, random_value: Values) -> duckdb.Du
     connection.execute("SET timezone = 'UTC'")
     chance = random.Random(7)
     for thing in catalog.things.values():
-        if isinstance(thing, st.CreateDerivedStream):
-            connection.execute(f"CREATE VIEW {thing.name} AS {without_windows(thing.query.tree)}")
+        if isinstance(thing, st.CreateDerivedStream | st.CreateQuery):
+            connection.execute(f"CREATE VIEW {quoted(thing.name)} AS {without_windows(thing.query.tree)}")
             continue
         columns = ", ".join(f"{quoted(f.name)} {f.type}" for f in thing.columns)
         connection.execute(f"CREATE TABLE {thing.name} ({columns})")

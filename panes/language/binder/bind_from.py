@@ -1,4 +1,4 @@
-"""FROM: names looked up, derived streams expanded in place, windows put on."""
+"""FROM: names looked up, derived streams and registered queries expanded in place, windows put on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.parser.syntax import FromItem, SelectBlock, WindowClause
 from panes.language.positions import did_you_mean, offset_of
-from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable
+from panes.language.statements import CreateDerivedStream, CreateQuery, CreateStream, CreateTable
 from panes.plan.expressions import Column
 from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamScan, TableScan, Window
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal, pattern_of
@@ -76,20 +76,17 @@ def _named(binder: QueryBinder, name: exp.Identifier, prefix: str) -> Node:
     found = find(binder.catalog, name.name)
     match found:
         case CreateStream():
-            return StreamScan(found.name, prefix, _prefixed(found.columns, prefix))
+            return StreamScan(found.name, prefix, _prefixed(found.columns, prefix), binder.expansion.queries)
         case CreateTable():
-            return TableScan(found.name, prefix, _prefixed(found.columns, prefix), found.retroactive)
+            columns = _prefixed(found.columns, prefix)
+            return TableScan(found.name, prefix, columns, found.retroactive, queries=binder.expansion.queries)
         case CreateDerivedStream():
-            if any(same(found.name, other) for other in binder.expanding):
-                binder.refuse(f"{found.name} is derived from itself", name)
-            return renamed(binder.derived(found.name, found.query), prefix)
-    if binder.catalog.is_query(name.name):
-        binder.refuse(
-            f"{name.name} is a registered query, and a query reads streams and tables", name,
-            f"INVOKE {name.name} gives its answer; to read on from it, write its text in FROM or in WITH",
-        )  # fmt: skip
+            return renamed(binder.inside(found, name).stream(found.query), prefix)
+        case CreateQuery():
+            plan = binder.inside(found, name).query(found.query.tree)
+            return renamed(as_stream(plan) if has_internal(plan) else plan, prefix)
     hint = did_you_mean(name.name, list(binder.catalog.names()))
-    return binder.refuse(f"there is no stream or table named {name.name!r}", name, hint)
+    return binder.refuse(f"there is no stream, table or query named {name.name!r}", name, hint)
 
 
 def _with_columns(

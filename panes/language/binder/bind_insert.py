@@ -24,7 +24,7 @@ from panes.language.binder.scope import Scope
 from panes.language.names import same
 from panes.language.parser.syntax import Default
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
-from panes.language.statements import CreateStream, CreateTable, InsertInto, SelectQuery
+from panes.language.statements import CreateQuery, CreateStream, CreateTable, InsertInto, SelectQuery
 from panes.plan.expressions import Column, Expression, Literal, Value
 from panes.plan.functions import CASTS
 from panes.plan.nodes import Node
@@ -93,8 +93,8 @@ def _target(name: exp.Expression, catalog: KnownRelations, text: str) -> CreateT
             refuse(f"stream {found.name} takes its rows from {kind}", text, offset_of(name), hint)
         return found
     if found is not None:
-        hint = "insert into a stream that it reads"
-        refuse(f"{found.name} is derived from other streams", text, offset_of(name), hint)
+        what = "a query" if isinstance(found, CreateQuery) else "derived from other streams"
+        refuse(f"{found.name} is {what}", text, offset_of(name), "insert into a stream that it reads")
     return refuse(
         f"there is no table or stream named {name.name!r}", text, offset_of(name),
         did_you_mean(name.name, list(catalog.names())),
