@@ -54,6 +54,7 @@ CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
 _LAST_NUMBER = "last number of a query or group"
+_RETAINS_FROM = "clock from which stream {} retains"
 """The names of marks."""
 
 
@@ -206,6 +207,21 @@ class Catalog:
                 raise CatalogError(
                     f"there is already a {kind} named {name!r}; drop it first or choose another name"
                 )
+
+    def alter(self, statement: CreateStream, retains_from: int | None = None) -> None:
+        """Puts another definition in the place of that of a stream.
+
+        `retains_from` is the clock from which on it keeps what its RETAIN says, when it kept less before.
+        """
+        with self._file.transaction():
+            self._execute("UPDATE objects SET sql = ? WHERE name = ?", statement.sql, statement.name)
+            if retains_from is not None:
+                self._set_mark(_RETAINS_FROM.format(statement.stream.number), retains_from)
+
+    def retains_from(self, stream: int) -> int | None:
+        """The clock from which on a stream keeps what its RETAIN says; None: it always did."""
+        rows = self._select("SELECT value FROM marks WHERE name = ?", _RETAINS_FROM.format(stream))
+        return int(rows[0][0]) if rows else None
 
     def drop(self, kind: str, name: str) -> None:
         with self._file.transaction():

@@ -338,6 +338,20 @@ class CreateAgain(Statement):
 
 
 @dataclass(frozen=True)
+class AlterStream(Statement):
+    """ALTER STREAM … SET (…): changes clauses of a base stream. Lengths are in microseconds."""
+
+    name: str
+    options: tuple[tuple[str, int | bool | None], ...]
+    """By name, in the order in which they were written; `retain` may be None: what the queries in use need."""
+
+    @property
+    def sql(self) -> str:
+        written = ", ".join(f"{name} = {_clause_text(value)}" for name, value in self.options)
+        return f"ALTER STREAM {quoted(self.name)} SET ({written})"
+
+
+@dataclass(frozen=True)
 class SetShards(Statement):
     """Spreads a registered query over another number of shards."""
 
@@ -366,6 +380,12 @@ def _source_text(source: Source) -> str:
     if source.options:
         parts.append(_options_text(source.options))
     return " ".join(parts)
+
+
+def _clause_text(value: int | bool | None) -> str:
+    if value is None:
+        return "NULL"
+    return str(value).upper() if isinstance(value, bool) else f"INTERVAL {duration_text(value)}"
 
 
 def _options_text(options: Mapping[str, OptionValue]) -> str:

@@ -37,6 +37,7 @@ EXAMPLES = (
     "COPY hosts FROM 'hosts.csv'",
     "CREATE QUERY q AS SELECT src FROM packets [NOW]",
     "ALTER QUERY sources RESUME",
+    "ALTER STREAM packets SET (slack = INTERVAL 1 SECOND)",
     "ALTER QUERY sources SET shards = 5",
     "INVOKE sources",
     "EXPLAIN sources",

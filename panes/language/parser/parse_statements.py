@@ -23,6 +23,9 @@ _BEGINS_TARGET = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SELECT, TokenTy
 """What follows EXPLAIN ANALYZE, where ANALYZE is not the name of a query."""
 
 
+_STREAM_CLAUSES = ("slack", "ahead", "idle_advance", "retain")
+_CHANGEABLE = "slack, ahead, idle_advance and retain can"
+
 _KINDS: tuple[st.Kind, ...] = ("QUERY", "STREAM", "TABLE")
 
 
@@ -265,9 +268,10 @@ class StatementParser(TableParser):
         return st.Drop(kind, self._relation_name("a name").name, if_exists)
 
     def _alter(self) -> st.Statement:
-        for kind in ("STREAM", "TABLE"):
-            if self._word(kind):
-                return self._rename(kind, self._relation_name("a name").name)
+        if self._word("STREAM"):
+            return self._alter_stream()
+        if self._word("TABLE"):
+            return self._rename("TABLE", self._relation_name("the name of a table").name)
         if not self._word("QUERY"):
             self._unexpected("QUERY, STREAM or TABLE")
         name = self._relation_name("the name of a query").name
@@ -303,6 +307,41 @@ class StatementParser(TableParser):
             )
         self._expect("TO")
         return st.Rename(kind, name, self._relation_name("another name").name)
+
+    def _alter_stream(self) -> st.Statement:
+        name = self._relation_name("the name of a stream").name
+        if self._at("RENAME"):
+            return self._rename("STREAM", name)
+        if not self._word("SET"):
+            self._unexpected("RENAME TO or SET")
+        if self._curr.token_type == TokenType.L_PAREN:
+            clauses = self._in_parentheses(lambda: self._list(self._stream_clause))
+        else:
+            clauses = [self._stream_clause()]
+        options: dict[str, int | bool | None] = {}
+        for token, clause, value in clauses:
+            if clause in options:
+                self._fail(f"{clause} is given twice", token)
+            options[clause] = value
+        return st.AlterStream(name, tuple(options.items()))
+
+    def _stream_clause(self) -> tuple[Token, str, int | bool | None]:
+        token = self._curr
+        clause = self._name("an option").name.lower()
+        if clause not in _STREAM_CLAUSES:
+            self._fail(f"{clause!r} of a stream cannot be changed", token, _CHANGEABLE)
+        if not self._match(TokenType.EQ) and not self._word("TO"):
+            self._unexpected("=")
+        if clause == "idle_advance":
+            if self._curr.token_type not in (TokenType.TRUE, TokenType.FALSE):
+                self._unexpected("TRUE or FALSE")
+            self._advance()
+            return token, clause, self._prev.token_type == TokenType.TRUE
+        if clause == "retain" and self._match(TokenType.NULL):
+            return token, clause, None
+        if not self._at("INTERVAL"):
+            self._unexpected("INTERVAL and a length, such as INTERVAL 10 SECONDS")
+        return token, clause, self._interval_us()
 
     def _set(self) -> st.Statement:
         token = self._curr
