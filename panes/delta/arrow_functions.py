@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.delta import comparison, decimals, strings
+from panes.delta import comparison, decimals, lists, strings
 from panes.plan.types import Type
 
 Datum = Any
@@ -178,6 +178,10 @@ KERNELS: Mapping[str, Kernel] = {
     "starts_with": _plain(strings.starts_with),
     "ends_with": _plain(strings.ends_with),
     "contains": _plain(strings.contains),
+    "array": lists.array,
+    "element": _plain(lists.element),
+    "cardinality": _plain(lists.cardinality),
+    "array_contains": _plain(lists.array_contains),
     "year": _field(pc.year),
     "quarter": _field(pc.quarter),
     "month": _field(pc.month),

@@ -19,11 +19,12 @@ from panes.plan.expressions import (
     Cast,
     Column,
     Expression,
+    FieldOf,
     Literal,
     Value,
 )
 from panes.plan.lookups import Matching
-from panes.plan.sql_functions import call_sql, cast_sql, sql_type
+from panes.plan.sql_functions import call_sql, cast_sql, quoted, sql_type
 from panes.plan.types import INTERVAL, Type
 
 _LIFETIME = ("_ts", "_exp")
@@ -125,6 +126,9 @@ def expression_sql(expression: Expression, sides: Mapping[str, str] | None = Non
             return call_sql(expression, [expression_sql(arg, sides) for arg in expression.args])
         case Cast():
             return cast_sql(expression_sql(expression.arg, sides), expression.arg.type, expression.type)
+        case FieldOf():
+            name = expression.name.replace("'", "''")
+            return f"struct_extract({expression_sql(expression.arg, sides)}, '{name}')"
         case Case():
             whens = "".join(
                 f" WHEN {expression_sql(c, sides)} THEN {expression_sql(v, sides)}"
@@ -180,6 +184,4 @@ def _top_k_sql(arg: str, k: Value) -> str:
     return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
 
 
-def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return '"' + name.replace('"', '""') + '"'
+__all__ = ["aggregate_sql", "expression_sql", "literal_sql", "quoted", "to_sql"]

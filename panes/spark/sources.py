@@ -85,7 +85,7 @@ def with_reasons(stream: Stream, rows: DataFrame, arrival: Column) -> DataFrame:
 def _check_text(stream: Stream, format_: str) -> None:
     """Raises SourceError for columns that have no text."""
     for field in stream.columns:
-        if field.type == BINARY:
+        if field.type == BINARY or (format_ == "CSV" and field.type.is_nested):
             raise SourceError(
                 f"stream {stream.name!r}: {format_} has no {field.type}, and column {field.name!r} is one; "
                 "declare it as STRING, or read Parquet files"

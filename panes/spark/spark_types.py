@@ -41,6 +41,10 @@ _SPARK: dict[Type, spark.DataType] = {
 
 
 def spark_type(type_: Type) -> spark.DataType:
+    if type_.item is not None:
+        return spark.ArrayType(spark_type(type_.item))
+    if type_.fields:
+        return spark.StructType([spark.StructField(name, spark_type(field)) for name, field in type_.fields])
     return spark.DecimalType(type_.precision, type_.scale) if type_.is_decimal else _SPARK[type_]
 
 

@@ -139,6 +139,10 @@ def _value(type_: Type, chance: random.Random) -> Any:
     match type_:
         case t if t == BOOLEAN:
             return chance.random() < 0.5
+        case t if t.item is not None:
+            return [_value(t.item, chance) for _ in range(chance.randrange(3))]
+        case t if t.fields:
+            return {name: _value(field, chance) for name, field in t.fields}
         case t if t in (TINYINT, SMALLINT):
             return chance.choice((0, 1, 2, 3, 5, 10, 80, -7))
         case t if t.is_decimal:
