@@ -45,6 +45,9 @@ INTERVAL = Type("INTERVAL")
 NULL = Type("NULL")
 """The type of a bare NULL, until something next to it gives it a real one."""
 
+PAIR = Type("PAIR")
+"""Two values as bytes, in the order of pairs: only in the states of aggregates of pairs."""
+
 COLUMN_TYPES = (BOOLEAN, INT, BIGINT, DOUBLE, STRING, DATE, TIMESTAMP)
 
 _ARROW: dict[str, pa.DataType] = {
@@ -57,6 +60,7 @@ _ARROW: dict[str, pa.DataType] = {
     "TIMESTAMP": pa.timestamp("us", tz="UTC"),
     "INTERVAL": pa.duration("us"),
     "NULL": pa.null(),
+    "PAIR": pa.binary(),
 }
 
 

@@ -285,8 +285,9 @@ class ExpressionBinder:
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
         for arg in node.expressions:
-            if isinstance(arg, exp.Distinct):
-                self.refuse(f"{name} does not take DISTINCT", arg)
+            if isinstance(arg, (exp.Distinct, exp.Order)):
+                word = "DISTINCT" if isinstance(arg, exp.Distinct) else "ORDER BY"
+                self.refuse(f"{name} does not take {word}", arg)
         return self.call(name, [self.bind(arg) for arg in node.expressions], node)
 
     def _date_part(self, node: exp.Expression) -> Expression:

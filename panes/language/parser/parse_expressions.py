@@ -266,16 +266,8 @@ class ExpressionParser(Parser):
         if is_reserved:
             self._advance()
 
-        def arguments() -> list[exp.Expression]:
-            if self._curr.token_type == TokenType.R_PAREN:
-                return []
-            distinct = self._curr
-            if self._word("DISTINCT"):
-                return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
-            return self._list(self._condition)
-
         call: exp.Expression = exp.Anonymous(
-            this=name.name.lower(), expressions=self._in_parentheses(arguments)
+            this=name.name.lower(), expressions=self._in_parentheses(self._arguments)
         )
         self._placed(call, token)
         if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
@@ -284,6 +276,15 @@ class ExpressionParser(Parser):
         if self._at("OVER"):
             self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
         return call
+
+    def _arguments(self) -> list[exp.Expression]:
+        """What stands in the parentheses of a call."""
+        if self._curr.token_type == TokenType.R_PAREN:
+            return []
+        distinct = self._curr
+        if self._word("DISTINCT"):
+            return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
+        return self._list(self._condition)
 
     def _extract(self) -> exp.Expression:
         """`EXTRACT(part FROM x)`, short for `part(x)`."""
