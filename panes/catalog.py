@@ -18,7 +18,14 @@ from uuid import uuid4
 from panes.config import SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language import parse
-from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable, Statement
+from panes.language.statements import (
+    CreateDerivedStream,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    SelectQuery,
+    Statement,
+)
 from panes.plan.stream import Stream
 from panes.sqlite_file import Change, Copy, SqliteFile
 
@@ -178,14 +185,19 @@ class Catalog:
 
     def create(self, statement: CreateStream | CreateDerivedStream | CreateTable) -> None:
         kind = "TABLE" if isinstance(statement, CreateTable) else "STREAM"
-        if self._sql_of("objects", statement.name) is not None:
-            raise CatalogError(
-                f"there is already a stream or table named {statement.name!r}; "
-                "drop it first or choose another name"
+        with self._file.transaction():
+            self._check_free(statement.name)
+            self._execute(
+                "INSERT INTO objects (kind, name, sql) VALUES (?, ?, ?)", kind, statement.name, statement.sql
             )
-        self._execute(
-            "INSERT INTO objects (kind, name, sql) VALUES (?, ?, ?)", kind, statement.name, statement.sql
-        )
+
+    def _check_free(self, name: str) -> None:
+        """Streams, tables and queries have one space of names, because all of them can be read in FROM."""
+        for table, kind in (("objects", "stream or table"), ("queries", "query")):
+            if self._sql_of(table, name) is not None:
+                raise CatalogError(
+                    f"there is already a {kind} named {name!r}; drop it first or choose another name"
+                )
 
     def drop(self, kind: str, name: str) -> None:
         if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
@@ -194,7 +206,7 @@ class Catalog:
     def has(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> bool:
         """Whether there is a query, a stream or a table of that name."""
         if kind == "QUERY":
-            return self.is_query(name)
+            return self._sql_of("queries", name) is not None
         return (self.stream(name) if kind == "STREAM" else self.table(name)) is not None
 
     def stream(self, name: str) -> CreateStream | CreateDerivedStream | None:
@@ -221,7 +233,8 @@ class Catalog:
         return [statement for statement in found if isinstance(statement, CreateTable)]
 
     def names(self) -> Sequence[str]:
-        return self._names("STREAM") + self._names("TABLE")
+        queries = self._select("SELECT name FROM queries ORDER BY id")
+        return self._names("STREAM") + self._names("TABLE") + [str(name) for (name,) in queries]
 
     # Queries.
 
@@ -241,10 +254,7 @@ class Catalog:
         number of the group, as answers do not depend on it.
         """
         with self._file.transaction():
-            if self._sql_of("queries", name) is not None:
-                raise CatalogError(
-                    f"there is already a query named {name!r}; drop it first or choose another name"
-                )
+            self._check_free(name)
             settings = (strategy, calendar_days, changes)
             number = self._new_number()
             group = None if template is None else self._group_for(template, shards, *settings)
@@ -286,8 +296,18 @@ class Catalog:
             raise self._missing("QUERY", name)
         return found[0]
 
-    def is_query(self, name: str) -> bool:
-        return self._sql_of("queries", name) is not None
+    def registered(self, name: str) -> CreateQuery | None:
+        """The statement that registered a query; None when there is no query of that name."""
+        rows = self._select("SELECT name, sql FROM queries WHERE name = ?", name)
+        return CreateQuery(str(rows[0][0]), _query_of(str(rows[0][1]))) if rows else None
+
+    def all_registered(self) -> list[CreateQuery]:
+        """The statements that registered the queries, in the order of registration."""
+        return [CreateQuery(query.name, _query_of(query.sql)) for query in self.queries()]
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a stream, table or query has that name."""
+        return any(self._sql_of(table, name) is not None for table in ("objects", "queries"))
 
     def next_query_number(self) -> int:
         """The id that the next query gets."""
@@ -438,3 +458,9 @@ def _parsed(sql: str) -> Statement:
     """Definitions are looked up with every query, and parsing one takes longer than answering many."""
     (statement,) = parse(sql)
     return statement
+
+
+def _query_of(sql: str) -> SelectQuery:
+    query = _parsed(sql)
+    assert isinstance(query, SelectQuery), sql
+    return query

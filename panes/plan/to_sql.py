@@ -21,6 +21,7 @@ from panes.plan.expressions import (
     Literal,
     Value,
 )
+from panes.plan.lookups import Matching
 from panes.plan.sql_functions import call_sql, cast_sql, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
 
@@ -57,10 +58,9 @@ class _Writer:
             case nodes.GroupBy():
                 return self._group_by(node)
             case nodes.Join():
-                on = _matching(node, null_matches=False)
-                both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
-                left, right = self.select(node.left), self._right(node)
-                return f"SELECT {', '.join(both)} FROM ({left}) l JOIN ({right}) r ON {on}"
+                return self._join(node, "JOIN")
+            case nodes.OuterJoin():
+                return self._join(node, "FULL JOIN" if node.is_full else "LEFT JOIN")
             case nodes.SemiJoin():
                 return self._exists(node, "EXISTS", _matching(node, null_matches=False))
             case nodes.AntiJoin():
@@ -79,11 +79,17 @@ class _Writer:
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
 
+    def _join(self, node: nodes.Join | nodes.OuterJoin, word: str) -> str:
+        both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
+        left, right = self.select(node.left), self._right(node)
+        on = _matching(node, null_matches=False)
+        return f"SELECT {', '.join(both)} FROM ({left}) l {word} ({right}) r ON {on}"
+
     def _exists(self, node: nodes.SemiJoin | nodes.AntiJoin, word: str, on: str) -> str:
         inner = f"SELECT 1 FROM ({self._right(node)}) r WHERE {on}"
         return f"SELECT * FROM ({self.select(node.left)}) l WHERE {word} ({inner})"
 
-    def _right(self, node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
+    def _right(self, node: Matching) -> str:
         hidden = () if node.time is None else _LIFETIME
         return _Writer(self._relations, hidden).select(node.right)
 
@@ -91,7 +97,7 @@ class _Writer:
         return f"({self.select(node.left)}) {word} ({self.select(node.right)})"
 
 
-def _matching(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, *, null_matches: bool) -> str:
+def _matching(node: Matching, *, null_matches: bool) -> str:
     parts = []
     for left, right in zip(node.left_keys, node.right_keys, strict=True):
         a, b = f"l.{quoted(left)}", f"r.{quoted(right)}"

@@ -21,6 +21,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OuterJoin,
     Project,
     Rstream,
     Select,
@@ -32,10 +33,10 @@ from panes.plan.nodes import (
 )
 from panes.plan.output_streams import OUTPUT_STREAMS, generated_stream, is_over_slides
 from panes.plan.walk import walk
-from panes.plan.windows import RangeWindow, RowsWindow
+from panes.plan.windows import RangeWindow, RowsWindow, SessionWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin, *OUTPUT_STREAMS)
+_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, OuterJoin, SemiJoin, *OUTPUT_STREAMS)
 
 
 @dataclass(frozen=True)
@@ -159,13 +160,19 @@ def _below_the_top(plan: Node) -> list[Node]:
     """
     if isinstance(plan, OUTPUT_STREAMS):
         return [child for child in plan.children if _topmost(child)]
-    if isinstance(plan, _STATEFUL):
+    if _has_state(plan):
         return [found for child in plan.children for found in _topmost(child)]
     return [found for child in plan.children for found in _below_the_top(child)]
 
 
+def _has_state(node: Node) -> bool:
+    """Whether a node brings rows together. A count window does, too, but plans with one are not cut."""
+    is_session = isinstance(node, Window) and isinstance(node.spec, SessionWindow)
+    return is_session or isinstance(node, _STATEFUL)
+
+
 def _topmost(node: Node) -> list[Node]:
-    if isinstance(node, _STATEFUL):
+    if _has_state(node):
         return [node]
     return [found for child in node.children for found in _topmost(child)]
 

@@ -15,8 +15,10 @@ from panes.statements.plan_query import plan_query_to_register
 
 def create_query(statement: CreateQuery, context: Context) -> None:
     """Registers the query; it begins with the next epoch."""
-    plan = plan_query_to_register(statement.query, context.catalog)
-    context.registered.add(statement, plan)
+    # Nothing that it reads is dropped meanwhile.
+    with context.catalog.transaction():
+        plan = plan_query_to_register(statement.query, context.catalog)
+        context.registered.add(statement, plan)
 
 
 def create_query_from(text: str, name: str | None, catalog: Catalog) -> CreateQuery:
@@ -34,7 +36,7 @@ def create_query_from(text: str, name: str | None, catalog: Catalog) -> CreateQu
 
 def _free_name(catalog: Catalog) -> str:
     numbers = count(catalog.next_query_number())
-    return next(name for number in numbers if not catalog.is_query(name := f"query_{number}"))
+    return next(name for number in numbers if not catalog.is_taken(name := f"query_{number}"))
 
 
 def _check_name(name: object) -> None:

@@ -20,17 +20,21 @@ from panes.language import statements as st
 from panes.stages.explain import Explained, explain, explain_json
 
 FOLDER = Path(__file__).parent.parent / "golden" / "language"
+WORKLOADS = FOLDER.parent / "workloads"
+"""Queries of well-known benchmarks, over a catalog of their own."""
 
 
 @dataclass
 class Shelf:
     """A catalog in memory."""
 
-    things: dict[str, st.CreateStream | st.CreateDerivedStream | st.CreateTable] = field(default_factory=dict)
+    things: dict[str, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery] = field(
+        default_factory=dict
+    )
 
     def stream(self, name: str) -> st.CreateStream | st.CreateDerivedStream | None:
         found = self.things.get(name)
-        return None if isinstance(found, st.CreateTable) else found
+        return found if isinstance(found, st.CreateStream | st.CreateDerivedStream) else None
 
     def table(self, name: str) -> st.CreateTable | None:
         found = self.things.get(name)
@@ -39,8 +43,9 @@ class Shelf:
     def names(self) -> Sequence[str]:
         return list(self.things)
 
-    def is_query(self, name: str) -> bool:
-        return name.lower() == "talkers"
+    def registered(self, name: str) -> st.CreateQuery | None:
+        found = self.things.get(name)
+        return found if isinstance(found, st.CreateQuery) else None
 
 
 @dataclass(frozen=True)
@@ -54,16 +59,18 @@ class Case:
         return f"{self.file}: {self.title}"
 
 
-def read_catalog(text: str | None = None) -> Shelf:
+def read_catalog(text: str | None = None, folder: Path = FOLDER) -> Shelf:
     shelf = Shelf()
-    for statement in parse(text or (FOLDER / "catalog.sql").read_text(encoding="utf-8")):
-        assert isinstance(statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable)
+    for statement in parse(text or (folder / "catalog.sql").read_text(encoding="utf-8")):
+        assert isinstance(
+            statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery
+        )
         shelf.things[statement.name] = statement
     return shelf
 
 
-def read_cases(pattern: str = "*.txt") -> list[Case]:
-    return [case for file in sorted(FOLDER.glob(pattern)) for case in _cases_of(file)]
+def read_cases(pattern: str = "*.txt", folder: Path = FOLDER) -> list[Case]:
+    return [case for file in sorted(folder.glob(pattern)) for case in _cases_of(file)]
 
 
 def _cases_of(file: Path) -> list[Case]:
@@ -113,9 +120,9 @@ def _outcome_of(statement: st.Statement, shelf: Shelf) -> str:
     return "\n".join(parts)
 
 
-def regenerate() -> None:
-    shelf = read_catalog()
-    for file in sorted(FOLDER.glob("*.txt")):
+def regenerate(folder: Path) -> None:
+    shelf = read_catalog(folder=folder)
+    for file in sorted(folder.glob("*.txt")):
         head = ("\n" + file.read_text(encoding="utf-8")).partition("\n== ")[0].strip("\n")
         blocks = [f"== {c.title}\n{c.sql}\n=>\n{outcome(c.sql, shelf)}\n" for c in _cases_of(file)]
         file.write_text("\n".join([*([head + "\n"] if head else []), *blocks]), encoding="utf-8")
@@ -124,4 +131,5 @@ def regenerate() -> None:
 __all__ = ["Case", "Shelf", "outcome", "read_cases", "read_catalog"]
 
 if __name__ == "__main__":
-    regenerate()
+    for each in (FOLDER, WORKLOADS):
+        regenerate(each)

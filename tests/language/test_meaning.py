@@ -25,7 +25,8 @@ from panes.plan import nodes
 from panes.plan.to_sql import quoted, to_sql
 from panes.plan.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type
 from panes.plan.walk import walk
-from tests.language.corpus import Case, read_cases, read_catalog
+from tests.language.at_work import Values
+from tests.language.corpus import Case, Shelf, read_cases, read_catalog
 
 CATALOG = read_catalog()
 OTHER_IN_DUCKDB = (
@@ -45,18 +46,18 @@ def query_of(case: Case) -> st.SelectQuery | None:
 CASES = [case for case in read_cases() if not case.file.startswith("refused") and query_of(case) is not None]
 
 
-def small_database(rows: int) -> duckdb.DuckDBPyConnection:
-    """All streams and tables of the catalog with a few random rows each, and derived streams as views."""
+def small_database(rows: int, catalog: Shelf, random_value: Values) -> duckdb.DuckDBPyConnection:
+    """All streams and tables of a catalog with a few random rows each, and derived streams as views."""
     connection = duckdb.connect()
     connection.execute("SET timezone = 'UTC'")
     chance = random.Random(7)
-    for thing in CATALOG.things.values():
-        if isinstance(thing, st.CreateDerivedStream):
-            connection.execute(f"CREATE VIEW {thing.name} AS {without_windows(thing.query.tree)}")
+    for thing in catalog.things.values():
+        if isinstance(thing, st.CreateDerivedStream | st.CreateQuery):
+            connection.execute(f"CREATE VIEW {quoted(thing.name)} AS {without_windows(thing.query.tree)}")
             continue
         columns = ", ".join(f"{quoted(f.name)} {f.type}" for f in thing.columns)
         connection.execute(f"CREATE TABLE {thing.name} ({columns})")
-        values = [[value(f.type, chance) for f in thing.columns] for _ in range(rows)]
+        values = [[random_value(f, chance) for f in thing.columns] for _ in range(rows)]
         marks = ", ".join("?" for _ in thing.columns)
         connection.executemany(f"INSERT INTO {thing.name} VALUES ({marks})", values)
     return connection
@@ -64,7 +65,7 @@ def small_database(rows: int) -> duckdb.DuckDBPyConnection:
 
 @pytest.fixture(scope="module")
 def duck() -> duckdb.DuckDBPyConnection:
-    return small_database(rows=30)
+    return small_database(30, CATALOG, lambda field, chance: value(field.type, chance))
 
 
 def value(type_: Type, chance: random.Random) -> object:

@@ -18,12 +18,13 @@ from panes.plan.aggregates import AGGREGATES
 from panes.plan.functions import CASTS, FUNCTIONS
 from panes.stages.explain import Explained, explain
 from panes.stages.make_plan import make_plan
-from tests.language.corpus import Shelf, outcome
+from tests.language.corpus import WORKLOADS, Shelf, outcome, read_cases
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 LANGUAGE, EXPLAIN, TABLES = DOCS / "language.md", DOCS / "explain.md", DOCS / "tables.md"
 SQL = re.compile(r"```sql\n(.*?)```", re.DOTALL)
 SQL_AND_PLAN = re.compile(r"```sql\n([^`]*?)```\n\n```text\n(.*?)```", re.DOTALL)
+BENCHMARKS = {"nexmark": "Nexmark", "tpch": "TPC-H"}
 REFUSAL = "SELECT x.src FROM link0 x, link1 [RANGE 1 MINUTE] y WHERE x.src = y.src"
 
 
@@ -77,7 +78,8 @@ def renewed(page: Path) -> str:
     text = page.read_text(encoding="utf-8")
     if page == EXPLAIN:
         return SQL_AND_PLAN.sub(with_plan, text)
-    for name, table in (("aggregates", aggregates()), ("functions", functions()), ("casts", casts())):
+    parts = {"aggregates": aggregates(), "functions": functions(), "casts": casts(), "workloads": workloads()}
+    for name, table in parts.items():
         text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)
     return re.sub("```text\n.*?```", lambda _: f"```text\n{refusal()}```", text, flags=re.DOTALL)
 
@@ -113,6 +115,17 @@ def aggregates() -> str:
 def functions() -> str:
     rows = [(f"`{f.symbol or f.name}`", f.meaning) for f in FUNCTIONS.values()]
     return table(("function", "gives"), rows)
+
+
+def workloads() -> str:
+    """Which queries of benchmarks run, and why others are refused."""
+    rows = []
+    for case in read_cases(folder=WORKLOADS):
+        number, _, asks = case.title.partition(" ")
+        refused = case.expected.partition(": ")[2].partition("\n")[0]
+        runs = not case.expected.startswith("refused\n")
+        rows.append((f"{BENCHMARKS[case.file]} {number}", asks, "runs" if runs else f"refused: {refused}"))
+    return table(("query", "asks for", ""), rows)
 
 
 def casts() -> str:

@@ -37,8 +37,8 @@ class MemoryTables:
     def names(self) -> list[str]:
         return list(self.definitions)
 
-    def is_query(self, name: str) -> bool:  # noqa: ARG002
-        return False
+    def registered(self, name: str) -> None:  # noqa: ARG002
+        return None
 
     # Tables.
 

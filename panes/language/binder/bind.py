@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from panes.language.binder.bind_query import QueryBinder
+from panes.language.binder.expansion import Expansion
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.guarded import guarded
 from panes.language.statements import CreateDerivedStream, SelectQuery
@@ -19,4 +20,4 @@ def bind_stream(statement: CreateDerivedStream, catalog: KnownRelations) -> Node
     """The plan of a derived stream, which must be one that only grows and not derived from itself."""
     query = statement.query
     with guarded(query.text):
-        return QueryBinder(catalog, query.text).derived(statement.name, query)
+        return QueryBinder(catalog, query.text, Expansion((statement.name,))).stream(query)

@@ -12,7 +12,7 @@ from panes.language.binder.known_relations import KnownRelations, find
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
-from panes.language.statements import CopyFrom, CreateTable, DeleteFrom, InsertInto, UpdateTable
+from panes.language.statements import CopyFrom, CreateQuery, CreateTable, DeleteFrom, InsertInto, UpdateTable
 from panes.plan.expressions import Expression, Literal, Value
 from panes.plan.functions import CASTS
 from panes.plan.nodes import TableScan
@@ -142,7 +142,8 @@ def _table(name: exp.Expression, catalog: KnownRelations, text: str) -> CreateTa
     if isinstance(found, CreateTable):
         return found
     if found is not None:
-        refuse(f"{found.name} is a stream, and only tables are changed by statements", text, offset_of(name))
+        kind = "query" if isinstance(found, CreateQuery) else "stream"
+        refuse(f"{found.name} is a {kind}, and only tables are changed by statements", text, offset_of(name))
     tables = [n for n in catalog.names() if catalog.table(n) is not None]
     return refuse(
         f"there is no table named {name.name!r}", text, offset_of(name), did_you_mean(name.name, tables)

@@ -37,13 +37,15 @@ def _select_block(self: Generator, node: SelectBlock) -> str:
 
 
 def _from_item(self: Generator, node: FromItem) -> str:
-    kind = node.args.get("kind")
-    lead = {"": "", ",": ", ", "JOIN": " JOIN "}[kind or ""]
+    kind = node.args.get("kind") or ""
+    lead = {"": "", ",": ", "}.get(kind, f"{' NATURAL' * bool(node.args.get('natural'))} {kind} ")
     text = lead + self.sql(node, "this")
     if node.args.get("window"):
         text += f" {self.sql(node, 'window')}"
     if node.args.get("alias"):
         text += f" AS {self.sql(node, 'alias')}"
+    if node.args.get("columns"):
+        text += f"({_csv(self, node.args['columns'])})"
     if node.args.get("on"):
         text += f" ON {self.sql(node, 'on')}"
     if node.args.get("using"):

@@ -13,6 +13,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.parser import Parser
 
 from panes.language.names import RESERVED, why_no_column, why_no_name
+from panes.language.parser.foreign_windows import foreign_window
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
 from panes.language.parser.syntax import OUTPUTS
 from panes.language.positions import misspelled, refuse
@@ -225,6 +226,7 @@ class ExpressionParser(Parser):
         if self._at_constant_of_type():
             return self._constant_of_type()
         if self._next.token_type == TokenType.L_PAREN:
+            self._refuse_foreign_window()
             if self._at("EXTRACT"):
                 return self._extract()
             if self._at_name() or self._at("LEFT") or self._at("RIGHT"):
@@ -232,6 +234,11 @@ class ExpressionParser(Parser):
         if self._at_name():
             return self._column()
         return self._unexpected("an expression")
+
+    def _refuse_foreign_window(self, *, in_from: bool = False) -> None:
+        found = foreign_window(self._tokens, self._index, in_from=in_from)
+        if found is not None:
+            self._fail(found.problem, hint=found.hint)
 
     def _query(self) -> exp.Expression:
         query = self._parse_select()

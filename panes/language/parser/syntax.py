@@ -28,14 +28,18 @@ class SelectBlock(exp.Expression):
 class FromItem(exp.Expression):
     """A stream, a table (`this` is its name) or a query in parentheses, its window and its alias.
 
-    `kind` is how it is joined to the items before it: "" (the first), "," or "JOIN" with `on` or `using`.
+    `kind` is how it is joined to the items before it: "" (the first), ",", "CROSS JOIN", or "JOIN", "LEFT JOIN",
+    "RIGHT JOIN", "FULL JOIN", "SEMI JOIN" or "ANTI JOIN" with `on`, `using` or, where it is `natural`, neither.
+    `columns` are names for its columns, from the first one on.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "window": False,
         "alias": False,
+        "columns": False,
         "kind": False,
+        "natural": False,
         "on": False,
         "using": False,
     }
