@@ -47,6 +47,7 @@ class ExpressionParser(Parser):
         TokenType.IS: lambda self, this: self._is(this),
         TokenType.LIKE: lambda self, this: self._like(this, exp.Like),
         TokenType.ILIKE: lambda self, this: self._like(this, exp.ILike),
+        TokenType.TILDE: lambda self, this: self._regexp(this),
     }
     JSON_OPERATORS: ClassVar[dict[Any, Any]] = {}
 
@@ -417,6 +418,10 @@ class ExpressionParser(Parser):
         if self._at("ESCAPE"):
             self._fail("ESCAPE is not supported", hint="use starts_with, ends_with or contains")
         return kind(this=this, expression=pattern)
+
+    def _regexp(self, this: exp.Expression) -> exp.Expression:
+        """`x ~ 'pattern'`, short for `regexp_matches(x, 'pattern')`."""
+        return exp.Anonymous(this="regexp_matches", expressions=[this, self._parse_bitwise()])
 
 
 def _is_decimal(text: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from panes.language.parser.parse_expressions import ExpressionParser
+from panes.language.parser.parse_spoken_calls import SpokenCallParser
 
 
-class OrderParser(ExpressionParser):
+class OrderParser(SpokenCallParser):
     def _arguments(self) -> list[exp.Expression]:
         """What stands in the parentheses of a call; ORDER BY is the last of it."""
         arguments = super()._arguments()
