@@ -10,17 +10,31 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.aggregates.adders import Adder, Count, Doubles, IntegerSum, adder_for
+from panes.aggregates.adders import Adder, Count, DecimalSum, Doubles, IntegerSum, adder_for
 from panes.aggregates.base import Accumulators, Ints, Partial
 from panes.aggregates.moments import MOMENTS, OF_PAIRS, Sum, moment
+from panes.delta.decimals import opposite_where
 from panes.errors import EvaluationError
 from panes.plan.expressions import Aggregate, Call, Case, Expression, Literal
-from panes.plan.types import BIGINT, BOOLEAN, DOUBLE
+from panes.plan.types import BIGINT, BOOLEAN, MOST_DIGITS, Type, decimal
 
 ROWS = "_rows"
 """The partial column that counts rows: a group is there while it has any."""
 
 LINEAR = frozenset({"count", "sum", "avg"})
+
+
+def sum_type(type_: Type) -> Type:
+    """The type of partial sums of values of a type, which is one that arithmetic is done in."""
+    return decimal(MOST_DIGITS, type_.scale) if type_.is_decimal else type_
+
+
+def signed(values: pa.ChunkedArray, signs: Ints) -> pa.ChunkedArray:
+    """The values times 1 or -1."""
+    if pa.types.is_decimal(values.type):
+        return opposite_where(pa.array(signs < 0), values)
+    # The opposite of the least integer is itself in 64 bits, and what takes it back does the same.
+    return pc.multiply(values, pa.array(signs, values.type))
 
 
 def is_linear(aggregate: Aggregate) -> bool:
@@ -81,7 +95,7 @@ class Linear:
         if (function, arg, other) in self._columns:
             return
         name = "_".join([f"_{function}", *(str(self._number(e)) for e in (arg, other) if e is not None)])
-        type_ = DOUBLE if function != "count" and arg is not None and arg.type == DOUBLE else BIGINT
+        type_ = BIGINT if function == "count" or arg is None else sum_type(arg.type)
         partial = Partial(ROWS if arg is None else name, function, arg, type_, other)
         adder = Count() if function == "count" else adder_for(type_)
         self._columns[function, arg, other] = Column(partial, adder, self._width)
@@ -97,7 +111,7 @@ class Linear:
         assert arg is not None
         for function in ("count", "sum") if aggregate.function in ("sum", "avg") else ("count",):
             if (function, arg) not in self._distinct:
-                adder = Count() if function == "count" else adder_for(arg.type)
+                adder = Count() if function == "count" else adder_for(sum_type(arg.type))
                 partial = Partial("", function, arg, arg.type)
                 self._distinct[function, arg] = Column(partial, adder, self._width)
                 self._width += adder.width
@@ -138,7 +152,7 @@ class Linear:
         for column in self._columns.values():
             values = partials.column(column.partial.name)
             if back:
-                values = pc.multiply(values, pa.array(signs, values.type))
+                values = signed(values, signs)
                 lifted |= {number: a * signs for number, a in column.lift(values).items()}
             else:
                 lifted |= column.lift(values)
@@ -165,6 +179,11 @@ class Linear:
             if not fits.all():
                 raise EvaluationError(f"{aggregate}: the sum does not fit into 64 bits; sum a DOUBLE instead")
             return pa.array(whole, aggregate.type.arrow, mask=none)
+        if isinstance(summed.adder, DecimalSum):
+            sums, fits = summed.adder.decimals(parts, rows)
+            if not fits.all():
+                raise EvaluationError(f"{aggregate}: the sum has more than 38 digits; sum a DOUBLE instead")
+            return pc.if_else(pa.array(none), pa.scalar(None, sums.type), sums)
         return pa.array(summed.adder.doubles(parts, rows), aggregate.type.arrow, mask=none)
 
     def _columns_of(self, aggregate: Aggregate) -> tuple[Column, Column | None]:

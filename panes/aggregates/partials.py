@@ -19,7 +19,7 @@ from panes.delta.evaluate import evaluate
 from panes.plan.expressions import Aggregate, Expression
 from panes.plan.nodes import GroupBy
 from panes.plan.schema import Field, Schema
-from panes.plan.types import DOUBLE, PAIR, Type
+from panes.plan.types import BINARY, DOUBLE, Type
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class KeptValue:
 
     @property
     def type(self) -> Type:
-        return self.arg.type if self.by is None else PAIR
+        return self.arg.type if self.by is None else BINARY
 
     def column(self, table: pa.Table) -> pa.Array | pa.ChunkedArray:
         """The values of the rows of a table."""

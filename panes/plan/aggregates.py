@@ -16,13 +16,12 @@ from panes.plan.types import (
     BIGINT,
     BOOLEAN,
     COLUMN_TYPES,
-    DATE,
     DOUBLE,
-    INT,
+    MOST_DIGITS,
     NULL,
     STRING,
-    TIMESTAMP,
     Type,
+    decimal,
     list_of,
 )
 
@@ -69,7 +68,7 @@ def _count(arg: Type) -> Signature:
 
 def _sum(arg: Type) -> Signature:
     number = numeric(arg)
-    return Signature((number,), number)
+    return Signature((number,), decimal(MOST_DIGITS, number.scale) if number.is_decimal else number)
 
 
 def _average(arg: Type) -> Signature:
@@ -122,8 +121,8 @@ def _condition(arg: Type) -> Signature:
 
 def _in_pairs(arg: Type) -> Type:
     """What can be kept in pairs."""
-    if arg not in (NULL, BOOLEAN, INT, BIGINT, DOUBLE, STRING, DATE, TIMESTAMP):
-        raise WrongTypes(f"does not take {arg}")
+    if arg.is_decimal:
+        raise WrongTypes(f"does not take {arg}; write CAST(… AS DOUBLE)")
     return _comparable(arg)
 
 
@@ -136,7 +135,7 @@ def _check_separator(parameters: Sequence[Value]) -> None:
 def _comparable(arg: Type) -> Type:
     if arg == NULL:
         return BIGINT
-    if arg not in COLUMN_TYPES:
+    if arg.family not in COLUMN_TYPES:
         raise WrongTypes(f"does not take {arg}")
     return arg
 
@@ -159,7 +158,9 @@ _ALL = (
         takes_distinct=True,
     ),
     AggregateFunction(
-        "sum", _sum, "sum: BIGINT of integers (an error beyond 64 bits), DOUBLE of DOUBLE", takes_distinct=True
+        "sum", _sum,
+        "sum: BIGINT of integers, DECIMAL(38, s) of DECIMAL(p, s) (an error beyond these), else DOUBLE",
+        takes_distinct=True,
     ),
     AggregateFunction("avg", _average, "mean, a DOUBLE", takes_distinct=True),
     AggregateFunction("min", _extreme, "the least value", takes_distinct=True),
