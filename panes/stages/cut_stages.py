@@ -27,6 +27,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Window,
     Wstream,
 )
@@ -35,7 +36,7 @@ from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin, *OUTPUT_STREAMS)
+_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin, TopN, *OUTPUT_STREAMS)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from panes.plan.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type
 from panes.plan.walk import walk
 from tests.language.at_work import Values
 from tests.language.corpus import Case, Shelf, read_cases, read_catalog
+from tests.language.total_orders import with_total_orders
 
 CATALOG = read_catalog()
 OTHER_IN_DUCKDB = ("top_k", "quantile", "percentile", "approx_", "mean", "concat(", "CAST(1.9", "000001Z")
@@ -129,7 +130,7 @@ def column_sql(name: str) -> str:
 def answer_of_text(
     query: st.SelectQuery, connection: duckdb.DuckDBPyConnection
 ) -> Counter[tuple[object, ...]]:
-    return answer(without_windows(query.tree), connection)
+    return answer(without_windows(with_total_orders(query.tree, connection, without_windows)), connection)
 
 
 def answer_of_plan(plan: nodes.Node, connection: duckdb.DuckDBPyConnection) -> Counter[tuple[object, ...]]:
