@@ -18,7 +18,7 @@ from panes.plan.lookups import has_lookup, is_lookup
 from panes.plan.schema import Schema
 from panes.plan.to_sql import quoted, to_sql
 from panes.plan.walk import walk
-from panes.plan.windows import Reach, RowsWindow, UnboundedWindow, WindowSpec
+from panes.plan.windows import Reach, RowsWindow, SessionWindow, UnboundedWindow, WindowSpec
 
 ORDER = "_order"
 _SEEN = f"greatest({TS}, {CAME})"
@@ -78,6 +78,8 @@ def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
     for scan in _streams(child):
         read[scan] = _scanned(scan, reach, scans).sql
     stream = to_sql(child, read, (TS, CAME))
+    if isinstance(spec, SessionWindow):
+        return _open_session(columns, stream, spec, now)
     # A window that slides is what it was at the last slide: what came after that is not in it.
     held = f"{_SEEN} <= {spec.last_slide(now)} AND {TS} BETWEEN {reach.since} AND {reach.until}"
     return f"SELECT {columns} FROM ({stream}) WHERE {held}"
@@ -143,3 +145,13 @@ def _youngest(columns: str, stream: str, spec: RowsWindow, left_out: int, ties: 
         f"({left_out} + count(*) OVER ({by})) // {slide} * {slide} AS _last FROM ({stream})"
     )
     return f"SELECT {columns} FROM ({numbered}) WHERE _number <= _last AND _number > _last - {spec.rows}"
+
+
+def _open_session(columns: str, stream: str, spec: SessionWindow, now: int) -> str:
+    """The rows since the last pause of each partition, unless the pause is now."""
+    by = f"PARTITION BY {', '.join(map(quoted, spec.partition_by))}" if spec.partition_by else ""
+    seen = f"SELECT *, {_SEEN} AS _seen FROM ({stream}) WHERE {_SEEN} <= {now}"
+    paused = f"SELECT *, _seen - lag(_seen) OVER ({by} ORDER BY _seen) AS _pause FROM ({seen})"
+    began = f"max(CASE WHEN _pause < {spec.gap_us} THEN NULL ELSE _seen END) OVER ({by})"
+    sessions = f"SELECT *, {began} AS _began, max(_seen) OVER ({by}) AS _last FROM ({paused})"
+    return f"SELECT {columns} FROM ({sessions}) WHERE _seen >= _began AND {now} - _last < {spec.gap_us}"

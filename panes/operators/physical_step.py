@@ -31,6 +31,7 @@ from panes.operators.rows_window import RowsWindow
 from panes.operators.rstream import Rstream
 from panes.operators.select import Select
 from panes.operators.semi_join import SemiJoin
+from panes.operators.session_window import SessionWindow
 from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.to_slide import ToSlide
@@ -63,6 +64,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     Rstream,
     Select,
     SemiJoin,
+    SessionWindow,
     SetOperationByCount,
     SetOperationByLifetime,
     TimeWindow,

@@ -30,6 +30,7 @@ from panes.plan.nodes import (
     Matched,
     Node,
     OrderBy,
+    OuterJoin,
     Project,
     Rstream,
     Select,
@@ -108,6 +109,11 @@ class _Labeling:
             leave="a pair leaves with the first of its two rows to leave",
         )
 
+    def outer_join(self, node: OuterJoin) -> Labeled:
+        if node.time is not None or is_table_only(node.right):
+            return self._with_tables(node)
+        return Labeled(STRICT, "a row that is alone may get a partner at any time")
+
     def semi_join(self, node: SemiJoin) -> Labeled:
         if node.time is not None or is_table_only(node.right):
             return self._with_tables(node)
@@ -163,7 +169,7 @@ class _Labeling:
             return Labeled(MONOTONIC, stay)
         return Labeled(WEAK, leave)
 
-    def _with_tables(self, node: Join | SemiJoin | AntiJoin) -> Labeled:
+    def _with_tables(self, node: Join | OuterJoin | SemiJoin | AntiJoin) -> Labeled:
         tables = " or ".join(sorted(tables_of(node.right)))
         if node.time is None:
             return Labeled(STRICT, f"an update of {tables} may end a result at any time")
@@ -194,6 +200,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     OrderBy: _Labeling.unary,
     Union: _Labeling.union,
     Join: _Labeling.join,
+    OuterJoin: _Labeling.outer_join,
     SemiJoin: _Labeling.semi_join,
     AntiJoin: _Labeling.anti_join,
     Distinct: _Labeling.distinct,

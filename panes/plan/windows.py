@@ -7,6 +7,8 @@
 | `[ROWS n]` | the n youngest tuples with `ts <= τ`; of tuples with one ts, later ones are younger |
 | `[ROWS n SLIDE m]` | what `[ROWS n]` held just after the last tuple whose number is a multiple of m |
 | `[PARTITION BY a, b ROWS n]` | the n youngest of each (a, b) |
+| `[SESSION d]` | the tuples since the last pause of d or longer; none when nothing came for d |
+| `[PARTITION BY a, b SESSION d]` | the same of each (a, b) |
 | `[NOW]` | the tuples with `ts = τ` |
 | `[RANGE UNBOUNDED]` | all tuples with `ts <= τ` |
 | `BEGIN (b) END (e)` | the tuples with `b <= ts <= e`, where b and e are instants or offsets from τ |
@@ -203,6 +205,44 @@ class RowsWindow(WindowSpec):
     def text(self, quote: Callable[[str], str] = str) -> str:
         by = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         return self._bracketed(f"{by}ROWS {self.rows}" + (f" SLIDE {self.slide}" if self.slide else ""))
+
+
+@dataclass(frozen=True)
+class SessionWindow(WindowSpec):
+    """The session that is open: tuples follow each other by less than the gap, and the last one came less than the
+    gap ago. When the gap has passed, all of them leave together.
+
+    A tuple that came late is of the session that is open when it comes.
+    """
+
+    gap_us: int
+    partition_by: tuple[str, ...] = ()
+
+    @property
+    def is_timed(self) -> bool:
+        return False
+
+    def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:  # noqa: ARG002
+        raise TypeError(
+            "a tuple leaves a session window when no later one came for the gap, at no known time"
+        )
+
+    def reach(self, now: int) -> Reach:
+        return Reach(BEGINNING, now)
+
+    def retained(self) -> None:
+        return None
+
+    def label(self) -> Labeled:
+        return Labeled(STRICT, "every further tuple makes a session last longer")
+
+    def text(self, quote: Callable[[str], str] = str) -> str:
+        """
+        >>> SessionWindow(30_000_000, ("user",)).text()
+        '[PARTITION BY user SESSION 30 SECONDS]'
+        """
+        by = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
+        return self._bracketed(f"{by}SESSION {duration_text(self.gap_us)}")
 
 
 @dataclass(frozen=True)

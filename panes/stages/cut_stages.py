@@ -21,6 +21,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OuterJoin,
     Project,
     Rstream,
     Select,
@@ -33,10 +34,10 @@ from panes.plan.nodes import (
 )
 from panes.plan.output_streams import OUTPUT_STREAMS, generated_stream, is_over_slides
 from panes.plan.walk import walk
-from panes.plan.windows import RangeWindow, RowsWindow
+from panes.plan.windows import RangeWindow, RowsWindow, SessionWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin, TopN, *OUTPUT_STREAMS)
+_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, OuterJoin, SemiJoin, TopN, *OUTPUT_STREAMS)
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _cut_below_the_top(
     What would run on one shard all the way is left in the stage above: a shuffle between would gain nothing.
     """
     cuts: dict[Node, int] = {}
-    for node in _below_the_top(plan):
+    for node in dict.fromkeys(_below_the_top(plan)):
         is_seen = every_instant or _is_below_output(plan, node)
         before = len(stages)
         number = _add_stage(node, stages, large_tables, every_instant=is_seen)
@@ -160,13 +161,19 @@ def _below_the_top(plan: Node) -> list[Node]:
     """
     if isinstance(plan, OUTPUT_STREAMS):
         return [child for child in plan.children if _topmost(child)]
-    if isinstance(plan, _STATEFUL):
+    if _has_state(plan):
         return [found for child in plan.children for found in _topmost(child)]
     return [found for child in plan.children for found in _below_the_top(child)]
 
 
+def _has_state(node: Node) -> bool:
+    """Whether a node brings rows together. A count window does, too, but plans with one are not cut."""
+    is_session = isinstance(node, Window) and isinstance(node.spec, SessionWindow)
+    return is_session or isinstance(node, _STATEFUL)
+
+
 def _topmost(node: Node) -> list[Node]:
-    if isinstance(node, _STATEFUL):
+    if _has_state(node):
         return [node]
     return [found for child in node.children for found in _topmost(child)]
 

@@ -88,6 +88,23 @@ def predicates(drawing: draw.DrawFn, aliases: list[str], number: int) -> str:
 
 
 @draw.composite
+def chains(drawing: draw.DrawFn, items: list[str], aliases: list[str]) -> str:
+    """The items joined one after the other, some by outer joins."""
+    text = items[0]
+    for place, item in enumerate(items[1:], start=1):
+        before, new = aliases[:place], aliases[place]
+        kind = drawing(draw.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ",")))
+        text += f"{', ' if kind == ',' else f' {kind} '}{item}"
+        if kind == "FULL JOIN":  # DuckDB has no FULL JOIN with other conditions
+            text += f" ON {drawing(columns(before[-1:]))} = {drawing(columns([new]))}"
+        elif kind not in (",", "CROSS JOIN"):
+            on = [f"{drawing(columns(before[-1:]))} = {drawing(columns([new]))}"]
+            on += drawing(draw.lists(conditions([before[-1], new], 1), max_size=1))
+            text += f" ON {' AND '.join(drawing(draw.permutations(on)))}"
+    return text
+
+
+@draw.composite
 def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     """A SELECT of so many columns."""
     aliases = [f"t{place}" for place in range(drawing(draw.integers(1, 3)))]
@@ -101,6 +118,8 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     parts = drawing(draw.lists(conditions(aliases), max_size=2))
     ties = [f"{one}.a = {other}.b" for one, other in pairwise(aliases)]
     subqueries = [drawing(predicates(aliases, n)) for n in range(drawing(draw.integers(0, 2)))]
+    if drawing(draw.integers(0, 2)) == 0:
+        items, ties = [drawing(chains(items, aliases))], []
     where = drawing(draw.permutations([*ties, *parts, *subqueries]))
     text = f"FROM {', '.join(items)}" + (f" WHERE {' AND '.join(where)}" if where else "")
     if drawing(draw.booleans()):

@@ -14,6 +14,7 @@ from panes.plan.windows import (
     NowWindow,
     RangeWindow,
     RowsWindow,
+    SessionWindow,
     UnboundedWindow,
     WindowSpec,
     round_up,
@@ -144,8 +145,11 @@ def test_the_youngest_tuples_of_a_partitioned_window_may_be_of_any_age():
 
 def test_a_count_window_gives_no_lifetime():
     assert not RowsWindow(3).is_timed
+    assert not SessionWindow(3).is_timed
     with pytest.raises(TypeError, match="at no known time"):
         RowsWindow(3).lifetime(np.array([1]), np.array([1]))
+    with pytest.raises(TypeError, match="at no known time"):
+        SessionWindow(3).lifetime(np.array([1]), np.array([1]))
 
 
 @pytest.mark.parametrize(
@@ -170,6 +174,8 @@ def test_rounding_up_gives_the_next_multiple(values: list[int], step: int):
         (RangeWindow(60_000_000, 1_000, internal=True), "[RANGE 1 MINUTE SLIDE 1 MILLISECOND INTERNAL]"),
         (RowsWindow(7, 2), "[ROWS 7 SLIDE 2]"),
         (RowsWindow(7, partition_by=("a", "b")), "[PARTITION BY <a>, <b> ROWS 7]"),
+        (SessionWindow(7_000_000), "[SESSION 7 SECONDS]"),
+        (SessionWindow(7_000, partition_by=("a", "b")), "[PARTITION BY <a>, <b> SESSION 7 MILLISECONDS]"),
         (NowWindow(internal=True), "[NOW INTERNAL]"),
         (UnboundedWindow(), "[RANGE UNBOUNDED]"),
         (BeginEndWindow(-1_000_000, True, 0, True), "BEGIN (NOW - INTERVAL 1 SECOND) END (NOW)"),

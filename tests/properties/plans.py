@@ -16,7 +16,15 @@ from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
 from panes.plan.walk import walk
-from panes.plan.windows import FOREVER, NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from panes.plan.windows import (
+    FOREVER,
+    NowWindow,
+    RangeWindow,
+    RowsWindow,
+    SessionWindow,
+    UnboundedWindow,
+    WindowSpec,
+)
 from tests.properties.streams import COLUMNS, SEEDS, STREAMS, TABLES
 
 COMPARABLE = {BIGINT: (0, 1, 2), DOUBLE: (0.5, 3.0), STRING: ("a", "b", "")}
@@ -76,7 +84,7 @@ class Drawing:
             operators.append(self.lookup)
         if self.retracts:
             # Group-by is drawn more often, because it has most kinds.
-            negations = [self.anti_join, lambda depth: nodes.Except(*self.alike(depth))]
+            negations = [self.anti_join, self.outer_join, lambda depth: nodes.Except(*self.alike(depth))]
             operators += [*negations, *[self.group_by] * 4, *[self.top_n] * 2]
         return self.choose(operators)(depth)
 
@@ -90,7 +98,8 @@ class Drawing:
         if self.one_in(4):
             specs = [NowWindow(), UnboundedWindow()]
         if self.retracts:
-            specs.append(RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4])))
+            rows = RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4]))
+            specs.append(SessionWindow(self.random.randint(1, 5)) if self.one_in(3) else rows)
         return self.choose(specs)
 
     def stream(self, *, is_timed: bool = False) -> nodes.Node:
@@ -151,7 +160,7 @@ class Drawing:
         if self.one_in(5):
             return _Timed(stream, time, scan.stream, FOREVER)
         spec = self.spec()
-        if isinstance(spec, RowsWindow) and self.one_in(3):
+        if not spec.is_timed and self.one_in(3):
             stream = self.looking_up(_Timed(stream, time, scan.stream, FOREVER))
         retained = spec.retained()
         return _Timed(
@@ -163,11 +172,13 @@ class Drawing:
         right = self.table(left.stream)
         keys, residual = self.keys(left.node, right), self.residual(left.node, right)
         how = {"time": left.time, "keep_us": left.keep_us}
-        match self.random.randrange(4):
+        match self.random.randrange(5):
             case 0 | 1:
                 return nodes.Join(left.node, right, *keys, residual, **how)
             case 2:
                 return nodes.SemiJoin(left.node, right, *keys, residual, **how)
+            case 3:
+                return nodes.OuterJoin(left.node, right, *keys, residual, **how)
         null_aware = len(keys[0]) == 1 and self.one_in(2)
         if null_aware and residual is not None:
             residual = self.predicate(right)
@@ -180,10 +191,13 @@ class Drawing:
         node = self.stream()
         if self.one_in(6):
             node = nodes.Union(self.narrow(node), self.narrow(self.stream()))
-        spec = self.spec()
-        if isinstance(spec, RowsWindow) and self.one_in(2):
-            spec = RowsWindow(spec.rows, spec.slide, tuple(self.some(node.schema.names, 1, 2)))
-        return nodes.Window(node, spec)
+        return nodes.Window(node, self.partitioned(self.spec(), node))
+
+    def partitioned(self, spec: WindowSpec, stream: nodes.Node) -> WindowSpec:
+        """The window, or where it can be the same of each partition."""
+        if isinstance(spec, (RowsWindow, SessionWindow)) and self.one_in(2):
+            return replace(spec, partition_by=tuple(self.some(stream.schema.names, 1, 2)))
+        return spec
 
     def with_tables(self) -> nodes.Node:
         """A relation with tables on the right, on the left or on either side of an operator."""
@@ -191,9 +205,12 @@ class Drawing:
         if self.one_in(3):
             left = self.relation(1)
         keys, residual = self.keys(left, right), self.residual(left, right)
-        match self.random.randrange(8):
+        match self.random.randrange(9):
             case 0 | 1:
                 return nodes.Join(left, right, *keys, residual)
+            case 7:
+                sides = (left, right, *keys) if self.one_in(2) else (right, left, *reversed(keys))
+                return nodes.OuterJoin(*sides, residual, is_full=self.one_in(3))
             case 2:
                 return nodes.SemiJoin(left, right, *keys, residual)
             case 3:
@@ -264,10 +281,7 @@ class Drawing:
         if kind == 3:
             return self.internal(depth)
         stream = self.output_stream(depth) if kind == 4 else nodes.Istream(self.internal(depth))
-        spec = self.spec()
-        if isinstance(spec, RowsWindow) and self.one_in(2):
-            spec = RowsWindow(spec.rows, spec.slide, tuple(self.some(stream.schema.names, 1, 2)))
-        window = nodes.Window(stream, spec)
+        window = nodes.Window(stream, self.partitioned(self.spec(), stream))
         above: list[Callable[[nodes.Node], nodes.Node]] = [
             lambda node: node,
             self.select,
@@ -351,6 +365,11 @@ class Drawing:
         limit, offset = self.random.randint(0, 4), self.choose([0, 0, 0, 1, 3])
         partition_by = self.some(names, 1, 2) if self.one_in(2) else ()
         return nodes.TopN(child, tuple(order), limit, offset, tuple(partition_by))
+
+    def outer_join(self, depth: int) -> nodes.Node:
+        left, right = self.sides(depth)
+        keys, residual = self.keys(left, right), self.residual(left, right)
+        return nodes.OuterJoin(left, right, *keys, residual, is_full=self.one_in(3))
 
     def group_by(self, depth: int) -> nodes.Node:
         return self.grouped(self.relation(depth - 1))

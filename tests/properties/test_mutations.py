@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,10 @@ from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
 from panes.aggregates.linear import ROWS
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import ALWAYS, EXP, FOREVER, WEIGHT, Delta, Instants
-from panes.delta.hashing import Hashes
+from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
 from panes.delta.rows import with_column
-from panes.operators import group_by, lookup, rows_window, select
+from panes.operators import group_by, lookup, lower, rows_window, select, session_window
 from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
@@ -32,6 +32,7 @@ from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
 from panes.operators.semi_join import SemiJoin
+from panes.operators.session_window import SessionWindow
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.tools.counting_rules import RULES
 from panes.operators.union import Union
@@ -41,6 +42,7 @@ from panes.plan.expressions import Aggregate
 from panes.plan.types import BIGINT
 from panes.plan.walk import walk
 from panes.plan.windows import RowsWindow
+from panes.plan.windows import SessionWindow as SessionSpec
 from panes.state.buffers.keyed_versions import KeyedVersions
 from tests.properties.drawn import Case, Cases
 from tests.properties.plans import Drawing
@@ -141,6 +143,26 @@ def a_number_later(batch: rows_window._Batch, by: Ints, numbers: Ints) -> Instan
     return _TIMES(batch, by, numbers + 1)
 
 
+def sessions(drawing: Drawing) -> nodes.Node:
+    """Sessions of the partitions of a stream."""
+    stream = drawing.stream()
+    by = tuple(drawing.some(stream.schema.names, 1, 2))
+    return nodes.Window(stream, SessionSpec(drawing.random.randint(1, 5), by))
+
+
+def of_all_partitions(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[Hashes, Hashes]:
+    return hash_pair(columns[:0], rows)
+
+
+def ends_are_not_put_off(
+    window: SessionWindow, partitions: object, before: Accumulators, delta: Delta
+) -> session_window._Events:
+    """A session ends when its first tuple of a span says."""
+    events = _EVENTS(window, partitions, before, delta)  # type: ignore[arg-type]
+    starts = np.searchsorted(events.code, events.code)
+    return replace(events, ends=np.minimum(events.ends, events.ts[starts] + window.spec.gap_us))
+
+
 def rounded_down(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
     found = _QUANTILE(values, fraction)
     return found.with_columns(pl.col(VALUE).floor())
@@ -205,6 +227,21 @@ def lookup_of_any_age(drawing: Drawing) -> nodes.Node:
             return drawing.looking_up(timed)
 
 
+def left_lookup(drawing: Drawing) -> nodes.Node:
+    """A lookup that keeps the tuples without a match."""
+    while True:
+        node = drawing.lookup(1)
+        if isinstance(node, nodes.OuterJoin):
+            return node
+
+
+def full_join(drawing: Drawing) -> nodes.Node:
+    while True:
+        node = drawing.outer_join(1)
+        if isinstance(node, nodes.OuterJoin) and node.is_full:
+            return node
+
+
 def not_in_lookup(drawing: Drawing) -> nodes.Node:
     """A lookup that is NOT IN."""
     while True:
@@ -213,9 +250,11 @@ def not_in_lookup(drawing: Drawing) -> nodes.Node:
             return node
 
 
+_EXPANDED = lower.expand_outer_join
 _PAIRS = Lookup._pairs
 _FORGET = KeyedVersions.forget
 _TIMES = rows_window._Batch.times
+_EVENTS = SessionWindow._events
 _QUANTILE = holistic._quantile
 _INTEGERS = IntegerSum.integers
 _DOUBLES = DoubleSum.doubles
@@ -233,6 +272,11 @@ MUTATIONS = [
     Mutation(
         "rows stay in a count window", Drawing.window, replaced(rows_window._Batch, "times", a_number_later)
     ),
+    Mutation("a session never ends", sessions, output_of(SessionWindow, never_taking_back)),
+    Mutation(
+        "partitions share a session", sessions, replaced(session_window, "hash_pair", of_all_partitions)
+    ),
+    Mutation("a session is not extended", sessions, replaced(SessionWindow, "_events", ends_are_not_put_off)),
     Mutation(
         "a condition is not looked at",
         lambda d: d.select(d.window()),
@@ -261,6 +305,22 @@ MUTATIONS = [
         lambda d: d.anti_join(1),
         output_of(AntiJoin, never_taking_back),
         UPA_FEW_EARLY,
+    ),
+    Mutation(
+        "a row with a partner stays alone",
+        lambda d: d.outer_join(1),
+        output_of(AntiJoin, never_taking_back),
+        UPA_FEW_EARLY,
+    ),
+    Mutation(
+        "rows of the right are never alone",
+        full_join,
+        replaced(lower, "expand_outer_join", lambda node: _EXPANDED(replace(node, is_full=False))),
+    ),
+    Mutation(
+        "a lookup drops rows without a match",
+        left_lookup,
+        replaced(Lookup, "_alone", lambda self, _: self.output.columns.empty_table()),
     ),
     Mutation("a duplicate never takes over", lambda d: d.distinct(1), output_of(DistinctStar, without_last)),
     Mutation(

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from panes.plan import nodes
 from panes.plan.lookups import is_lookup
-from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow
+from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionWindow, UnboundedWindow
 from tests.reference.values import Bag, Row, by_value
 from tests.reference.windows import Tuple
 
@@ -159,9 +159,9 @@ def _is_made_of_tuples(node: nodes.Node) -> bool:
 
 
 def _counts_rows(node: nodes.Node) -> bool:
-    """Whether rows of a count window, or of a table that may be updated, are in the relation."""
+    """Whether rows of a count or session window, or of a table that may be updated, are in the relation."""
     if isinstance(node, nodes.Window):
-        return isinstance(node.spec, RowsWindow)
+        return isinstance(node.spec, (RowsWindow, SessionWindow))
     if is_lookup(node):
         return _counts_rows(node.left)
     return isinstance(node, nodes.TableScan) or any(map(_counts_rows, node.children))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
+from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionWindow, UnboundedWindow, WindowSpec
 from tests.reference.values import Row
 
 
@@ -29,16 +29,38 @@ def held(spec: WindowSpec, stream: Sequence[Tuple], columns: Sequence[str], now:
             return [t for t in stream if t.ts <= now]
         case RowsWindow():
             return _youngest(spec, [t for t in stream if t.ts <= now], columns)
+        case SessionWindow():
+            return _open_sessions(spec, [t for t in stream if t.ts <= now], columns, now)
     raise TypeError(f"the reference does not know {spec}")
 
 
-def _youngest(spec: RowsWindow, came: Sequence[Tuple], columns: Sequence[str]) -> list[Tuple]:
+def _partitions(
+    by: Sequence[str], came: Sequence[Tuple], columns: Sequence[str]
+) -> Iterable[Sequence[Tuple]]:
     partitions: dict[Row, list[Tuple]] = {}
     for t in came:
-        key = tuple(t.row[columns.index(name)] for name in spec.partition_by)
+        key = tuple(t.row[columns.index(name)] for name in by)
         partitions.setdefault(key, []).append(t)
-    found = []
-    for tuples in partitions.values():
+    return partitions.values()
+
+
+def _open_sessions(
+    spec: SessionWindow, came: Sequence[Tuple], columns: Sequence[str], now: int
+) -> list[Tuple]:
+    found: list[Tuple] = []
+    for tuples in _partitions(spec.partition_by, came, columns):
+        next_ts = now
+        for t in reversed(tuples):
+            if next_ts - t.ts >= spec.gap_us:
+                break
+            found.append(t)
+            next_ts = t.ts
+    return found
+
+
+def _youngest(spec: RowsWindow, came: Sequence[Tuple], columns: Sequence[str]) -> list[Tuple]:
+    found: list[Tuple] = []
+    for tuples in _partitions(spec.partition_by, came, columns):
         last = len(tuples) // (spec.slide or 1) * (spec.slide or 1)
         found += tuples[max(last - spec.rows, 0) : last]
     return found

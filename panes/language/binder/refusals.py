@@ -17,6 +17,7 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Node,
+    OuterJoin,
     Project,
     Rstream,
     SemiJoin,
@@ -39,6 +40,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     # A row whose first match leaves while a later one stays is given again, as DISTINCT does.
     SemiJoin: ("EXISTS or IN", _DUPLICATED),
     AntiJoin: ("negation", _BROKEN),
+    OuterJoin: ("an outer join", "results that stay would lack the partners that come later"),
     Except: ("EXCEPT", _BROKEN),
     TopN: ("LIMIT or DISTINCT ON", "results that stay would not make room for others"),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),

@@ -1,4 +1,4 @@
-"""Windows: `[RANGE …]`, `[ROWS …]`, `[PARTITION BY … ROWS …]`, `[NOW]`, and `BEGIN … END …`."""
+"""Windows: `[RANGE …]`, `[ROWS …]`, `[SESSION …]`, `[PARTITION BY … ROWS …]`, `[NOW]`, and `BEGIN … END …`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from panes.plan.windows import (
     NowWindow,
     RangeWindow,
     RowsWindow,
+    SessionWindow,
     UnboundedWindow,
     WindowSpec,
 )
@@ -42,16 +43,24 @@ class WindowParser(OrderParser):
             return self._range()
         if self._word("ROWS"):
             return self._rows(())
+        if self._word("SESSION"):
+            return self._session(())
         if self._word("NOW"):
             return NowWindow(internal=self._internal())
         if self._word("PARTITION"):
             self._expect("BY")
             columns = tuple(column.name for column in self._list(lambda: self._name("a column")))
+            if self._word("SESSION"):
+                return self._session(columns)
             if not self._word("ROWS"):
-                self._unexpected("ROWS", "write PARTITION BY a, b ROWS n, with columns of the stream")
+                self._unexpected(
+                    "ROWS or SESSION",
+                    "write PARTITION BY a, b ROWS n or PARTITION BY a, b SESSION length, by columns of the stream",
+                )
             return self._rows(columns)
         return self._unexpected(
-            "a window", "windows are RANGE length, ROWS n, PARTITION BY … ROWS n, NOW and RANGE UNBOUNDED"
+            "a window",
+            "windows are RANGE length, ROWS n, PARTITION BY … ROWS n, SESSION length, NOW and RANGE UNBOUNDED",
         )
 
     def _range(self) -> WindowSpec:
@@ -74,6 +83,20 @@ class WindowParser(OrderParser):
                 "a partitioned window does not slide by rows", token, "leave SLIDE or PARTITION BY out"
             )
         return RowsWindow(rows, slide, partition_by, internal=internal or self._internal())
+
+    def _session(self, partition_by: tuple[str, ...]) -> WindowSpec:
+        length = self._length()
+        if self._at("SLIDE"):
+            self._fail(
+                "a session window does not slide: a session ends when nothing came for its gap",
+                hint="leave SLIDE out",
+            )
+        if self._at("INTERNAL"):
+            self._fail(
+                "a session window is not INTERNAL: its tuples leave together, when the session ends",
+                hint="leave INTERNAL out; Istream(…) around the query gives results that stay",
+            )
+        return SessionWindow(length, partition_by)
 
     def _internal(self) -> bool:
         return self._word("INTERNAL")

@@ -1,0 +1,146 @@
+"""The queries of the corpus, of Nexmark and of TPC-H on Spark, all in one database: after every epoch their
+answers are those of DuckDB, and so are the answers to the same texts asked once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import panes
+from panes.clock import to_microseconds
+from panes.delta.delta import ALWAYS, EXP, FOREVER, TS
+from panes.language import bind, parse
+from panes.language import statements as st
+from panes.plan.nodes import Node
+from panes.plan.types import TIMESTAMP
+from panes.plan.walk import streams_of
+from panes.testing import Oracle, same_rows
+from tests.language import test_meaning, test_workloads
+from tests.language.at_work import Values, is_answered
+from tests.language.corpus import Shelf
+
+pytestmark = pytest.mark.spark
+
+BEGIN = datetime(2026, 1, 31, 8, tzinfo=UTC)
+EPOCHS = 2
+ROWS = 12
+"""Of each stream in each epoch, and of each table."""
+
+
+class Corpus:
+    """A catalog with queries over it, in a database with random rows."""
+
+    def __init__(self, db: panes.Database, catalog: Shelf, texts: Mapping[str, str], value: Values) -> None:
+        self._db, self._catalog, self._value = db, catalog, value
+        self._chance = random.Random(5)
+        self._arrivals: dict[str, pa.Table] = {}
+        for thing in catalog.things.values():
+            db.sql(thing.sql)
+            if isinstance(thing, st.CreateTable):
+                self._load(thing)
+        self._plans: dict[str, Node] = {}
+        self._texts: dict[str, str] = {}
+        for number, (title, text) in enumerate(texts.items()):
+            plan = self._plan(text)
+            if plan is not None:
+                name = f"{number} {title}"
+                self._plans[name], self._texts[name] = plan, text
+                db.register(text, name=name)
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def bring(self, epoch: int) -> None:
+        """Gives every stream with event time some tuples, which go on in time from epoch to epoch."""
+        for thing in self._catalog.things.values():
+            if not isinstance(thing, st.CreateStream) or thing.stream.timestamp is None:
+                continue
+            time = thing.columns[thing.stream.timestamp.column]
+            minutes = sorted(self._chance.randrange(40) for _ in range(ROWS))
+            instants = [BEGIN + timedelta(minutes=40 * epoch + minute) for minute in minutes]
+            rows = [
+                {f.name: self._value(f, self._chance) for f in thing.columns}
+                | {time.name: instant if time.type == TIMESTAMP else to_microseconds(instant) // 1000}
+                for instant in instants
+            ]
+            table = pa.Table.from_pylist(rows, schema=thing.columns.arrow)
+            self._db.push(thing.name, table)
+            came = table.append_column(TS, pa.array([to_microseconds(instant) for instant in instants]))
+            before = self._arrivals.get(thing.name, came.slice(0, 0))
+            self._arrivals[thing.name] = pa.concat_tables([before, came])
+
+    def check(self, *, also_once: bool) -> None:
+        oracle = Oracle(self._arrivals, duckdb.connect(config={"threads": 1}))
+        wrong = []
+        for name, plan in self._plans.items():
+            answer = self._db.query(name).invoke()
+            assert answer.as_of is not None
+            right = oracle.answer_at(plan, to_microseconds(answer.as_of))
+            given = {"registered": answer}
+            if also_once:
+                once = self._db.sql(self._texts[name])
+                assert isinstance(once, panes.Answer)
+                given["asked once"] = once
+            for way, one in given.items():
+                difference = same_rows(one.table, right)
+                if difference is not None:
+                    wrong.append(f"{name}, {way}: {difference}")
+        assert not wrong, "\n".join(wrong)
+
+    def _load(self, table: st.CreateTable) -> None:
+        rows = [{f.name: self._value(f, self._chance) for f in table.columns} for _ in range(ROWS)]
+        keys = table.primary_key or table.columns.names
+        unique = {tuple(row[key] for key in keys): row for row in rows}
+        given = [row for key, row in unique.items() if not table.primary_key or None not in key]
+        loaded = pa.Table.from_pylist(given, schema=table.columns.arrow)
+        self._db.load(table.name, loaded)
+        always, forever = np.full(len(given), ALWAYS), np.full(len(given), FOREVER)
+        loaded = loaded.append_column(TS, pa.array(always)).append_column(EXP, pa.array(forever))
+        self._arrivals[table.name] = loaded
+
+    def _plan(self, text: str) -> Node | None:
+        """The plan of a query that is answered all the time, over streams with event time; None for others."""
+        (statement,) = parse(text)
+        query = getattr(statement, "query", statement)
+        plan = bind(query, self._catalog)
+        streams = map(self._catalog.stream, streams_of(plan))
+        is_timed = all(isinstance(s, st.CreateStream) and s.stream.timestamp is not None for s in streams)
+        return plan if is_timed and is_answered(plan) else None
+
+
+CORPUS = {str(case): test_meaning.query_of(case).sql for case in test_meaning.CASES}  # type: ignore[union-attr]
+WORKLOADS = {str(case): case.sql for case in test_workloads.RUNNING}
+
+
+@pytest.mark.parametrize(
+    ("catalog", "texts", "value", "least"),
+    [
+        (test_meaning.CATALOG, CORPUS, lambda field, chance: test_meaning.value(field.type, chance), 100),
+        (test_workloads.CATALOG, WORKLOADS, test_workloads.likely, 15),
+    ],
+    ids=["corpus", "workloads"],
+)
+def test_answers_after_every_epoch_are_those_of_duckdb(
+    spark: SparkSession,
+    tmp_path: Path,
+    catalog: Shelf,
+    texts: Mapping[str, str],
+    value: Values,
+    least: int,
+) -> None:
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql("SET shards = 2")
+        corpus = Corpus(db, catalog, texts, value)
+        assert len(corpus) >= least
+        for epoch in range(EPOCHS):
+            corpus.bring(epoch)
+            db.run()
+            corpus.check(also_once=epoch == EPOCHS - 1)
