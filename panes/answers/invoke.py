@@ -12,6 +12,7 @@ from panes.answers.sorted_rows import sorted_rows
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
+from panes.plan.order_of_answer import order_of
 from panes.state.storage.epoch_log import QueryProgress
 
 
@@ -54,6 +55,7 @@ def _answer(standing: AnswerSource, ran: QueryProgress, instant: int) -> Answer:
         to_datetime(last_slide(standing.plan, instant)),
         sorted_rows(table, standing.plan).combine_chunks(),
         None if since is None else to_datetime(since),
+        is_sorted=bool(order_of(standing.plan)),
     )
 
 

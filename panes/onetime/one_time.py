@@ -22,7 +22,7 @@ from panes.onetime.answer_once import answer_once
 from panes.onetime.can_ask_once import why_not_once
 from panes.onetime.missing_history import missing_history
 from panes.plan.nodes import Node
-from panes.plan.order_of_answer import relation_of
+from panes.plan.order_of_answer import order_of, relation_of
 from panes.plan.stream import Stream
 from panes.plan.walk import is_table_only, streams_of
 from panes.state.storage.epoch_log import EpochLog
@@ -77,7 +77,7 @@ class OneTime:
         it or not.
         """
         answer = self._answer(relation_of(plan), as_of)
-        return replace(answer, table=sorted_rows(answer.table, plan))
+        return replace(answer, table=sorted_rows(answer.table, plan), is_sorted=bool(order_of(plan)))
 
     def _answer(self, plan: Node, as_of: datetime | str | None) -> Answer:
         if is_table_only(plan):

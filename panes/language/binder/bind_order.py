@@ -53,9 +53,8 @@ class Order:
             self._add_key(node, self._of_block(node.this, block, columns, binder))
         return columns + tuple((name, expression) for expression, name in self._hidden.items())
 
-    def of_columns(self, plan: Node) -> None:
+    def of_columns(self, names: Sequence[str]) -> None:
         """The order of a query of which only the columns are known, such as a UNION."""
-        names = plan.schema.names
         for node in self.nodes:
             found = self._place(node.this, names) or _named(node.this, names)
             if found is None:
@@ -123,7 +122,7 @@ def bind_sorted(binder: QueryBinder, tree: Sorted, outer: Scope | None) -> Node:
         plan = binder.block(tree.this, outer, order)
     else:
         plan = binder.query(tree.this, outer)
-        order.of_columns(plan)
+        order.of_columns(plan.schema.names)
     _check_relation(plan, binder.text, offset_of(tree))
     limit, offset = tree.args.get("limit"), tree.args.get("offset")
     if limit is not None:
