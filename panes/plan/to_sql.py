@@ -23,6 +23,7 @@ from panes.plan.expressions import (
     Value,
 )
 from panes.plan.lookups import Matching
+from panes.plan.sort_key import SortKey, total_order
 from panes.plan.sql_functions import call_sql, cast_sql, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
 
@@ -58,6 +59,12 @@ class _Writer:
                 return f"SELECT DISTINCT * FROM ({self.select(node.child)})"
             case nodes.GroupBy():
                 return self._group_by(node)
+            case nodes.TopN():
+                return self._top_n(node)
+            case nodes.OrderBy():
+                columns = ", ".join(map(quoted, node.schema.names))
+                order = order_sql(total_order(node.order, node.child.schema.names))
+                return f"SELECT {columns} FROM ({self.select(node.child)}) ORDER BY {order}"
             case nodes.Join():
                 return self._join(node, "JOIN")
             case nodes.OuterJoin():
@@ -79,6 +86,16 @@ class _Writer:
         columns = keys + [f"{aggregate_sql(a)} AS {quoted(a.name)}" for a in node.aggregates]
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
+
+    def _top_n(self, node: nodes.TopN) -> str:
+        columns = ", ".join(map(quoted, node.schema.names))
+        by = f"PARTITION BY {', '.join(map(quoted, node.partition_by))} " if node.partition_by else ""
+        order = order_sql(total_order(node.order, node.schema.names))
+        numbered = (
+            f"SELECT *, row_number() OVER ({by}ORDER BY {order}) AS _place FROM ({self.select(node.child)})"
+        )
+        places = f"_place > {node.offset} AND _place <= {node.offset + node.limit}"
+        return f"SELECT {columns} FROM ({numbered}) WHERE {places}"
 
     def _join(self, node: nodes.Join | nodes.OuterJoin, word: str) -> str:
         both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
@@ -220,6 +237,15 @@ def _top_k_sql(arg: str, k: Value) -> str:
         f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
     )
     return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
+
+
+def order_sql(order: Sequence[SortKey]) -> str:
+    """What stands after ORDER BY."""
+    parts = []
+    for key in order:
+        way, nulls = "DESC" if key.descending else "ASC", "FIRST" if key.nulls_first else "LAST"
+        parts.append(f"{quoted(key.column)} {way} NULLS {nulls}")
+    return ", ".join(parts)
 
 
 def quoted(name: str) -> str:

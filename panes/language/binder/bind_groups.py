@@ -52,7 +52,7 @@ class GroupedBinder(ExpressionBinder):
         """The condition of HAVING, which may name columns of the SELECT list."""
 
         def named(inside: exp.Expr) -> exp.Expr:
-            target = _by_alias(inside, block, self.scope)
+            target = by_alias(inside, block, self.scope)
             return inside if target is None else target.copy()
 
         condition = node.transform(named)
@@ -222,10 +222,10 @@ def _of_select_list(
             binder.refuse(f"the SELECT list has no column {node.name}", node)
         item = block.expressions[place - 1]
         return unaliased(item)
-    return _by_alias(node, block, scope) or node
+    return by_alias(node, block, scope) or node
 
 
-def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
+def by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
     """What a bare name stands for in the SELECT list, when no column has that name."""
     if isinstance(node, exp.Column) and not node.text("table") and not scope.has(node.name):
         for item in block.expressions:

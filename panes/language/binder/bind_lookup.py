@@ -32,6 +32,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Union,
     Window,
     with_children,
@@ -121,6 +122,7 @@ _MANY = {
     GroupBy: "a group has many",
     Intersect: "a row of INTERSECT stands for many",
     Except: "a row of EXCEPT stands for many",
+    TopN: "which rows are the first is decided by many",
 }
 
 
