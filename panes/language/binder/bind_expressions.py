@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
@@ -12,7 +12,7 @@ from panes.language.binder import constants
 from panes.language.binder.scope import Scope
 from panes.language.parser.parse_definitions import TYPES, nearest_type
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.syntax import WindowedCall
+from panes.language.parser.syntax import Nested, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Call, Case, Cast, Expression, Literal
@@ -31,6 +31,9 @@ from panes.plan.types import (
     wider,
 )
 
+if TYPE_CHECKING:
+    from panes.language.binder.bind_scalar_subqueries import Scalar
+
 _BINARY: dict[type[exp.Expression], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
     exp.Or: "or", exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide",
@@ -46,9 +49,13 @@ LONGEST_TEXT = 10_000
 class ExpressionBinder:
     """Binds expressions within one scope. Aggregates are not expressions: see bind_groups."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, *, takes_subqueries: bool = False) -> None:
+        """`takes_subqueries` promises that the query is joined with `scalars` below what is bound here."""
         self.scope = scope
         self.text = scope.text
+        self.takes_subqueries = takes_subqueries
+        self.scalars: list[Scalar] = []
+        """The subqueries that stand for values in what was bound."""
 
     def bind(self, node: exp.Expression) -> Expression:
         known = self.known(node)
@@ -218,6 +225,20 @@ class ExpressionBinder:
             "join conditions with AND; for OR write UNION ALL of two queries that exclude each other",
         )  # fmt: skip
 
+    def _subquery(self, node: exp.Expression) -> Expression:
+        assert isinstance(node, Nested)
+        if not self.takes_subqueries or self.scope.bind_scalar is None:
+            self.refuse(
+                "a subquery cannot stand for a value here",
+                node,
+                "it can in SELECT, WHERE and HAVING of a query",
+            )
+        scalar = next((scalar for scalar in self.scalars if scalar.node == node), None)
+        if scalar is None:
+            scalar = self.scope.bind_scalar(node, self.scope)
+            self.scalars.append(scalar)
+        return scalar.value
+
     def _like(self, node: exp.Expression) -> Expression:
         name = "ilike" if isinstance(node, exp.ILike) else "like"
         test = self.call(name, (self.bind(node.this), self.bind(node.expression)), node)
@@ -347,6 +368,7 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Interval: ExpressionBinder._interval,
     exp.Anonymous: ExpressionBinder._call,
     exp.Filter: ExpressionBinder._filter,
+    Nested: ExpressionBinder._subquery,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
     WindowedCall: ExpressionBinder._windowed_call,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -11,7 +11,7 @@ from panes.errors import SqlError
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.scope import Scope
 from panes.language.names import same, unused
-from panes.language.parser.syntax import SelectBlock
+from panes.language.parser.syntax import Nested, SelectBlock
 from panes.language.positions import offset_of
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Aggregate, Case, Column, Expression, Literal, Value, columns_of
@@ -34,15 +34,22 @@ def is_grouped(block: SelectBlock) -> bool:
     """Whether a SELECT has GROUP BY, HAVING or an aggregate."""
     if block.args.get("group") or block.args.get("having"):
         return True
-    return any(is_aggregate(node) for item in block.expressions for node in item.walk())
+    return any(is_aggregate(node) for item in block.expressions for node in outside_subqueries(item))
+
+
+def outside_subqueries(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The nodes of an expression; of a subquery in it only the top."""
+    for inside in node.walk(prune=lambda inside: isinstance(inside, Nested)):
+        assert isinstance(inside, exp.Expression)
+        yield inside
 
 
 class GroupedBinder(ExpressionBinder):
     """Binds what stands above GROUP BY: keys and aggregates are columns there, nothing else is."""
 
     def __init__(self, scope: Scope, keys: Mapping[Expression, str]) -> None:
-        super().__init__(scope)
-        self.below = ExpressionBinder(scope)
+        super().__init__(scope, takes_subqueries=True)
+        self.below = ExpressionBinder(scope, takes_subqueries=True)
         self.keys = keys
         self.aggregates: dict[str, Aggregate] = {}
         self.places: dict[str, int] = {}
@@ -66,7 +73,7 @@ class GroupedBinder(ExpressionBinder):
             return self._aggregate(node.this, self._filter_condition(node))
         if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.Star)):
             return None
-        if any(is_aggregate(inside) for inside in node.walk()):
+        if any(is_aggregate(inside) or isinstance(inside, Nested) for inside in outside_subqueries(node)):
             return None
         try:
             bound = self.below.bind(node)
@@ -84,7 +91,7 @@ class GroupedBinder(ExpressionBinder):
     def _filter_condition(self, node: exp.Filter) -> Expression:
         """The condition of FILTER."""
         condition = node.expression.this
-        for inside in condition.walk():
+        for inside in outside_subqueries(condition):
             if is_aggregate(inside):
                 self.refuse("FILTER cannot read an aggregate", inside, "put the condition in HAVING")
         bound = self.below.condition(condition, "FILTER")
@@ -117,7 +124,7 @@ class GroupedBinder(ExpressionBinder):
         if len(args) != 1 + len(AGGREGATES[name].parameters):
             hint = "count(*) counts rows" if name == "count" else None
             self.refuse(f"{name} is written {AGGREGATES[name].form}", node, hint)
-        for inside in args[0].walk():
+        for inside in outside_subqueries(args[0]):
             if is_aggregate(inside):
                 self.refuse("an aggregate cannot stand inside another", inside, "aggregate a derived table")
         arg = self.below.bind(args[0])
@@ -167,7 +174,7 @@ def bind_keys(block: SelectBlock, scope: Scope) -> dict[Expression, str]:
     binder = ExpressionBinder(scope)
     for node in block.args.get("group") or ():
         target = _of_select_list(node, block, scope, binder)
-        if any(is_aggregate(inside) for inside in target.walk()):
+        if any(is_aggregate(inside) for inside in outside_subqueries(target)):
             binder.refuse("GROUP BY cannot take an aggregate", node)
         key = binder.bind(target)
         if not columns_of(key):

@@ -17,6 +17,12 @@ from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import join_tree
+from panes.language.binder.bind_scalar_subqueries import (
+    Scalar,
+    bind_scalar,
+    filtered_by_scalars,
+    with_scalars,
+)
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
 from panes.language.binder.expansion import Expansion
 from panes.language.binder.known_relations import KnownRelations
@@ -106,21 +112,25 @@ class QueryBinder:
 
     def source(self, block: SelectBlock, outer: Scope | None) -> tuple[Scope, Node, list[Expression]]:
         """FROM and WHERE of a block, and the conditions of WHERE that read the query around it."""
-        scope = Scope(self.text, outer=outer, window=block.args.get("window"))
+        scope = Scope(self.text, outer=outer, window=block.args.get("window"), bind_scalar=self._scalar)
         items = bind_from(self, block, scope)
         conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
         parts = _conjuncts(where) if where is not None else []
-        ExpressionBinder(scope).check_length(len(parts), block)
+        binder = ExpressionBinder(scope, takes_subqueries=True)
+        binder.check_length(len(parts), block)
         for node in parts:
             predicate = as_predicate(node)
             if predicate is not None:
                 predicates.append(predicate)
             else:
-                conditions.append(ExpressionBinder(scope).condition(node, "WHERE"))
+                conditions.append(binder.condition(node, "WHERE"))
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
-        plan = join_tree(items.parts, [c for c in conditions if c not in correlated], self.catalog, self.text)
+        with_values = [c for c in conditions if columns_of(c) & scope.computed and c not in correlated]
+        before = [c for c in conditions if c not in correlated and c not in with_values]
+        plan = join_tree(items.parts, before, self.catalog, self.text)
+        plan = filtered_by_scalars(self, plan, binder.scalars, with_values)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
             check_internal(plan, self.text, offset_of(predicate.node))
@@ -140,15 +150,17 @@ class QueryBinder:
         condition = binder.having(having, block) if having is not None else None
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
+        plan = with_scalars(self, plan, binder.below.scalars)
         grouped = group(plan, keys, list(binder.aggregates.values()))
         check_aggregates(grouped, self.text, binder.places)
-        plan = grouped if condition is None else Select(grouped, condition)
+        plan = with_scalars(self, grouped, binder.scalars)
+        plan = plan if condition is None else Select(plan, condition)
         return Project(plan, columns)
 
     def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
         """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
-        binder = ExpressionBinder(scope)
+        binder = ExpressionBinder(scope, takes_subqueries=True)
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
@@ -158,7 +170,10 @@ class QueryBinder:
                 if not all(map(scope.is_own, columns_of(bound))):
                     self.refuse("a SELECT list cannot read a column of the query around it", item)
                 items.append((item, bound))
-        return Project(plan, self._named(items))
+        return Project(with_scalars(self, plan, binder.scalars), self._named(items))
+
+    def _scalar(self, node: Nested, scope: Scope) -> Scalar:
+        return bind_scalar(self, node, scope)
 
     def _star(self, item: exp.Expression, scope: Scope) -> list[tuple[exp.Expression, Expression]] | None:
         if isinstance(item, exp.Star):

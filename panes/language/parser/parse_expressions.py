@@ -15,7 +15,7 @@ from sqlglot.parser import Parser
 from panes.language.names import RESERVED, why_no_column, why_no_name
 from panes.language.parser.foreign_windows import foreign_window
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
-from panes.language.parser.syntax import OUTPUTS
+from panes.language.parser.syntax import OUTPUTS, Nested
 from panes.language.positions import misspelled, refuse
 from panes.plan.functions import ALIASES, DATE_PARTS
 
@@ -201,19 +201,13 @@ class ExpressionParser(Parser):
     def _parenthesis(self) -> exp.Expression:
         token = self._curr
         if self._at_query_in_parentheses():
-            self._refuse_subquery()
+            return self._placed(Nested(this=self._in_parentheses(self._query)), token)
         return self._placed(exp.Paren(this=self._in_parentheses(self._condition)), token)
-
-    def _refuse_subquery(self) -> NoReturn:
-        self._fail(
-            "a subquery cannot stand for a value",
-            hint="join it in FROM, or use [NOT] EXISTS or [NOT] IN (subquery) in WHERE",
-        )
 
     def _worded_operand(self) -> exp.Expression:
         token = self._curr
         if self._at("SELECT"):
-            self._refuse_subquery()
+            self._fail("a subquery stands in parentheses", hint="write (SELECT …)")
         if self._word("CASE"):
             return self._placed(self._nested(self._case), token)
         if self._word("CAST"):
