@@ -225,6 +225,13 @@ class ExpressionBinder:
             "join conditions with AND; for OR write UNION ALL of two queries that exclude each other",
         )  # fmt: skip
 
+    def _quantified(self, node: exp.Expression) -> Expression:
+        word = type(node).__name__.upper()
+        self.refuse(
+            f"{word} of a subquery stands to the right of {'=' if word == 'ANY' else '<>'}", node,
+            "for other comparisons, compare with (SELECT max(…) …) or (SELECT min(…) …)",
+        )  # fmt: skip
+
     def _subquery(self, node: exp.Expression) -> Expression:
         assert isinstance(node, Nested)
         if not self.takes_subqueries or self.scope.bind_scalar is None:
@@ -369,6 +376,8 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Anonymous: ExpressionBinder._call,
     exp.Filter: ExpressionBinder._filter,
     Nested: ExpressionBinder._subquery,
+    exp.Any: ExpressionBinder._quantified,
+    exp.All: ExpressionBinder._quantified,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
     WindowedCall: ExpressionBinder._windowed_call,

@@ -155,6 +155,16 @@ class ExpressionParser(Parser):
             return self._placed(exp.Not(this=self._nested(self._negation)), token)
         return self._parse_equality()
 
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        """`x = ANY (query)` is IN, `x <> ALL (query)` is NOT IN."""
+        token = self._curr
+        this = super()._parse_equality(parse_is)
+        if isinstance(this, exp.EQ) and isinstance(this.expression, exp.Any):
+            return self._placed(exp.In(this=this.this, query=this.expression.this), token)
+        if isinstance(this, exp.NEQ) and isinstance(this.expression, exp.All):
+            return exp.Not(this=self._placed(exp.In(this=this.this, query=this.expression.this), token))
+        return this
+
     def _parse_unary(self) -> exp.Expr | None:
         token = self._curr
         if self._match(TokenType.DASH):
@@ -208,6 +218,10 @@ class ExpressionParser(Parser):
         token = self._curr
         if self._at("SELECT"):
             self._fail("a subquery stands in parentheses", hint="write (SELECT …)")
+        if self._at_quantifier():
+            self._advance()
+            kind = exp.All if token.text.upper() == "ALL" else exp.Any
+            return self._placed(kind(this=self._in_parentheses(self._query)), token)
         if self._word("CASE"):
             return self._placed(self._nested(self._case), token)
         if self._word("CAST"):
@@ -241,6 +255,16 @@ class ExpressionParser(Parser):
 
     def _at_query_in_parentheses(self) -> bool:
         return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("SELECT", "WITH")
+
+    def _at_quantifier(self) -> bool:
+        """Whether ANY, SOME or ALL comes next, with a query in parentheses."""
+        if (
+            self._curr.text.upper() not in ("ANY", "SOME", "ALL")
+            or self._next.token_type != TokenType.L_PAREN
+        ):
+            return False
+        after = self._tokens[self._index + 2 : self._index + 3]
+        return bool(after) and after[0].text.upper() in ("SELECT", "WITH")
 
     def _column(self) -> exp.Expression:
         token = self._curr
