@@ -7,7 +7,9 @@ names; DISTINCT.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import NoReturn
 
 from sqlglot import exp
@@ -25,6 +27,7 @@ from panes.language.binder.bind_scalar_subqueries import (
 )
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
 from panes.language.binder.expansion import Expansion
+from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import (
     check_aggregates,
@@ -41,7 +44,7 @@ from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperati
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
-from panes.plan.expressions import Column, Expression, Literal, columns_of
+from panes.plan.expressions import Aggregate, Column, Expression, Literal, columns_of
 from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
 from panes.plan.schema import Field
@@ -143,7 +146,8 @@ class QueryBinder:
                 isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
             ):
                 self.refuse("* cannot stand next to GROUP BY or an aggregate", item, "name the columns")
-        keys = bind_keys(block, scope)
+        sets = grouping_sets(block.args.get("group") or (), self.text)
+        keys = bind_keys([key for some in sets for key in some], block, scope)
         binder = GroupedBinder(scope, keys)
         columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
         having = block.args.get("having")
@@ -151,11 +155,30 @@ class QueryBinder:
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
         plan = with_scalars(self, plan, binder.below.scalars)
-        grouped = group(plan, keys, list(binder.aggregates.values()))
+        parts = []
+        for some in sets:
+            names = {key: keys[key] for key in bind_keys(some, block, scope)}
+            parts.append(self._grouped_by(plan, names, binder, condition, columns))
+        return reduce(Union, parts)
+
+    def _grouped_by(
+        self,
+        plan: Node,
+        keys: Mapping[Expression, str],
+        binder: GroupedBinder,
+        condition: Expression | None,
+        columns: tuple[tuple[str, Expression], ...],
+    ) -> Node:
+        """The groups by some of the keys of a GROUP BY."""
+        aggregates = list(binder.aggregates.values())
+        if not keys and not aggregates:
+            aggregates.append(Aggregate("count(*)", "count", None, BIGINT))  # one row for all rows
+        grouped = group(plan, keys, aggregates)
         check_aggregates(grouped, self.text, binder.places)
         plan = with_scalars(self, grouped, binder.scalars)
-        plan = plan if condition is None else Select(plan, condition)
-        return Project(plan, columns)
+        names = keys.values()
+        plan = plan if condition is None else Select(plan, binder.in_set(names, condition))
+        return Project(plan, tuple((name, binder.in_set(names, e)) for name, e in columns))
 
     def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
         """The SELECT list of a block without groups."""
