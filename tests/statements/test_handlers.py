@@ -38,6 +38,7 @@ EXAMPLES = (
     "CREATE QUERY q AS SELECT src FROM packets [NOW]",
     "ALTER QUERY sources RESUME",
     "ALTER STREAM packets SET (slack = INTERVAL 1 SECOND)",
+    "ALTER STREAM packets ADD COLUMN dst BIGINT",
     "ALTER QUERY sources SET shards = 5",
     "INVOKE sources",
     "EXPLAIN sources",

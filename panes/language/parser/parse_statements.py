@@ -260,6 +260,9 @@ class StatementParser(TableParser):
     def _alter(self) -> st.Statement:
         if self._word("STREAM"):
             return self._alter_stream()
+        if self._at("TABLE"):
+            hint = "create another one, and INSERT INTO it SELECT … FROM this one"
+            self._fail("a table cannot be altered", hint=hint)
         if not self._word("QUERY"):
             self._unexpected("QUERY or STREAM")
         name = self._name("the name of a query").name
@@ -281,7 +284,12 @@ class StatementParser(TableParser):
 
     def _alter_stream(self) -> st.Statement:
         name = self._relation_name("the name of a stream").name
-        self._expect("SET")
+        if self._word("ADD"):
+            self._word("COLUMN")
+            (column,) = self._schema([self._column_definition()])
+            return st.AddColumn(name, column)
+        if not self._word("SET"):
+            self._unexpected("SET or ADD COLUMN")
         if self._curr.token_type == TokenType.L_PAREN:
             clauses = self._in_parentheses(lambda: self._list(self._stream_clause))
         else:
