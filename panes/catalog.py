@@ -18,6 +18,7 @@ from uuid import uuid4
 from panes.config import SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language import parse
+from panes.language.names import same
 from panes.language.statements import (
     CreateDerivedStream,
     CreateQuery,
@@ -25,6 +26,7 @@ from panes.language.statements import (
     CreateTable,
     SelectQuery,
     Statement,
+    renamed,
 )
 from panes.plan.stream import Stream
 from panes.sqlite_file import Change, Copy, SqliteFile
@@ -34,8 +36,8 @@ CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, created_with INTEGER, retains_from INTEGER);
 CREATE TABLE queries (
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
-  shards INTEGER, follows_cores INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
+  sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX queries_by_template ON queries (template);
@@ -57,9 +59,12 @@ _LAST_NUMBER = "last number of a query or group"
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """A registered query. No other query or group ever gets its id, so its state never meets that of another."""
+    """A registered query. No other query or group ever gets its id, so its state never meets that of another; when
+    it is altered, it gets another one itself."""
 
     id: int
+    origin: int
+    """The id under which it was first registered, which it keeps when it is altered: readers go by it."""
     name: str
     sql: str
     shards: int | None
@@ -254,8 +259,23 @@ class Catalog:
         return [statement for statement in found if isinstance(statement, CreateTable)]
 
     def names(self) -> Sequence[str]:
-        queries = self._select("SELECT name FROM queries ORDER BY id")
+        queries = self._select("SELECT name FROM queries ORDER BY origin")
         return self._names("STREAM") + self._names("TABLE") + [str(name) for (name,) in queries]
+
+    def rename(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str, new_name: str) -> None:
+        """Gives a query, a stream or a table another name. Files go by numbers, so nothing else changes."""
+        with self._file.transaction():
+            if not self.has(kind, name):
+                raise self._missing(kind, name)
+            if not same(name, new_name):  # to write its own name in another way is no conflict
+                self._check_free(new_name)
+            self._execute("UPDATE comments SET name = ? WHERE name = ?", new_name, name)
+            definition = self._object(name)
+            if definition is None:
+                self._execute("UPDATE queries SET name = ? WHERE name = ?", new_name, name)
+            else:
+                sql = renamed(definition, new_name).sql
+                self._execute("UPDATE objects SET name = ?, sql = ? WHERE name = ?", new_name, sql, name)
 
     # Queries.
 
@@ -280,11 +300,39 @@ class Catalog:
             number = self._new_number()
             group = None if template is None else self._group_for(template, shards, *settings)
             self._execute(
-                "INSERT INTO queries (id, name, sql, shards, follows_cores, strategy, calendar_days, changes, "
-                "template, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(number, name, sql, shards, shards is None, *settings, template, group),
+                "INSERT INTO queries (id, origin, name, sql, shards, follows_cores, strategy, calendar_days, "
+                "changes, template, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(number, number, name, sql, shards, shards is None, *settings, template, group),
             )
             return self.query(name)
+
+    def set_text(self, query: int, sql: str) -> None:
+        """Gives a query another text; `replace_query` is to follow, for it and for those that read it."""
+        self._execute("UPDATE queries SET sql = ?, error = NULL WHERE id = ?", sql, query)
+
+    def replace_query(self, old: QueryRecord, template: str | None) -> QueryRecord:
+        """Lets a query begin anew under another id, with the next epoch: what it computes is something else now.
+        Its settings stay, and so does its error when it is suspended."""
+        with self._file.transaction():
+            number = self._new_number()
+            if old.group is not None:
+                of_group = "SELECT shards, follows_cores FROM groups WHERE id = group_id"
+                self._execute(
+                    f"UPDATE queries SET (shards, follows_cores) = ({of_group}) WHERE id = ?", old.id
+                )
+            self._execute("UPDATE queries SET template = NULL, group_id = NULL WHERE id = ?", old.id)
+            ((shards,),) = self._select(
+                "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
+            )
+            settings = (old.strategy, old.calendar_days, old.changes)
+            group = None if template is None else self._group_for(template, shards, *settings)
+            self._execute(
+                "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL "
+                "WHERE id = ?",
+                *(number, template, group, old.id),
+            )
+            self._execute("DELETE FROM plans WHERE id = ?", old.id)
+            return self.query(old.name)
 
     def _group_for(self, template: str, shards: int | None, *settings: Value) -> int | None:
         """The group that the next query of a template joins; None while there are too few of them."""
@@ -338,9 +386,18 @@ class Catalog:
         """Whether a query is registered, by its id."""
         return bool(self._select("SELECT 1 FROM queries WHERE id = ?", query))
 
+    def has_origin(self, origin: int) -> bool:
+        """Whether a query is registered, by the id that it had at first."""
+        return self.name_of(origin) is not None
+
     def queries(self) -> list[QueryRecord]:
         """In the order of registration."""
-        return self._queries("ORDER BY id")
+        return self._queries("ORDER BY origin")
+
+    def name_of(self, origin: int) -> str | None:
+        """The name of a query by the id under which it was first registered; None when it was dropped."""
+        rows = self._select("SELECT name FROM queries WHERE origin = ?", origin)
+        return str(rows[0][0]) if rows else None
 
     def drop_query(self, name: str) -> QueryRecord:
         record = self.query(name)
@@ -489,7 +546,7 @@ class Catalog:
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
         of_group = "SELECT groups.shards FROM groups WHERE groups.id = group_id"
         settings = f"iif(group_id IS NULL, shards, ({of_group})), strategy, calendar_days, changes"
-        columns = f"id, name, sql, {settings}, group_id, first_epoch, first_clock, error"
+        columns = f"id, origin, name, sql, {settings}, group_id, first_epoch, first_clock, error"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 
     def _missing(self, kind: str, name: str) -> CatalogError:

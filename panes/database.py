@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 from rich.console import Console
 
+from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
 from panes.errors import CatalogError, SqlError
@@ -113,25 +114,36 @@ class Database:
             raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
         return execute_all(statements, replace(self._context, as_of=as_of))
 
-    def register(self, query: str, name: str | None = None, *, parameters: Parameters | None = None) -> Query:
+    def register(
+        self,
+        query: str,
+        name: str | None = None,
+        *,
+        parameters: Parameters | None = None,
+        replace: bool = False,
+    ) -> Query:
         """Registers a standing query; it sees the tuples of the epochs that begin from now on.
 
-        `parameters` are those of `sql`; the query keeps them as constants.
+        `parameters` are those of `sql`; the query keeps them as constants. With `replace`, a query of that name
+        gets the new text, as by `CREATE OR REPLACE QUERY`.
         """
         self._connection.check_writable()
-        statement = create_query_from(query, name, self._catalog, parameters)
+        statement = create_query_from(query, name, self._catalog, parameters, replace=replace)
         execute(statement, self._context)
-        return Query(self, statement.name)
+        return self._query(self._catalog.query(statement.name))
 
     def query(self, name: str) -> Query:
         """A query that is already registered."""
         self._connection.check_open()
-        return Query(self, self._catalog.query(name).name)
+        return self._query(self._catalog.query(name))
 
     def queries(self) -> list[Query]:
         """All registered queries, in the order of registration."""
         self._connection.check_open()
-        return [Query(self, record.name) for record in self._catalog.queries()]
+        return [self._query(record) for record in self._catalog.queries()]
+
+    def _query(self, record: QueryRecord) -> Query:
+        return Query(self, record.name, record.origin)
 
     # Data.
 

@@ -25,6 +25,7 @@ GROUPS = {
     "config.py": "the settings, under the name that everybody looks for",
     "delta/arrow_functions.py": "the functions of SQL over Arrow columns, with their table",
     "delta/comparison.py": "the comparisons of SQL over Arrow columns",
+    "delta/decimals.py": "the functions and casts of DECIMAL over Arrow columns",
     "delta/keys.py": "equality and grouping of rows by key",
     "delta/rows.py": "the operations on tables of rows",
     "delta/strings.py": "the functions of SQL on text",

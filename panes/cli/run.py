@@ -19,12 +19,15 @@ from panes.cli.tables import console
 from panes.language import parse
 from panes.language.names import same
 from panes.language.statements import (
+    AlterQueryAs,
     CopyFrom,
+    CreateAgain,
     CreateQuery,
     CreateStream,
     Drop,
     InsertInto,
     Invoke,
+    Rename,
     SelectQuery,
     Statement,
     TableStatement,
@@ -87,16 +90,21 @@ class Script:
         if isinstance(statement, (SelectQuery, Invoke)):
             self._catch_up()
         print_result(self._results, self._db.sql(sql), _name_of(statement))
+        if isinstance(statement, CreateAgain):
+            statement = statement.statement
         if isinstance(statement, CreateStream):
             self._streams.append(statement.name)
-        if isinstance(statement, (CreateStream, CreateQuery)) or any(map(self._is_pushed, statements)):
+        is_new = isinstance(statement, (CreateStream, CreateQuery, AlterQueryAs))
+        if is_new or any(map(self._is_pushed, statements)):
             self._is_behind = True
         elif isinstance(statement, (TableStatement, CopyFrom)):
             self._is_behind |= bool(self._db.queries())
+        if isinstance(statement, (Invoke, Drop, Rename, CreateQuery)) and statement.name in self._unanswered:
+            self._unanswered.remove(statement.name)
         if isinstance(statement, CreateQuery):
             self._unanswered.append(statement.name)
-        elif isinstance(statement, (Invoke, Drop)) and statement.name in self._unanswered:
-            self._unanswered.remove(statement.name)
+        elif isinstance(statement, Rename) and statement.kind == "QUERY":
+            self._unanswered.append(statement.new_name)
 
     def _is_pushed(self, statement: Statement) -> bool:
         """Whether a statement has given rows to a stream."""

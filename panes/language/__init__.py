@@ -1,6 +1,6 @@
 """Text to bound logical plans: the language of Panes, a dialect of sqlglot."""
 
-from panes.language.binder.bind import bind, bind_stream
+from panes.language.binder.bind import bind, bind_query, bind_stream
 from panes.language.binder.bind_insert import bind_insert
 from panes.language.binder.bind_table_updates import bind_copy, bind_delete, bind_update
 from panes.language.binder.known_relations import KnownRelations
@@ -14,6 +14,7 @@ __all__ = [
     "bind_copy",
     "bind_delete",
     "bind_insert",
+    "bind_query",
     "bind_stream",
     "bind_update",
     "parse",

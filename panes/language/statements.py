@@ -7,7 +7,7 @@ their canonical texts are.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -122,6 +122,15 @@ class CreateTable(Statement):
             inside += f", PRIMARY KEY ({', '.join(map(quoted, self.primary_key))})"
         suffix = "" if self.retroactive else " NON RETROACTIVE"
         return f"CREATE TABLE {quoted(self.name)} ({inside}){suffix}"
+
+
+def renamed(
+    definition: CreateStream | CreateDerivedStream | CreateTable, name: str
+) -> CreateStream | CreateDerivedStream | CreateTable:
+    """The same stream or table under another name."""
+    if isinstance(definition, CreateStream):
+        return CreateStream(replace(definition.stream, name=name))
+    return replace(definition, name=name)
 
 
 @dataclass(frozen=True)
@@ -283,6 +292,51 @@ class AlterQuery(Statement):
     @property
     def sql(self) -> str:
         return f"ALTER QUERY {quoted(self.name)} {self.action}"
+
+
+@dataclass(frozen=True)
+class AlterQueryAs(Statement):
+    """Gives a registered query another text."""
+
+    name: str
+    query: SelectQuery
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER QUERY {quoted(self.name)} AS {self.query.sql}"
+
+
+@dataclass(frozen=True)
+class Rename(Statement):
+    """Gives a query, a stream or a table another name."""
+
+    kind: Literal["QUERY", "STREAM", "TABLE"]
+    name: str
+    new_name: str
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER {self.kind} {quoted(self.name)} RENAME TO {quoted(self.new_name)}"
+
+
+@dataclass(frozen=True)
+class CreateAgain(Statement):
+    """CREATE of something that may be there already: with IF NOT EXISTS what is there stays, with OR REPLACE it
+    becomes what the statement says."""
+
+    statement: CreateStream | CreateDerivedStream | CreateTable | CreateQuery
+    otherwise: Literal["IF NOT EXISTS", "OR REPLACE"]
+
+    @property
+    def name(self) -> str:
+        return self.statement.name
+
+    @property
+    def sql(self) -> str:
+        create, kind, rest = self.statement.sql.split(" ", 2)
+        if self.otherwise == "OR REPLACE":
+            return f"{create} OR REPLACE {kind} {rest}"
+        return f"{create} {kind} IF NOT EXISTS {rest}"
 
 
 @dataclass(frozen=True)

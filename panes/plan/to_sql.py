@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 from panes.plan import nodes
 from panes.plan.durations import length_us
@@ -143,6 +144,10 @@ def literal_sql(value: Value, type_: Type) -> str:
         return f"TIMESTAMP '{utc.replace(tzinfo=None)}'"
     if isinstance(value, date):
         return f"DATE '{value}'"
+    if isinstance(value, bytes):
+        return f"unhex('{value.hex()}')"
+    if isinstance(value, Decimal):
+        return f"CAST('{value:f}' AS {sql_type(type_)})"
     text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"'{value}'"
     return f"CAST({text} AS {sql_type(type_)})"
 
@@ -160,7 +165,7 @@ def aggregate_sql(aggregate: Aggregate) -> str:
         case "approx_count_distinct":
             return f"count(DISTINCT {arg})"
         case "quantile" | "approx_quantile":
-            return f"quantile_cont({arg}, {aggregate.parameters[0]})"
+            return f"quantile_cont({arg}, {aggregate.parameters[0]!s})"
         case "median":
             return f"quantile_cont({arg}, 0.5)"
         case "top_k" | "approx_top_k":
@@ -172,7 +177,7 @@ def _top_k_sql(arg: str, k: Value) -> str:
     counted = (
         f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
     )
-    return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k}]"
+    return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
 
 
 def quoted(name: str) -> str:

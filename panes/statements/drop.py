@@ -27,7 +27,7 @@ def _drop_query(name: str, context: Context) -> None:
         check_unread(name, context.catalog)
         dropped = context.registered.drop(name)
     context.answers.forget()
-    context.connection.readers.forget_query(dropped)
+    context.connection.readers.forget_query(dropped.id, dropped.origin)
 
 
 def _drop_table(name: str, context: Context) -> None:

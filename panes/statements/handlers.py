@@ -12,9 +12,11 @@ from panes.answers.answer import Answer
 from panes.language import statements as st
 from panes.statements.add_column import add_column
 from panes.statements.alter_query import alter_query
+from panes.statements.alter_query_as import alter_query_as
 from panes.statements.alter_stream import alter_stream
 from panes.statements.comment_on import comment_on
 from panes.statements.context import Context
+from panes.statements.create_again import create_again
 from panes.statements.create_derived_stream import create_derived_stream
 from panes.statements.create_query import create_query
 from panes.statements.create_stream import create_stream
@@ -24,6 +26,7 @@ from panes.statements.drop import drop
 from panes.statements.explain_query import explain_query
 from panes.statements.insert_into_stream import insert_into_stream
 from panes.statements.invoke_query import invoke_query
+from panes.statements.rename import rename
 from panes.statements.run_transaction import changes_table, run_transaction
 from panes.statements.select_once import select_once
 from panes.statements.set_setting import set_setting
@@ -42,7 +45,10 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.CreateDerivedStream: create_derived_stream,
     st.CreateTable: create_table,
     st.CreateQuery: create_query,
+    st.CreateAgain: create_again,
     st.AlterQuery: alter_query,
+    st.AlterQueryAs: alter_query_as,
+    st.Rename: rename,
     st.AlterStream: alter_stream,
     st.AddColumn: add_column,
     st.SetShards: set_shards,

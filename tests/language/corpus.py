@@ -93,17 +93,21 @@ def outcome(sql: str, shelf: Shelf) -> str:
 
 def _outcome_of(statement: st.Statement, shelf: Shelf) -> str:
     parts = [statement.sql]
-    match statement:
+    match statement.statement if isinstance(statement, st.CreateAgain) else statement:
         case st.SelectQuery():
             parts.append(explain(Explained(bind(statement, shelf))))
-        case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
+        case (
+            st.CreateQuery(query=query)
+            | st.AlterQueryAs(query=query)
+            | st.Explain(target=st.SelectQuery() as query)
+        ):
             plan = bind(query, shelf)
             in_json = isinstance(statement, st.Explain) and statement.format == "JSON"
             parts.append(
                 str(explain_json(Explained(plan))["answer"]) if in_json else explain(Explained(plan))
             )
-        case st.CreateDerivedStream():
-            parts.append(explain(Explained(bind_stream(statement, shelf))))
+        case st.CreateDerivedStream() as stream:
+            parts.append(explain(Explained(bind_stream(stream, shelf))))
         case st.InsertInto():
             insert = bind_insert(statement, shelf)
             if isinstance(insert, BoundValues):

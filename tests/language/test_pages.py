@@ -34,7 +34,9 @@ def statements_of(page: Path) -> Iterator[tuple[st.Statement, Shelf]]:
     for block in SQL.findall(page.read_text(encoding="utf-8")):
         for statement in parse(block):
             yield statement, shelf
-            if isinstance(statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable):
+            if isinstance(
+                statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery
+            ):
                 shelf.things[statement.name] = statement
 
 
@@ -42,13 +44,17 @@ def statements_of(page: Path) -> Iterator[tuple[st.Statement, Shelf]]:
 def test_every_statement_on_the_page_is_understood(page: Path) -> None:
     bound = 0
     for statement, shelf in statements_of(page):
-        match statement:
+        match statement.statement if isinstance(statement, st.CreateAgain) else statement:
             case st.SelectQuery():
                 bind(statement, shelf)
-            case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
+            case (
+                st.CreateQuery(query=query)
+                | st.AlterQueryAs(query=query)
+                | st.Explain(target=st.SelectQuery() as query)
+            ):
                 bind(query, shelf)
-            case st.CreateDerivedStream():
-                bind_stream(statement, shelf)
+            case st.CreateDerivedStream() as stream:
+                bind_stream(stream, shelf)
             case st.InsertInto():
                 bind_insert(statement, shelf)
             case st.UpdateTable():
@@ -129,11 +135,11 @@ def workloads() -> str:
 
 
 def casts() -> str:
-    rows = [
-        (f"`{source}`", f"`{target}`", meaning)
-        for (source, target), meaning in CASTS.items()
-        if str(source) != "NULL"
-    ]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (source, target), meaning in CASTS.items():
+        if str(source) != "NULL":
+            alike.setdefault((str(target), meaning), []).append(f"`{source}`")
+    rows = [(", ".join(sources), f"`{target}`", meaning) for (target, meaning), sources in alike.items()]
     return table(("from", "to", "gives"), rows)
 
 

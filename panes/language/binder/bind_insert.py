@@ -26,7 +26,7 @@ from panes.language.parser.syntax import Default
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CreateQuery, CreateStream, CreateTable, InsertInto, SelectQuery
 from panes.plan.expressions import Column, Expression, Literal, Value
-from panes.plan.functions import CASTS
+from panes.plan.functions import can_cast
 from panes.plan.nodes import Node
 from panes.plan.schema import Field
 
@@ -93,8 +93,9 @@ def _target(name: exp.Expression, catalog: KnownRelations, text: str) -> CreateT
             refuse(f"stream {found.name} takes its rows from {kind}", text, offset_of(name), hint)
         return found
     if found is not None:
-        what = "a query" if isinstance(found, CreateQuery) else "derived from other streams"
-        refuse(f"{found.name} is {what}", text, offset_of(name), "insert into a stream that it reads")
+        what = "query" if isinstance(found, CreateQuery) else "derived stream"
+        hint = "insert into a stream or a table that it reads"
+        refuse(f"{found.name} is a {what}: its rows come from what it reads", text, offset_of(name), hint)
     return refuse(
         f"there is no table or stream named {name.name!r}", text, offset_of(name),
         did_you_mean(name.name, list(catalog.names())),
@@ -182,7 +183,7 @@ def _assigned(
     computed: dict[str, Expression] = {}
     for source, field in zip(given, fields, strict=True):
         if not fits(source.type, field.type):
-            hint = f"write CAST(… AS {field.type})" if (source.type, field.type) in CASTS else None
+            hint = f"write CAST(… AS {field.type})" if can_cast(source.type, field.type) else None
             refuse(
                 f"{field.name} is {with_article(field.type)}, and {source.name} is {with_article(source.type)}",
                 text,

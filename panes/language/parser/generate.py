@@ -18,6 +18,7 @@ from panes.language.parser.syntax import (
     SelectBlock,
     SetOperation,
     StatementNode,
+    TypeName,
     WindowClause,
     WindowedCall,
 )
@@ -142,6 +143,7 @@ class PanesGenerator(Generator):
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,
+        TypeName: lambda _, node: str(node.this),
         OnConflict: _on_conflict,
         Default: lambda *_: "DEFAULT",
         AtInstant: lambda self, node: f"AT TIMESTAMP {self.sql(node, 'this')}",
@@ -160,6 +162,7 @@ class PanesGenerator(Generator):
         exp.Anonymous: lambda self, node: f"{quoted(node.name)}({_csv(self, node.expressions)})",
         exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
         exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+        exp.HexString: lambda _, node: f"x'{node.name}'",
         exp.Identifier: lambda _, node: quoted(node.name),
         exp.Star: lambda *_: "*",
         exp.Neg: lambda self, node: f"-{' ' * isinstance(node.this, exp.Neg)}{self.sql(node, 'this')}",

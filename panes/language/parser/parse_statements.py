@@ -54,19 +54,29 @@ class StatementParser(TableParser):
     # CREATE
 
     def _create(self) -> st.Statement:
-        if self._word("STREAM"):
-            return self._create_stream()
-        if self._word("TABLE"):
-            return self._create_table()
-        if self._word("QUERY"):
-            name = self._relation_name("a name for the query").name
-            self._expect("AS")
-            return st.CreateQuery(name, self._select_query())
+        or_replace = self._word("OR", "REPLACE")
+        for kind, parse in _CREATES.items():
+            if self._word(kind):
+                token = self._curr
+                if_not_exists = self._word("IF", "NOT", "EXISTS")
+                if or_replace and if_not_exists:
+                    self._fail(
+                        "OR REPLACE and IF NOT EXISTS do not go together", token, "keep one of the two"
+                    )
+                statement = parse(self)
+                if or_replace or if_not_exists:
+                    return st.CreateAgain(statement, "OR REPLACE" if or_replace else "IF NOT EXISTS")
+                return statement
         if self._at("VIEW") or self._at("MATERIALIZED"):
             self._fail("there are no views", hint="CREATE QUERY name AS SELECT … keeps its answer up to date")
         return self._unexpected("STREAM, TABLE or QUERY")
 
-    def _create_stream(self) -> st.Statement:
+    def _create_query(self) -> st.CreateQuery:
+        name = self._relation_name("a name for the query").name
+        self._expect("AS")
+        return st.CreateQuery(name, self._select_query())
+
+    def _create_stream(self) -> st.CreateStream | st.CreateDerivedStream:
         name = self._relation_name("a name for the stream").name
         if self._word("AS"):
             return st.CreateDerivedStream(name, self._select_query())
@@ -260,16 +270,19 @@ class StatementParser(TableParser):
     def _alter(self) -> st.Statement:
         if self._word("STREAM"):
             return self._alter_stream()
-        if self._at("TABLE"):
-            hint = "create another one, and INSERT INTO it SELECT … FROM this one"
-            self._fail("a table cannot be altered", hint=hint)
+        if self._word("TABLE"):
+            return self._rename("TABLE", self._relation_name("the name of a table").name)
         if not self._word("QUERY"):
-            self._unexpected("QUERY or STREAM")
-        name = self._name("the name of a query").name
+            self._unexpected("QUERY, STREAM or TABLE")
+        name = self._relation_name("the name of a query").name
         if self._word("RESUME"):
             return st.AlterQuery(name, "RESUME")
+        if self._word("AS"):
+            return st.AlterQueryAs(name, self._select_query())
+        if self._at("RENAME"):
+            return self._rename("QUERY", name)
         if not self._word("SET"):
-            self._unexpected("RESUME or SET")
+            self._unexpected("AS, RENAME TO, RESUME or SET")
         token = self._curr
         setting = self._name("a setting").name
         if not same(setting, "shards"):
@@ -282,14 +295,32 @@ class StatementParser(TableParser):
             self._unexpected("=")
         return st.SetShards(name, self._option_value())
 
+    def _rename(self, kind: st.Kind, name: str) -> st.Statement:
+        if kind == "TABLE" and (self._at("ADD") or self._at("DROP") or self._at("ALTER")):
+            hint = "create another one, and INSERT INTO it SELECT … FROM this one"
+            self._fail("the columns of a table cannot be changed", hint=hint)
+        if not self._word("RENAME"):
+            self._unexpected("RENAME TO")
+        if self._at("COLUMN"):
+            self._fail(
+                "a column cannot be renamed: rows that are kept have it under its name",
+                hint="CREATE STREAM … AS SELECT a AS b FROM … gives it another name"
+                if kind == "STREAM"
+                else "give it another name where it is read: SELECT a AS b",
+            )
+        self._expect("TO")
+        return st.Rename(kind, name, self._relation_name("another name").name)
+
     def _alter_stream(self) -> st.Statement:
         name = self._relation_name("the name of a stream").name
         if self._word("ADD"):
             self._word("COLUMN")
             (column,) = self._schema([self._column_definition()])
             return st.AddColumn(name, column)
+        if self._at("RENAME"):
+            return self._rename("STREAM", name)
         if not self._word("SET"):
-            self._unexpected("SET or ADD COLUMN")
+            self._unexpected("RENAME TO, SET or ADD COLUMN")
         if self._curr.token_type == TokenType.L_PAREN:
             clauses = self._in_parentheses(lambda: self._list(self._stream_clause))
         else:
@@ -329,6 +360,14 @@ class StatementParser(TableParser):
         )
 
 
+_CREATES: dict[
+    str,
+    Callable[[StatementParser], st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery],
+] = {
+    "STREAM": StatementParser._create_stream,
+    "TABLE": StatementParser._create_table,
+    "QUERY": StatementParser._create_query,
+}
 _STATEMENTS: dict[str, Callable[[StatementParser], st.Statement]] = {
     "CREATE": StatementParser._create,
     "INSERT": StatementParser._insert,

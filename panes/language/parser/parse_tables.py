@@ -15,7 +15,7 @@ from panes.plan.types import Type
 
 
 class TableParser(DefinitionParser):
-    def _create_table(self) -> st.Statement:
+    def _create_table(self) -> st.CreateTable:
         name = self._relation_name("a name for the table").name
         keys: list[tuple[Token, str]] = []
         columns: list[tuple[Token, str, Type]] = []

@@ -79,6 +79,12 @@ class WindowedCall(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
 
 
+class TypeName(exp.Expression):
+    """The type after `CAST(… AS` and `::`; `this` is a `panes.plan.types.Type`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 class OnConflict(exp.Expression):
     """`ON CONFLICT (keys) DO …` of INSERT: without assignments (`expressions`) it does nothing."""
 
