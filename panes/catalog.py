@@ -47,6 +47,9 @@ CREATE TABLE groups (
   UNIQUE (template, strategy, calendar_days, changes));
 CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
+CREATE TABLE comments (
+  name TEXT NOT NULL COLLATE NOCASE, column_name TEXT NOT NULL COLLATE NOCASE, comment TEXT NOT NULL,
+  PRIMARY KEY (name, column_name));
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
@@ -205,8 +208,10 @@ class Catalog:
                 )
 
     def drop(self, kind: str, name: str) -> None:
-        if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
-            raise self._missing(kind, name)
+        with self._file.transaction():
+            if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
+                raise self._missing(kind, name)
+            self._forget_comments(name)
 
     def has(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> bool:
         """Whether there is a query, a stream or a table of that name."""
@@ -382,6 +387,7 @@ class Catalog:
         with self._file.transaction():
             self._execute("DELETE FROM queries WHERE id = ?", record.id)
             self._execute("DELETE FROM plans WHERE id = ?", record.id)
+            self._forget_comments(name)
         return record
 
     def set_shards(self, name: str, shards: int | None) -> None:
@@ -460,6 +466,29 @@ class Catalog:
     def set_plan(self, number: int, plan: str) -> None:
         """Stores a plan, unless another thread has: it made the same one."""
         self._execute("INSERT INTO plans VALUES (?, ?) ON CONFLICT DO NOTHING", number, plan)
+
+    # Comments.
+
+    def set_comment(self, name: str, column: str | None, comment: str | None) -> None:
+        """Notes a comment on what has the name, or on a column of it; None takes it away."""
+        place = (name, column or "")
+        with self._file.transaction():
+            self._execute("DELETE FROM comments WHERE (name, column_name) = (?, ?)", *place)
+            if comment is not None:
+                self._execute("INSERT INTO comments VALUES (?, ?, ?)", *place, comment)
+
+    def comments(self, name: str) -> dict[str | None, str]:
+        """The comments on what has the name: its own under None, the others by the names of columns."""
+        rows = self._select("SELECT column_name, comment FROM comments WHERE name = ?", name)
+        return {str(column) or None: str(comment) for column, comment in rows}
+
+    def own_comments(self) -> dict[str, str]:
+        """The comments on streams, tables and queries, without those on columns, by names whose case is folded."""
+        rows = self._select("SELECT name, comment FROM comments WHERE column_name = ''")
+        return {str(name).casefold(): str(comment) for name, comment in rows}
+
+    def _forget_comments(self, name: str) -> None:
+        self._execute("DELETE FROM comments WHERE name = ?", name)
 
     # Settings.
 

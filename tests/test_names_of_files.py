@@ -35,7 +35,7 @@ GROUPS = {
     "language/binder/aggregate_of_results.py": "binds an aggregate of the last results",
     "language/binder/bind_joins.py": "the steps of binding FROM and WHERE",
     "language/binder/bind_subqueries.py": "the steps of binding EXISTS and IN",
-    "language/binder/bind_table_updates.py": "binds INSERT, UPDATE and DELETE",
+    "language/binder/bind_table_updates.py": "binds UPDATE, DELETE and ON CONFLICT",
     "language/binder/constants.py": "the constants of SQL as values",
     "language/binder/refusals.py": "one function per thing that is refused",
     "language/parser/dialect.py": "sqlglot finds a dialect by the name of its class",

@@ -130,7 +130,7 @@ def _cut_below_the_top(
     What would run on one shard all the way is left in the stage above: a shuffle between would gain nothing.
     """
     cuts: dict[Node, int] = {}
-    for node in _below_the_top(plan):
+    for node in dict.fromkeys(_below_the_top(plan)):
         is_seen = every_instant or _is_below_output(plan, node)
         before = len(stages)
         number = _add_stage(node, stages, large_tables, every_instant=is_seen)

@@ -6,7 +6,7 @@ from itertools import count
 
 from panes.catalog import Catalog
 from panes.errors import CatalogError, SqlError
-from panes.language import parse
+from panes.language import Parameters, parse
 from panes.language.names import why_no_name
 from panes.language.statements import CreateAgain, CreateQuery, SelectQuery
 from panes.statements.context import Context
@@ -22,11 +22,16 @@ def create_query(statement: CreateQuery, context: Context) -> None:
 
 
 def create_query_from(
-    text: str, name: str | None, catalog: Catalog, *, replace: bool = False
+    text: str,
+    name: str | None,
+    catalog: Catalog,
+    parameters: Parameters | None = None,
+    *,
+    replace: bool = False,
 ) -> CreateQuery | CreateAgain:
     """The statement that registers a query given as SELECT, under `name` or a free one, or as CREATE QUERY; with
     `replace`, the one that gives a query of that name the new text."""
-    match parse(text):
+    match parse(text, parameters):
         case [SelectQuery() as select]:
             if name is not None:
                 _check_name(name)

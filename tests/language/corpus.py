@@ -17,6 +17,7 @@ from pathlib import Path
 from panes.errors import SqlError
 from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
+from panes.language.binder.bind_insert import BoundValues
 from panes.stages.explain import Explained, explain, explain_json
 
 FOLDER = Path(__file__).parent.parent / "golden" / "language"
@@ -109,7 +110,12 @@ def _outcome_of(statement: st.Statement, shelf: Shelf) -> str:
             parts.append(explain(Explained(bind_stream(stream, shelf))))
         case st.InsertInto():
             insert = bind_insert(statement, shelf)
-            parts += [str(row) for row in insert.rows]
+            if isinstance(insert, BoundValues):
+                parts += [str(row) for row in insert.rows]
+            else:
+                names = insert.into.columns.names
+                parts += [f"{name} := {value}" for name, value in zip(names, insert.columns, strict=True)]
+                parts.append(explain(Explained(insert.plan)))
             if insert.conflict is not None:
                 parts += [f"{column} := {value}" for column, value in insert.conflict.assignments]
                 parts.append(f"on conflict where {insert.conflict.condition}")

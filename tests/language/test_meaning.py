@@ -36,6 +36,8 @@ OTHER_IN_DUCKDB = ("top_k", "quantile", "percentile", "approx_", "mean", "concat
 def query_of(case: Case) -> st.SelectQuery | None:
     statements = parse(case.sql)
     query = getattr(statements[0], "query", statements[0])
+    if isinstance(query, st.InsertInto) and not isinstance(query.tree.expression, exp.Values):
+        query = st.SelectQuery("", query.tree.expression, case.sql)
     ours = isinstance(query, st.SelectQuery) and not query.tree.find(WindowedCall)
     return query if ours and not any(word in case.sql for word in OTHER_IN_DUCKDB) else None
 

@@ -10,6 +10,7 @@ from sqlglot.generator import Generator
 from panes.language.names import quoted
 from panes.language.parser.syntax import (
     AtInstant,
+    Default,
     FromItem,
     Nested,
     OnConflict,
@@ -68,8 +69,9 @@ def _insert(self: Generator, node: exp.Insert) -> str:
     this = node.this
     columns = f" ({_csv(self, this.expressions)})" if isinstance(this, exp.Schema) else ""
     name = this.this if isinstance(this, exp.Schema) else this
-    rows = _csv(self, node.expression.expressions)
-    return f"INSERT INTO {self.sql(name)}{columns} VALUES {rows}{_after(self, node, 'conflict', 'at')}"
+    source = node.expression
+    given = f"VALUES {_csv(self, source.expressions)}" if isinstance(source, exp.Values) else self.sql(source)
+    return f"INSERT INTO {self.sql(name)}{columns} {given}{_after(self, node, 'conflict', 'at')}"
 
 
 def _on_conflict(self: Generator, node: OnConflict) -> str:
@@ -141,6 +143,7 @@ class PanesGenerator(Generator):
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,
         OnConflict: _on_conflict,
+        Default: lambda *_: "DEFAULT",
         AtInstant: lambda self, node: f"AT TIMESTAMP {self.sql(node, 'this')}",
         exp.Where: lambda self, node: f"WHERE {self.sql(node, 'this')}",
         exp.Insert: _insert,

@@ -23,6 +23,9 @@ _BEGINS_TARGET = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SELECT, TokenTy
 """What follows EXPLAIN ANALYZE, where ANALYZE is not the name of a query."""
 
 
+_KINDS: tuple[st.Kind, ...] = ("QUERY", "STREAM", "TABLE")
+
+
 class StatementParser(TableParser):
     def _parse_statement(self) -> exp.Expr | None:
         token = self._curr
@@ -213,15 +216,53 @@ class StatementParser(TableParser):
     def _show(self) -> st.Statement:
         for kind in ("QUERIES", "STREAMS", "TABLES", "SETTINGS"):
             if self._word(kind):
-                return st.Show(kind)
-        return self._unexpected("QUERIES, STREAMS, TABLES or SETTINGS")
+                return st.Show(kind, self._text("a pattern in quotes") if self._word("LIKE") else None)
+        if self._word("COLUMNS"):
+            if not self._word("FROM") and not self._word("IN"):
+                self._unexpected("FROM")
+            return self._describe()
+        if self._word("CREATE"):
+            kind_of = self._kind()
+            return st.ShowCreate(kind_of, self._relation_name("a name").name)
+        return self._unexpected("QUERIES, STREAMS, TABLES, SETTINGS, COLUMNS FROM or CREATE")
+
+    def _describe(self) -> st.Statement:
+        return st.Describe(self._relation_name("the name of a stream, a table or a query").name)
+
+    def _comment(self) -> st.Statement:
+        self._expect("ON")
+        if self._word("COLUMN"):
+            name = self._relation_name("the name of a stream, a table or a query").name
+            if not self._match(TokenType.DOT):
+                self._unexpected("a dot and a column", "write COMMENT ON COLUMN name.column IS '…'")
+            column = self._name("a column").name
+            return st.CommentOn("COLUMN", name, column, self._comment_text())
+        kind = self._kind("COLUMN")
+        return st.CommentOn(kind, self._relation_name("a name").name, None, self._comment_text())
+
+    def _comment_text(self) -> str | None:
+        self._expect("IS")
+        return None if self._match(TokenType.NULL) else self._text("a text in quotes, or NULL")
+
+    def _kind(self, *others: str) -> st.Kind:
+        """What a name is that follows. `others` are what an error lists beside."""
+        for kind in _KINDS:
+            if self._word(kind):
+                return kind
+        expected = [*_KINDS, *others]
+        return self._unexpected(f"{', '.join(expected[:-1])} or {expected[-1]}")
+
+    def _text(self, what: str) -> str:
+        token = self._curr
+        if token.token_type != TokenType.STRING:
+            self._unexpected(what)
+        self._advance()
+        return str(token.text)
 
     def _drop(self) -> st.Statement:
-        for kind in ("QUERY", "STREAM", "TABLE"):
-            if self._word(kind):
-                if_exists = self._word("IF", "EXISTS")
-                return st.Drop(kind, self._relation_name("a name").name, if_exists)
-        return self._unexpected("QUERY, STREAM or TABLE")
+        kind = self._kind()
+        if_exists = self._word("IF", "EXISTS")
+        return st.Drop(kind, self._relation_name("a name").name, if_exists)
 
     def _alter(self) -> st.Statement:
         for kind in ("STREAM", "TABLE"):
@@ -286,10 +327,14 @@ _STATEMENTS: dict[str, Callable[[StatementParser], st.Statement]] = {
     "INSERT": StatementParser._insert,
     "UPDATE": StatementParser._update,
     "DELETE": StatementParser._delete,
+    "TRUNCATE": StatementParser._truncate,
     "COPY": StatementParser._copy,
     "INVOKE": StatementParser._invoke,
     "EXPLAIN": StatementParser._explain,
     "SHOW": StatementParser._show,
+    "DESCRIBE": StatementParser._describe,
+    "DESC": StatementParser._describe,
+    "COMMENT": StatementParser._comment,
     "DROP": StatementParser._drop,
     "ALTER": StatementParser._alter,
     "SET": StatementParser._set,

@@ -91,6 +91,12 @@ class AtInstant(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
+class Default(exp.Expression):
+    """DEFAULT among the values of INSERT."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
+
+
 class StatementNode(exp.Expression):
     """A whole statement; `this` is a `panes.language.statements` value."""
 
