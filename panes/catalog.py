@@ -253,6 +253,7 @@ class Catalog:
                 raise self._missing(kind, name)
             if not same(name, new_name):  # to write its own name in another way is no conflict
                 self._check_free(new_name)
+            self._execute("UPDATE comments SET name = ? WHERE name = ?", new_name, name)
             definition = self._object(name)
             if definition is None:
                 self._execute("UPDATE queries SET name = ? WHERE name = ?", new_name, name)
@@ -486,6 +487,12 @@ class Catalog:
         """The comments on streams, tables and queries, without those on columns, by names whose case is folded."""
         rows = self._select("SELECT name, comment FROM comments WHERE column_name = ''")
         return {str(name).casefold(): str(comment) for name, comment in rows}
+
+    def keep_comments(self, name: str, columns: Sequence[str]) -> None:
+        """Takes away the comments on columns that a query has no longer."""
+        gone = self.comments(name).keys() - {None, *columns}
+        for column in sorted(column for column in gone if column is not None):
+            self.set_comment(name, column, None)
 
     def _forget_comments(self, name: str) -> None:
         self._execute("DELETE FROM comments WHERE name = ?", name)

@@ -43,8 +43,7 @@ def known_object(name: str, context: Context) -> KnownObject:
         plan = context.registered.plan_of(record)
         sql = f"CREATE QUERY {quoted(record.name)} AS {record.sql}"
         return KnownObject("QUERY", record.name, sql, plan.schema, plan)
-    names = [*catalog.names(), *(query.name for query in catalog.queries())]
-    hint = did_you_mean(name, names)
+    hint = did_you_mean(name, list(catalog.names()))
     raise CatalogError(f"there is no stream, table or query named {name!r}" + (f"; {hint}" if hint else ""))
 
 
