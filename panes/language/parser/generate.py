@@ -20,6 +20,7 @@ from panes.language.parser.syntax import (
     SetOperation,
     StatementNode,
     TypeName,
+    ValuesBlock,
     WindowClause,
     WindowedCall,
 )
@@ -27,7 +28,8 @@ from panes.language.parser.syntax import (
 
 def _select_block(self: Generator, node: SelectBlock) -> str:
     parts = ["SELECT DISTINCT" if node.args.get("distinct") else "SELECT", _csv(self, node.expressions)]
-    parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
+    if node.args.get("from_"):
+        parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
     if node.args.get("where"):
         parts.append(f"WHERE {self.sql(node, 'where')}")
     if node.args.get("window"):
@@ -147,6 +149,7 @@ class PanesGenerator(Generator):
         WindowClause: lambda _, node: node.args["spec"].text(quoted),
         WindowedCall: lambda self, node: f"Wstream({self.sql(node, 'this')}) {self.sql(node, 'window')}",
         SetOperation: _set_operation,
+        ValuesBlock: lambda self, node: f"VALUES {_csv(self, node.expressions)}",
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,

@@ -17,7 +17,7 @@ class SelectBlock(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {
         "distinct": False,
         "expressions": True,
-        "from_": True,
+        "from_": False,
         "where": False,
         "window": False,
         "group": False,
@@ -61,6 +61,12 @@ class SetOperation(exp.Expression):
     """UNION, INTERSECT or EXCEPT (`kind`) of two queries."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "kind": True, "all": False}
+
+
+class ValuesBlock(exp.Expression):
+    """`VALUES (…), (…)` as a query."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
 
 
 class Nested(exp.Expression):
