@@ -16,6 +16,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Values,
     Window,
     Wstream,
 )
@@ -51,7 +52,7 @@ def counts_each_result(relation: Node) -> bool:
     if is_lookup(relation):
         return counts_each_result(relation.left)
     match relation:
-        case StreamScan() | TableScan() | Window():
+        case StreamScan() | TableScan() | Values() | Window():
             return True
         case Select() | Project() | Union():
             return all(map(counts_each_result, relation.children))
