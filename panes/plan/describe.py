@@ -59,6 +59,12 @@ def _group_by(node: nodes.GroupBy) -> str:
     return f"Group by {keys}" + (f": {aggregates}" if aggregates else "")
 
 
+def _over(node: nodes.Over) -> str:
+    by = [f"partition by {', '.join(node.partition_by)}"] if node.partition_by else []
+    order = [f"order by {', '.join(map(str, node.order))}"] if node.order else []
+    return f"Over {' '.join([*by, *order]) or 'all rows'}: {', '.join(map(str, node.functions))}"
+
+
 def _matching(word: str, of_lookup: str) -> Callable[[Any], str]:
     def text(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
         pairs = [f"{a} = {b}" for a, b in zip(node.left_keys, node.right_keys, strict=True)]
@@ -95,6 +101,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
+    nodes.Over: _over,
     nodes.Join: _matching("Join", "Lookup"),
     nodes.SemiJoin: _matching("Semi-join", "Lookup, semi-join"),
     nodes.AntiJoin: _anti_join,

@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    Over,
     Project,
     Rstream,
     Select,
@@ -133,6 +134,9 @@ class _Labeling:
             return Labeled(MONOTONIC, "values given over internal windows stay")
         return Labeled(STRICT, "a new value of a group replaces the old one")
 
+    def over(self, _: Over) -> Labeled:
+        return Labeled(STRICT, "a row that comes or goes may change the values of others")
+
     def intersect(self, node: Intersect) -> Labeled:
         return self._of_both(
             node,
@@ -191,6 +195,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     AntiJoin: _Labeling.anti_join,
     Distinct: _Labeling.distinct,
     GroupBy: _Labeling.group_by,
+    Over: _Labeling.over,
     Intersect: _Labeling.intersect,
     Except: _Labeling.except_,
     Istream: _Labeling.output,

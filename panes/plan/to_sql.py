@@ -21,6 +21,8 @@ from panes.plan.expressions import (
     Literal,
     Value,
 )
+from panes.plan.over_functions import NEIGHBORS, PICKED, Distance, Frame, OverFunction
+from panes.plan.sort_key import SortKey, total_order
 from panes.plan.sql_functions import call_sql, cast_sql, sql_type
 from panes.plan.types import INTERVAL, Type
 
@@ -56,6 +58,9 @@ class _Writer:
                 return f"SELECT DISTINCT * FROM ({self.select(node.child)})"
             case nodes.GroupBy():
                 return self._group_by(node)
+            case nodes.Over():
+                shown = [f"{over_sql(f, node)} AS {quoted(f.name)}" for f in node.functions]
+                return f"SELECT *, {', '.join(shown)} FROM ({self.select(node.child)})"
             case nodes.Join():
                 on = _matching(node, null_matches=False)
                 both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
@@ -160,6 +165,52 @@ def aggregate_sql(aggregate: Aggregate) -> str:
         case "top_k" | "approx_top_k":
             return _top_k_sql(arg, aggregate.parameters[0])
     return f"{aggregate.function}({arg})"
+
+
+def over_sql(function: OverFunction, node: nodes.Over) -> str:
+    """A function of OVER; one that tells peers apart goes by the total order."""
+    total = _order_sql(total_order(node.order, node.child.schema.names))
+    by = f"PARTITION BY {', '.join(map(quoted, node.partition_by))} " if node.partition_by else ""
+    frame = function.frame
+    inside = [] if function.arg is None else [expression_sql(function.arg)]
+    if function.function in NEIGHBORS:
+        distance, default = function.parameters
+        inside += [str(distance), literal_sql(default, function.type)]
+    else:
+        inside += map(str, function.parameters)
+    arguments = ", ".join(inside) or ("*" if function.function == "count" else "")
+    order = total if function.tells_peers_apart else _order_sql(node.order)
+    if function.function in PICKED and frame is not None and not frame.by_rows:
+        # Peers are in the frame together, and the total order tells which of them comes first.
+        arguments, order = f"{arguments} {total}", _order_sql(node.order)
+    within = f" {_frame_sql(frame)}" if frame is not None and (order or not frame.is_whole) else ""
+    called = f"{function.function}({arguments}) OVER ({by}{order}{within})"
+    return f"CAST({called} AS {sql_type(function.type)})" if function.function == "sum" else called
+
+
+def _frame_sql(frame: Frame) -> str:
+    ends = (_end_sql(frame.start, "PRECEDING"), _end_sql(frame.end, "FOLLOWING"))
+    return f"{'ROWS' if frame.by_rows else 'RANGE'} BETWEEN {' AND '.join(ends)}"
+
+
+def _end_sql(distance: Distance | None, unbounded: str) -> str:
+    if distance is None:
+        return f"UNBOUNDED {unbounded}"
+    amount = length_us(distance) if isinstance(distance, timedelta) else distance
+    if not amount:
+        return "CURRENT ROW"
+    text = f"to_microseconds({abs(amount)})" if isinstance(distance, timedelta) else str(abs(amount))
+    return f"{text} {'PRECEDING' if amount < 0 else 'FOLLOWING'}"
+
+
+def _order_sql(keys: Sequence[SortKey]) -> str:
+    if not keys:
+        return ""
+    sorted_by = (
+        f"{quoted(key.column)}{' DESC' * key.descending} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+        for key in keys
+    )
+    return f"ORDER BY {', '.join(sorted_by)}"
 
 
 def _top_k_sql(arg: str, k: Value) -> str:

@@ -21,6 +21,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    Over,
     Project,
     Rstream,
     Select,
@@ -35,7 +36,7 @@ from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow, SessionWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, SemiJoin, *OUTPUT_STREAMS)
+_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, Over, SemiJoin, *OUTPUT_STREAMS)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    Over,
     Project,
     Rstream,
     Select,
@@ -115,7 +116,7 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             _assign(node.child, wanted, inputs, keys)
         case Distinct():
             _assign(node.child, wanted or _some(_columns(node.child, inputs)), inputs, keys)
-        case GroupBy():
+        case GroupBy() | Over():
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Join() | SemiJoin() | AntiJoin():
             if _has_whole_table(node, inputs):
@@ -204,7 +205,11 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
         case Project():
             below = _columns(node.child, inputs)
             allowed = [name for name, e in node.columns if isinstance(e, Column) and e.name in below]
-        case Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own)) | GroupBy(keys=own):
+        case (
+            Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own))
+            | GroupBy(keys=own)
+            | Over(partition_by=own)
+        ):
             allowed = set(own).intersection(_columns(node.child, inputs))
         case Wstream(spec=RowsWindow()):
             return ()

@@ -17,7 +17,7 @@ from panes.errors import StateError
 from panes.operators import input as inputs
 from panes.operators import physical_step
 from panes.operators.tools import edge
-from panes.plan import expressions, nodes, sort_key, windows
+from panes.plan import expressions, nodes, over_functions, sort_key, windows
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import Type, list_of
@@ -29,6 +29,7 @@ _MODULES: tuple[ModuleType, ...] = (
     expressions,
     windows,
     sort_key,
+    over_functions,
     edge,
     inputs,
     physical_step,

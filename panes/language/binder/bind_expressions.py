@@ -12,11 +12,12 @@ from panes.language.binder import constants
 from panes.language.binder.scope import Scope
 from panes.language.parser.parse_definitions import TYPES, nearest_type
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.syntax import WindowedCall
+from panes.language.parser.syntax import OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Call, Case, Cast, Expression, Literal
 from panes.plan.functions import ALIASES, CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
+from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
 from panes.plan.types import (
     BIGINT,
     BOOLEAN,
@@ -281,6 +282,8 @@ class ExpressionBinder:
                 return self._date_part(node)
             if name == "mod":
                 return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
+            if name in (*PLACES, *NEIGHBORS, *PICKED):
+                self.refuse(f"{name} needs OVER", node, f"{name}(…) OVER (PARTITION BY … ORDER BY …)")
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
@@ -304,6 +307,12 @@ class ExpressionBinder:
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one
         self.refuse(f"FILTER is for aggregates, and {node.this.name} is none", node)
+
+    def _over(self, node: exp.Expression) -> Expression:
+        self.refuse(
+            "OVER stands in SELECT and QUALIFY", node,
+            "QUALIFY tests its values; elsewhere put the query in FROM and name the column",
+        )  # fmt: skip
 
     def _windowed_call(self, node: exp.Expression) -> Expression:
         self.refuse("Wstream stands around a whole query", node, "SELECT Wstream(…) [ROWS n] FROM …")
@@ -349,5 +358,6 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Filter: ExpressionBinder._filter,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
+    OverCall: ExpressionBinder._over,
     WindowedCall: ExpressionBinder._windowed_call,
 }

@@ -11,7 +11,7 @@ from panes.errors import SqlError
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.scope import Scope
 from panes.language.names import same, unused
-from panes.language.parser.syntax import SelectBlock
+from panes.language.parser.syntax import OverCall, SelectBlock
 from panes.language.positions import offset_of
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Aggregate, Case, Column, Expression, Literal, Value, columns_of
@@ -21,7 +21,16 @@ from panes.plan.types import BIGINT, INT, Type
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and (node.name in AGGREGATES or node.name in AGGREGATE_ALIASES)
+    """Whether a call makes groups: an aggregate with OVER does not."""
+    is_known = isinstance(node, exp.Anonymous) and (node.name in AGGREGATES or node.name in AGGREGATE_ALIASES)
+    return is_known and not _is_over(node)
+
+
+def _is_over(call: exp.Expr) -> bool:
+    around = call.parent
+    if isinstance(around, exp.Filter) and call.arg_key == "this":
+        call, around = around, around.parent
+    return isinstance(around, OverCall) and call.arg_key == "this"
 
 
 def unaliased(item: exp.Expression) -> exp.Expression:
@@ -34,7 +43,9 @@ def is_grouped(block: SelectBlock) -> bool:
     """Whether a SELECT has GROUP BY, HAVING or an aggregate."""
     if block.args.get("group") or block.args.get("having"):
         return True
-    return any(is_aggregate(node) for item in block.expressions for node in item.walk())
+    qualify = block.args.get("qualify")
+    items = [*block.expressions, *([] if qualify is None else [qualify])]
+    return any(is_aggregate(node) for item in items for node in item.walk())
 
 
 class GroupedBinder(ExpressionBinder):
@@ -51,13 +62,7 @@ class GroupedBinder(ExpressionBinder):
     def having(self, node: exp.Expression, block: SelectBlock) -> Expression:
         """The condition of HAVING, which may name columns of the SELECT list."""
 
-        def named(inside: exp.Expr) -> exp.Expr:
-            target = _by_alias(inside, block, self.scope)
-            return inside if target is None else target.copy()
-
-        condition = node.transform(named)
-        assert isinstance(condition, exp.Expression)
-        return self.condition(condition, "HAVING")
+        return self.condition(by_aliases(node, block, self.scope), "HAVING")
 
     def known(self, node: exp.Expression) -> Expression | None:
         if isinstance(node, exp.Anonymous) and is_aggregate(node):
@@ -195,6 +200,18 @@ def _of_select_list(
         item = block.expressions[place - 1]
         return unaliased(item)
     return _by_alias(node, block, scope) or node
+
+
+def by_aliases(condition: exp.Expression, block: SelectBlock, scope: Scope) -> exp.Expression:
+    """A condition with what its names stand for in the SELECT list."""
+
+    def named(inside: exp.Expr) -> exp.Expr:
+        target = _by_alias(inside, block, scope)
+        return inside if target is None else target.copy()
+
+    named_condition = condition.transform(named)
+    assert isinstance(named_condition, exp.Expression)
+    return named_condition
 
 
 def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:

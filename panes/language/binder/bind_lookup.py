@@ -24,6 +24,7 @@ from panes.plan.nodes import (
     Intersect,
     Join,
     Node,
+    Over,
     Project,
     Select,
     SemiJoin,
@@ -95,6 +96,7 @@ _FIRST = "join the table with the stream first, in a derived table"
 _MANY = {
     Distinct: "a row of DISTINCT stands for many",
     GroupBy: "a group has many",
+    Over: "a row of OVER has values of many",
     Intersect: "a row of INTERSECT stands for many",
     Except: "a row of EXCEPT stands for many",
 }

@@ -1,8 +1,8 @@
 """Queries: from the syntax tree to a logical plan.
 
 A SELECT block becomes, from the bottom up: what stands in FROM, seen through its windows; selections; joins;
-semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; the projection, which gives the columns their final
-names; DISTINCT.
+semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; OVER; QUALIFY; the projection, which gives the columns
+their final names; DISTINCT.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import join_tree
+from panes.language.binder.bind_over import OverBinder
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import (
@@ -30,7 +31,7 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
-from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation
+from panes.language.parser.syntax import Nested, Output, OverCall, SelectBlock, SetOperation
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import SelectQuery
 from panes.plan import nodes
@@ -129,30 +130,33 @@ class QueryBinder:
                 self.refuse("* cannot stand next to GROUP BY or an aggregate", item, "name the columns")
         keys = bind_keys(block, scope)
         binder = GroupedBinder(scope, keys)
-        columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
+        over = OverBinder(binder, block)
+        columns = self._named([(item, over.bind(unaliased(item))) for item in block.expressions])
         having = block.args.get("having")
         condition = binder.having(having, block) if having is not None else None
+        qualify = over.qualify()
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
         grouped = group(plan, keys, list(binder.aggregates.values()))
         check_aggregates(grouped, self.text, binder.places)
         plan = grouped if condition is None else Select(grouped, condition)
-        return Project(plan, columns)
+        return Project(over.applied(plan, columns, qualify), columns)
 
     def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
         """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
-        binder = ExpressionBinder(scope)
+        over = OverBinder(ExpressionBinder(scope), block)
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
                 items += starred
             else:
-                bound = binder.bind(unaliased(item))
-                if not all(map(scope.is_own, columns_of(bound))):
+                bound = over.bind(unaliased(item))
+                if not all(map(scope.is_own, columns_of(bound) - over.names)):
                     self.refuse("a SELECT list cannot read a column of the query around it", item)
                 items.append((item, bound))
-        return Project(plan, self._named(items))
+        columns = self._named(items)
+        return Project(over.applied(plan, columns, over.qualify()), columns)
 
     def _star(self, item: exp.Expression, scope: Scope) -> list[tuple[exp.Expression, Expression]] | None:
         if isinstance(item, exp.Star):
@@ -292,7 +296,7 @@ def _name_of(node: exp.Expression, place: int) -> str:
     """The name of a column of a SELECT list: its alias, its column, its function, or its place."""
     if isinstance(node, exp.Alias):
         return node.alias
-    while isinstance(node, (exp.Paren, exp.Cast, exp.Filter)):
+    while isinstance(node, (exp.Paren, exp.Cast, exp.Filter, OverCall)):
         node = node.this
     if isinstance(node, (exp.Column, exp.Anonymous)):
         return node.name

@@ -17,6 +17,7 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Node,
+    Over,
     Project,
     Rstream,
     SemiJoin,
@@ -40,6 +41,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     AntiJoin: ("negation", _BROKEN),
     Except: ("EXCEPT", _BROKEN),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
+    Over: ("OVER", "results that stay would keep values that others have changed"),
 }
 
 

@@ -23,12 +23,10 @@ _REFUSED_CLAUSES = {
     "LIMIT": ("LIMIT is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
     "OFFSET": ("OFFSET is not supported: an answer has no order", "cut the answer after INVOKE"),
     "FETCH": ("FETCH is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
-    "QUALIFY": ("QUALIFY is not supported", "put the condition in WHERE or HAVING"),
-    "WINDOW": ("WINDOW is not supported", "windows stand in brackets after streams in FROM"),
 }  # fmt: skip
 
 
-CLAUSES = ("WHERE", "GROUP", "HAVING", "JOIN", "INNER", "UNION", "INTERSECT", "EXCEPT", "BEGIN")
+CLAUSES = ("WHERE", "GROUP", "HAVING", "QUALIFY", "JOIN", "INNER", "UNION", "INTERSECT", "EXCEPT", "BEGIN")
 """The words with which something may go on after FROM."""
 
 
@@ -149,6 +147,10 @@ class QueryParser(WithParser):
         window = self._begin_end(begin) if self._word("BEGIN") else None
         group = self._group_by() if self._at("GROUP") else None
         having = self._condition() if self._word("HAVING") else None
+        windows = self._named_windows() if self._word("WINDOW") else None
+        qualify = self._condition() if self._word("QUALIFY") else None
+        if windows is None and self._word("WINDOW"):
+            windows = self._named_windows()
         late = self._curr
         if self._word("BEGIN"):
             if window is not None:
@@ -157,7 +159,7 @@ class QueryParser(WithParser):
         self._refuse_clauses()
         return SelectBlock(
             distinct=distinct, expressions=projections, from_=items, where=where, window=window, group=group,
-            having=having,
+            having=having, windows=windows, qualify=qualify,
         )  # fmt: skip
 
     def _group_by(self) -> list[exp.Expression]:

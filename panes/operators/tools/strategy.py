@@ -76,8 +76,8 @@ def check_strategy(plan: nodes.Node, strategy: str) -> None:
 
 def _refuse_strict(node: nodes.Node) -> None:
     pattern, reason = pattern_of(node)
-    # A value of a group replaces the one before without a look at any state, so group-by on top is no harm.
-    if pattern is Pattern.STRICT and not _is_group_by(node):
+    # A value of a group or of OVER replaces the one before without a look at any state, so on top it is no harm.
+    if pattern is Pattern.STRICT and not _gives_new_values(node):
         raise SettingError(
             f"strategy 'direct' cannot run this query: the output of {type(node).__name__} is STRICT "
             f"({reason}); use 'upa' or 'nt'"
@@ -87,7 +87,7 @@ def _refuse_strict(node: nodes.Node) -> None:
         _refuse_strict(child)
 
 
-def _is_group_by(node: nodes.Node) -> bool:
+def _gives_new_values(node: nodes.Node) -> bool:
     while isinstance(node, (nodes.Select, nodes.Project)):
         node = node.child
-    return isinstance(node, nodes.GroupBy)
+    return isinstance(node, (nodes.GroupBy, nodes.Over))
