@@ -35,7 +35,8 @@ class AnswerSources:
             known = self._find(record)
             streams = {stream.number: stream.name for stream in self._catalog.base_streams()}
             complete = partial(self._readers.complete_from, record.id, known.plan, streams)
-            known = self._known[record.id] = replace(known, complete_from=complete)
+            known = replace(known, origin=record.origin, complete_from=complete)
+            self._known[record.id] = known
         return known
 
     def is_behind(self, source: AnswerSource, latest: EpochRecord) -> bool:

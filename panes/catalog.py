@@ -18,7 +18,16 @@ from uuid import uuid4
 from panes.config import SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language import parse
-from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable, Statement
+from panes.language.names import same
+from panes.language.statements import (
+    CreateDerivedStream,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    SelectQuery,
+    Statement,
+    renamed,
+)
 from panes.plan.stream import Stream
 from panes.sqlite_file import Change, Copy, SqliteFile
 
@@ -27,8 +36,8 @@ CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL);
 CREATE TABLE queries (
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT NOT NULL,
-  shards INTEGER, follows_cores INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
+  sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX queries_by_template ON queries (template);
@@ -38,18 +47,25 @@ CREATE TABLE groups (
   UNIQUE (template, strategy, calendar_days, changes));
 CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
+CREATE TABLE comments (
+  name TEXT NOT NULL COLLATE NOCASE, column_name TEXT NOT NULL COLLATE NOCASE, comment TEXT NOT NULL,
+  PRIMARY KEY (name, column_name));
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
 _LAST_NUMBER = "last number of a query or group"
+_RETAINS_FROM = "clock from which stream {} retains"
 """The names of marks."""
 
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """A registered query. No other query or group ever gets its id, so its state never meets that of another."""
+    """A registered query. No other query or group ever gets its id, so its state never meets that of another; when
+    it is altered, it gets another one itself."""
 
     id: int
+    origin: int
+    """The id under which it was first registered, which it keeps when it is altered: readers go by it."""
     name: str
     sql: str
     shards: int | None
@@ -178,23 +194,45 @@ class Catalog:
 
     def create(self, statement: CreateStream | CreateDerivedStream | CreateTable) -> None:
         kind = "TABLE" if isinstance(statement, CreateTable) else "STREAM"
-        if self._sql_of("objects", statement.name) is not None:
-            raise CatalogError(
-                f"there is already a stream or table named {statement.name!r}; "
-                "drop it first or choose another name"
+        with self._file.transaction():
+            self._check_free(statement.name)
+            self._execute(
+                "INSERT INTO objects (kind, name, sql) VALUES (?, ?, ?)", kind, statement.name, statement.sql
             )
-        self._execute(
-            "INSERT INTO objects (kind, name, sql) VALUES (?, ?, ?)", kind, statement.name, statement.sql
-        )
+
+    def _check_free(self, name: str) -> None:
+        """Streams, tables and queries have one space of names, because all of them can be read in FROM."""
+        for table, kind in (("objects", "stream or table"), ("queries", "query")):
+            if self._sql_of(table, name) is not None:
+                raise CatalogError(
+                    f"there is already a {kind} named {name!r}; drop it first or choose another name"
+                )
+
+    def alter(self, statement: CreateStream, retains_from: int | None = None) -> None:
+        """Puts another definition in the place of that of a stream.
+
+        `retains_from` is the clock from which on it keeps what its RETAIN says, when it kept less before.
+        """
+        with self._file.transaction():
+            self._execute("UPDATE objects SET sql = ? WHERE name = ?", statement.sql, statement.name)
+            if retains_from is not None:
+                self._set_mark(_RETAINS_FROM.format(statement.stream.number), retains_from)
+
+    def retains_from(self, stream: int) -> int | None:
+        """The clock from which on a stream keeps what its RETAIN says; None: it always did."""
+        rows = self._select("SELECT value FROM marks WHERE name = ?", _RETAINS_FROM.format(stream))
+        return int(rows[0][0]) if rows else None
 
     def drop(self, kind: str, name: str) -> None:
-        if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
-            raise self._missing(kind, name)
+        with self._file.transaction():
+            if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
+                raise self._missing(kind, name)
+            self._forget_comments(name)
 
     def has(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> bool:
         """Whether there is a query, a stream or a table of that name."""
         if kind == "QUERY":
-            return self.is_query(name)
+            return self._sql_of("queries", name) is not None
         return (self.stream(name) if kind == "STREAM" else self.table(name)) is not None
 
     def stream(self, name: str) -> CreateStream | CreateDerivedStream | None:
@@ -221,7 +259,22 @@ class Catalog:
         return [statement for statement in found if isinstance(statement, CreateTable)]
 
     def names(self) -> Sequence[str]:
-        return self._names("STREAM") + self._names("TABLE")
+        queries = self._select("SELECT name FROM queries ORDER BY origin")
+        return self._names("STREAM") + self._names("TABLE") + [str(name) for (name,) in queries]
+
+    def rename(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str, new_name: str) -> None:
+        """Gives a query, a stream or a table another name. Files go by numbers, so nothing else changes."""
+        with self._file.transaction():
+            if not self.has(kind, name):
+                raise self._missing(kind, name)
+            if not same(name, new_name):  # to write its own name in another way is no conflict
+                self._check_free(new_name)
+            definition = self._object(name)
+            if definition is None:
+                self._execute("UPDATE queries SET name = ? WHERE name = ?", new_name, name)
+            else:
+                sql = renamed(definition, new_name).sql
+                self._execute("UPDATE objects SET name = ?, sql = ? WHERE name = ?", new_name, sql, name)
 
     # Queries.
 
@@ -241,19 +294,44 @@ class Catalog:
         number of the group, as answers do not depend on it.
         """
         with self._file.transaction():
-            if self._sql_of("queries", name) is not None:
-                raise CatalogError(
-                    f"there is already a query named {name!r}; drop it first or choose another name"
-                )
+            self._check_free(name)
             settings = (strategy, calendar_days, changes)
             number = self._new_number()
             group = None if template is None else self._group_for(template, shards, *settings)
             self._execute(
-                "INSERT INTO queries (id, name, sql, shards, follows_cores, strategy, calendar_days, changes, "
-                "template, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(number, name, sql, shards, shards is None, *settings, template, group),
+                "INSERT INTO queries (id, origin, name, sql, shards, follows_cores, strategy, calendar_days, "
+                "changes, template, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(number, number, name, sql, shards, shards is None, *settings, template, group),
             )
             return self.query(name)
+
+    def set_text(self, query: int, sql: str) -> None:
+        """Gives a query another text; `replace_query` is to follow, for it and for those that read it."""
+        self._execute("UPDATE queries SET sql = ?, error = NULL WHERE id = ?", sql, query)
+
+    def replace_query(self, old: QueryRecord, template: str | None) -> QueryRecord:
+        """Lets a query begin anew under another id, with the next epoch: what it computes is something else now.
+        Its settings stay, and so does its error when it is suspended."""
+        with self._file.transaction():
+            number = self._new_number()
+            if old.group is not None:
+                of_group = "SELECT shards, follows_cores FROM groups WHERE id = group_id"
+                self._execute(
+                    f"UPDATE queries SET (shards, follows_cores) = ({of_group}) WHERE id = ?", old.id
+                )
+            self._execute("UPDATE queries SET template = NULL, group_id = NULL WHERE id = ?", old.id)
+            ((shards,),) = self._select(
+                "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
+            )
+            settings = (old.strategy, old.calendar_days, old.changes)
+            group = None if template is None else self._group_for(template, shards, *settings)
+            self._execute(
+                "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL "
+                "WHERE id = ?",
+                *(number, template, group, old.id),
+            )
+            self._execute("DELETE FROM plans WHERE id = ?", old.id)
+            return self.query(old.name)
 
     def _group_for(self, template: str, shards: int | None, *settings: Value) -> int | None:
         """The group that the next query of a template joins; None while there are too few of them."""
@@ -286,8 +364,18 @@ class Catalog:
             raise self._missing("QUERY", name)
         return found[0]
 
-    def is_query(self, name: str) -> bool:
-        return self._sql_of("queries", name) is not None
+    def registered(self, name: str) -> CreateQuery | None:
+        """The statement that registered a query; None when there is no query of that name."""
+        rows = self._select("SELECT name, sql FROM queries WHERE name = ?", name)
+        return CreateQuery(str(rows[0][0]), _query_of(str(rows[0][1]))) if rows else None
+
+    def all_registered(self) -> list[CreateQuery]:
+        """The statements that registered the queries, in the order of registration."""
+        return [CreateQuery(query.name, _query_of(query.sql)) for query in self.queries()]
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a stream, table or query has that name."""
+        return any(self._sql_of(table, name) is not None for table in ("objects", "queries"))
 
     def next_query_number(self) -> int:
         """The id that the next query gets."""
@@ -297,15 +385,25 @@ class Catalog:
         """Whether a query is registered, by its id."""
         return bool(self._select("SELECT 1 FROM queries WHERE id = ?", query))
 
+    def has_origin(self, origin: int) -> bool:
+        """Whether a query is registered, by the id that it had at first."""
+        return self.name_of(origin) is not None
+
     def queries(self) -> list[QueryRecord]:
         """In the order of registration."""
-        return self._queries("ORDER BY id")
+        return self._queries("ORDER BY origin")
+
+    def name_of(self, origin: int) -> str | None:
+        """The name of a query by the id under which it was first registered; None when it was dropped."""
+        rows = self._select("SELECT name FROM queries WHERE origin = ?", origin)
+        return str(rows[0][0]) if rows else None
 
     def drop_query(self, name: str) -> QueryRecord:
         record = self.query(name)
         with self._file.transaction():
             self._execute("DELETE FROM queries WHERE id = ?", record.id)
             self._execute("DELETE FROM plans WHERE id = ?", record.id)
+            self._forget_comments(name)
         return record
 
     def set_shards(self, name: str, shards: int | None) -> None:
@@ -385,6 +483,29 @@ class Catalog:
         """Stores a plan, unless another thread has: it made the same one."""
         self._execute("INSERT INTO plans VALUES (?, ?) ON CONFLICT DO NOTHING", number, plan)
 
+    # Comments.
+
+    def set_comment(self, name: str, column: str | None, comment: str | None) -> None:
+        """Notes a comment on what has the name, or on a column of it; None takes it away."""
+        place = (name, column or "")
+        with self._file.transaction():
+            self._execute("DELETE FROM comments WHERE (name, column_name) = (?, ?)", *place)
+            if comment is not None:
+                self._execute("INSERT INTO comments VALUES (?, ?, ?)", *place, comment)
+
+    def comments(self, name: str) -> dict[str | None, str]:
+        """The comments on what has the name: its own under None, the others by the names of columns."""
+        rows = self._select("SELECT column_name, comment FROM comments WHERE name = ?", name)
+        return {str(column) or None: str(comment) for column, comment in rows}
+
+    def own_comments(self) -> dict[str, str]:
+        """The comments on streams, tables and queries, without those on columns, by names whose case is folded."""
+        rows = self._select("SELECT name, comment FROM comments WHERE column_name = ''")
+        return {str(name).casefold(): str(comment) for name, comment in rows}
+
+    def _forget_comments(self, name: str) -> None:
+        self._execute("DELETE FROM comments WHERE name = ?", name)
+
     # Settings.
 
     def setting(self, name: str) -> Value:
@@ -424,7 +545,7 @@ class Catalog:
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
         of_group = "SELECT groups.shards FROM groups WHERE groups.id = group_id"
         settings = f"iif(group_id IS NULL, shards, ({of_group})), strategy, calendar_days, changes"
-        columns = f"id, name, sql, {settings}, group_id, first_epoch, first_clock, error"
+        columns = f"id, origin, name, sql, {settings}, group_id, first_epoch, first_clock, error"
         return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
 
     def _missing(self, kind: str, name: str) -> CatalogError:
@@ -438,3 +559,9 @@ def _parsed(sql: str) -> Statement:
     """Definitions are looked up with every query, and parsing one takes longer than answering many."""
     (statement,) = parse(sql)
     return statement
+
+
+def _query_of(sql: str) -> SelectQuery:
+    query = _parsed(sql)
+    assert isinstance(query, SelectQuery), sql
+    return query

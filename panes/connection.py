@@ -91,7 +91,7 @@ class Connection:
         check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
         catalog.note_readers()
         self._note_committed()
-        self.readers = Readers(log, self.path / "states", cursors, catalog.has_query)
+        self.readers = Readers(log, self.path / "states", cursors, catalog.has_query, catalog.has_origin)
 
     def _open_elsewhere(self, opened: ExitStack, term: Term) -> None:
         """Makes the working folder again from the home, whatever is left in it: another driver may have gone on
@@ -124,7 +124,7 @@ class Connection:
         self._cursors_copy.begin(copied.told)
         catalog.note_readers()
         self.checkpoint_copy = CheckpointCopy(home / "checkpoint", self.path / "checkpoint", term.name)
-        self.readers = Readers(log, home / "states", cursors, catalog.has_query)
+        self.readers = Readers(log, home / "states", cursors, catalog.has_query, catalog.has_origin)
 
     def _open_catalog(self, opened: ExitStack) -> Catalog:
         catalog = Catalog(self.path / CATALOG, database=self.home.database)
@@ -144,7 +144,11 @@ class Connection:
         home = self.home.location
         self.log = FollowedLog(home / "epochs", self.catalog.database)
         self.readers = Readers(
-            self.log, home / "states", MemoryCursors(), lambda query: self.catalog.has_query(query)
+            self.log,
+            home / "states",
+            MemoryCursors(),
+            lambda query: self.catalog.has_query(query),
+            lambda origin: self.catalog.has_origin(origin),
         )
         self.tables = Tables(home, self.log, self.catalog, is_read_only=True)
 

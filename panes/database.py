@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 from rich.console import Console
 
+from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
 from panes.errors import CatalogError, SqlError
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
-from panes.language import parse
+from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
 from panes.plan.stream import Stream
@@ -91,8 +92,13 @@ class Database:
 
     # Statements.
 
-    def sql(self, text: str, *, as_of: datetime | str | None = None) -> Result:
+    def sql(
+        self, text: str, parameters: Parameters | None = None, *, as_of: datetime | str | None = None
+    ) -> Result:
         """Runs one or more statements separated by semicolons; gives what the last one gives.
+
+        `parameters` are the values of `?` in the text, as a list, or those of `:name`, as a dictionary. Each
+        stands for a constant.
 
         SELECT and INVOKE give an Answer, EXPLAIN text, SHOW a table, INSERT, UPDATE, DELETE and COPY how many rows
         they inserted, updated and deleted (`RowCounts`), the others nothing.
@@ -103,27 +109,41 @@ class Database:
         With `as_of`, answers are those of that instant, as far as it is kept: windows and tables as they were.
         """
         self._connection.check_open()
-        statements = parse(text)
+        statements = parse(text, parameters)
         if as_of is not None and not all(type(statement) in AS_OF for statement in statements):
             raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
         return execute_all(statements, replace(self._context, as_of=as_of))
 
-    def register(self, query: str, name: str | None = None) -> Query:
-        """Registers a standing query; it sees the tuples of the epochs that begin from now on."""
+    def register(
+        self,
+        query: str,
+        name: str | None = None,
+        *,
+        parameters: Parameters | None = None,
+        replace: bool = False,
+    ) -> Query:
+        """Registers a standing query; it sees the tuples of the epochs that begin from now on.
+
+        `parameters` are those of `sql`; the query keeps them as constants. With `replace`, a query of that name
+        gets the new text, as by `CREATE OR REPLACE QUERY`.
+        """
         self._connection.check_writable()
-        statement = create_query_from(query, name, self._catalog)
+        statement = create_query_from(query, name, self._catalog, parameters, replace=replace)
         execute(statement, self._context)
-        return Query(self, statement.name)
+        return self._query(self._catalog.query(statement.name))
 
     def query(self, name: str) -> Query:
         """A query that is already registered."""
         self._connection.check_open()
-        return Query(self, self._catalog.query(name).name)
+        return self._query(self._catalog.query(name))
 
     def queries(self) -> list[Query]:
         """All registered queries, in the order of registration."""
         self._connection.check_open()
-        return [Query(self, record.name) for record in self._catalog.queries()]
+        return [self._query(record) for record in self._catalog.queries()]
+
+    def _query(self, record: QueryRecord) -> Query:
+        return Query(self, record.name, record.origin)
 
     # Data.
 

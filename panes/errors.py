@@ -8,6 +8,7 @@
     ├── StateError          a file of the database is missing or damaged
     ├── EpochGone           an instant or an epoch that is no longer kept, or not there yet
     │   └── ChangesGone     a reader came back after its next changes were removed
+    │       └── QueryBegunAnew  the query was altered or resumed since the reader last read
     ├── DatabaseInUse       another process holds the directory
     ├── DriverReplaced      another driver has taken over the database, elsewhere
     ├── DatabaseClosed      the database was used after close()
@@ -101,6 +102,11 @@ class EpochGone(PanesError):
 
 class ChangesGone(EpochGone):
     """A reader of changes came back too late: what it would read next is no longer kept."""
+
+
+class QueryBegunAnew(ChangesGone):
+    """A query was altered, or resumed after it had failed: what a reader of its changes has read before is no part
+    of its answer now."""
 
 
 class DatabaseInUse(PanesError):

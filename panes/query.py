@@ -27,9 +27,17 @@ class Owner(Protocol):
 class Query:
     """A registered query of a database."""
 
-    def __init__(self, database: Owner, name: str) -> None:
+    def __init__(self, database: Owner, name: str, origin: int) -> None:
+        """`origin` is the id under which it was first registered."""
         self._database = database
-        self.name = name
+        self._name = name
+        self._origin = origin
+
+    @property
+    def name(self) -> str:
+        """Its name, also when it was renamed since; the last one that is known when it was dropped."""
+        self._name = self._database._answers.name_of(self._origin) or self._name
+        return self._name
 
     def invoke(self, as_of: datetime | str | None = None) -> Answer:
         """The answer as of the last committed epoch, without a Spark job.

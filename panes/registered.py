@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from panes.catalog import Catalog, QueryRecord
 from panes.config import AUTO, Value
@@ -32,6 +32,8 @@ class Registered:
         self._plans: dict[int, Node] = {}
         self._physical = StoredPlans(catalog, row_count)
         self._groups: dict[int, Group] = {}
+        self._left: list[int] = []
+        """The ids that altered queries had."""
 
     # Registering.
 
@@ -51,16 +53,36 @@ class Registered:
                 None if found is None else found[0].key,
                 str(self._catalog.setting("changes")),
             )
-            self._plans[record.id] = plan
-            if record.group is not None or not is_begin_end(plan):
-                self.physical_plan(record)
+            self._begin(record, plan)
 
-    def drop(self, name: str) -> int:
-        """Ends a query; gives its id."""
+    def _begin(self, record: QueryRecord, plan: Node) -> None:
+        """Makes the physical plan of a query that is new under its id."""
+        # A transaction that was undone may have left something under the number.
+        self._forget(record.id)
+        self._plans[record.id] = plan
+        if record.group is not None or not is_begin_end(plan):
+            self.physical_plan(record)
+
+    def alter(self, plans: Sequence[tuple[QueryRecord, Node]]) -> None:
+        """Lets queries that compute something else now, each with its new plan, begin anew with the next epoch.
+
+        The catalog has their texts already, in the transaction that this is a part of.
+        """
+        for old, plan in plans:
+            found = template_of(plan)
+            self._begin(self._catalog.replace_query(old, None if found is None else found[0].key), plan)
+        # An epoch that is being prepared may still ask for them.
+        self._left += [old.id for old, _ in plans]
+
+    def drop(self, name: str) -> QueryRecord:
+        """Ends a query; gives what it was."""
         record = self._catalog.drop_query(name)
-        self._plans.pop(record.id, None)
-        self._physical.forget(record.id)
-        return record.id
+        self._forget(record.id)
+        return record
+
+    def _forget(self, number: int) -> None:
+        self._plans.pop(number, None)
+        self._physical.forget(number)
 
     def suspend(self, failures: Mapping[int, str]) -> None:
         """Takes what failed out of the epochs that follow: a query, or a plan that queries share.
@@ -127,7 +149,9 @@ class Registered:
         return self._groups[number]
 
     def keep_groups(self, numbers: Set[int]) -> None:
-        """Lets go of all other groups."""
+        """Lets go of all other groups, and of what queries were before they were altered."""
+        while self._left:
+            self._forget(self._left.pop())
         for number in self._groups.keys() - numbers:
             del self._groups[number]
             self._physical.forget(number)

@@ -38,6 +38,8 @@ class StandingAnswers:
         self._registered = registered
         self._one_time = one_time
         self._check_run = check_run
+        self._names: dict[int, str | None] = {}
+        """Names of queries that were asked for, so that the catalog is not asked again and again."""
         self._current = CurrentAnswers(lambda: self._log.last)
         self.readers = connection.readers
         self._sources = AnswerSources(connection.catalog, registered, connection.readers)
@@ -57,8 +59,19 @@ class StandingAnswers:
         self._check()
         return self._sources.of(self._running_query(name))
 
+    def name_of(self, origin: int) -> str | None:
+        """The name of a query now, by the id under which it was first registered; None when it was dropped."""
+        if self._connection.is_closed:
+            return self._names.get(origin)
+        if self._connection.is_read_only:
+            return self._catalog.name_of(origin)
+        if origin not in self._names:
+            self._names[origin] = self._catalog.name_of(origin)
+        return self._names[origin]
+
     def forget(self) -> None:
         """Has all answers computed anew: to be called when queries change between epochs."""
+        self._names.clear()
         self._current.forget()
         self._sources.forget()
 

@@ -1,6 +1,7 @@
 """The façade, as far as it goes without Spark: definitions, refusals, and that a refusal changes nothing."""
 
 import shutil
+from datetime import timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -83,7 +84,7 @@ REFUSALS = {
     "unknown setting": ("SET shard = 3", errors.SettingError, "no setting named 'shard'; there are strategy"),
     "wrong setting": ("SET strategy = 'fast'", errors.SettingError, "takes 'upa', 'nt' or 'direct', not 'fast'"),
     "stream asked once": ("SELECT Istream(src) FROM packets [NOW]", errors.SqlError, "register it, to follow it"),
-    "no such table": ("INSERT INTO hots VALUES (1)", errors.SqlError, "there is no table named 'hots'"),
+    "no such table": ("INSERT INTO hots VALUES (1)", errors.SqlError, "there is no table or stream named 'hots'"),
 }  # fmt: skip
 
 
@@ -105,6 +106,24 @@ def test_an_error_of_a_statement_points_at_its_place(db):
         "    SELECT scr FROM packets [RANGE 1 MINUTE]",
         "           ^",
     ]
+
+
+def test_parameters_are_constants_of_a_registered_query(db):
+    query = db.register(
+        "SELECT src FROM packets [RANGE ?] WHERE proto = ?", parameters=[timedelta(seconds=5), "it's"]
+    )
+    assert (
+        db.sql("SHOW QUERIES").to_pylist()[0]["sql"]
+        == "SELECT src FROM packets [RANGE 5 SECONDS] WHERE proto = 'it''s'"
+    )
+    assert query.invoke().to_pylist() == []
+
+
+def test_parameters_of_statements_that_change_a_table(db):
+    db.sql("CREATE TABLE t (a INT, b STRING)")
+    db.sql("INSERT INTO t VALUES (?, ?), (1 + 1, NULL)", [1, "x"])
+    db.sql("UPDATE t SET b = :b WHERE a = :a", {"a": 2, "b": "y"})
+    assert db.sql("SELECT b FROM t WHERE a = ?", [2]).to_pylist() == [{"b": "y"}]
 
 
 def test_a_directory_is_held_by_one_connection(db):

@@ -9,16 +9,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.aggregates.adders import Adder, Count, IntegerSum, adder_for
-from panes.aggregates.base import Accumulators, Partial
+from panes.aggregates.adders import Adder, Count, DecimalSum, IntegerSum, adder_for
+from panes.aggregates.base import Accumulators, Ints, Partial
+from panes.delta.decimals import opposite_where
 from panes.errors import EvaluationError
 from panes.plan.expressions import Aggregate, Expression
-from panes.plan.types import BIGINT, DOUBLE
+from panes.plan.over_functions import OverFunction
+from panes.plan.types import BIGINT, MOST_DIGITS, Type, decimal
 
 ROWS = "_rows"
 """The partial column that counts rows: a group is there while it has any."""
 
 LINEAR = frozenset({"count", "sum", "avg"})
+
+
+def sum_type(type_: Type) -> Type:
+    """The type of partial sums of values of a type, which is one that arithmetic is done in."""
+    return decimal(MOST_DIGITS, type_.scale) if type_.is_decimal else type_
+
+
+def signed(values: pa.ChunkedArray, signs: Ints) -> pa.ChunkedArray:
+    """The values times 1 or -1."""
+    if pa.types.is_decimal(values.type):
+        return opposite_where(pa.array(signs < 0), values)
+    # The opposite of the least integer is itself in 64 bits, and what takes it back does the same.
+    return pc.multiply(values, pa.array(signs, values.type))
 
 
 def is_linear(aggregate: Aggregate) -> bool:
@@ -81,7 +96,7 @@ class Linear:
     def _add(self, function: str, arg: Expression | None, name: str) -> None:
         if (function, arg) in self._columns:
             return
-        type_ = DOUBLE if function == "sum" and arg is not None and arg.type == DOUBLE else BIGINT
+        type_ = BIGINT if function == "count" or arg is None else sum_type(arg.type)
         adder = Count() if function == "count" else adder_for(type_)
         self._columns[function, arg] = Column(Partial(name, function, arg, type_), adder, self._width)
         self._width += adder.width
@@ -98,7 +113,7 @@ class Linear:
         for column in self._columns.values():
             values = partials.column(column.partial.name)
             if back:
-                values = pc.multiply(values, pa.array(signs, values.type))
+                values = signed(values, signs)
                 lifted |= {number: a * signs for number, a in column.lift(values).items()}
             else:
                 lifted |= column.lift(values)
@@ -118,13 +133,23 @@ class Linear:
             return pa.array(counts, aggregate.type.arrow)
         summed = self._columns["sum", aggregate.arg]
         parts = summed.of(accumulators)
-        none = counts == 0
         if aggregate.function == "avg":
             sums = summed.adder.doubles(parts, rows)
-            return pa.array(sums / np.maximum(counts, 1), pa.float64(), mask=none)
-        if isinstance(summed.adder, IntegerSum):
-            whole, fits = summed.adder.integers(parts, rows)
-            if not fits.all():
-                raise EvaluationError(f"{aggregate}: the sum does not fit into 64 bits; sum a DOUBLE instead")
-            return pa.array(whole, aggregate.type.arrow, mask=none)
-        return pa.array(summed.adder.doubles(parts, rows), aggregate.type.arrow, mask=none)
+            return pa.array(sums / np.maximum(counts, 1), pa.float64(), mask=counts == 0)
+        return sums_of(summed.adder, parts, counts, aggregate)
+
+
+def sums_of(adder: Adder, parts: Accumulators, counts: Ints, call: Aggregate | OverFunction) -> pa.Array:
+    """What accumulators sum up to, NULL where nothing was added. EvaluationError when one does not fit."""
+    rows, none = len(counts), counts == 0
+    if isinstance(adder, IntegerSum):
+        whole, fits = adder.integers(parts, rows)
+        if not fits.all():
+            raise EvaluationError(f"{call}: the sum does not fit into 64 bits; sum a DOUBLE instead")
+        return pa.array(whole, call.type.arrow, mask=none)
+    if isinstance(adder, DecimalSum):
+        sums, fits = adder.decimals(parts, rows)
+        if not fits.all():
+            raise EvaluationError(f"{call}: the sum has more than 38 digits; sum a DOUBLE instead")
+        return pc.if_else(pa.array(none), pa.scalar(None, sums.type), sums)
+    return pa.array(adder.doubles(parts, rows), call.type.arrow, mask=none)

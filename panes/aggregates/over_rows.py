@@ -10,16 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.aggregates.adders import IntegerSum, adder_for
+from panes.aggregates.adders import adder_for
 from panes.aggregates.base import Ints
+from panes.aggregates.linear import sum_type, sums_of
 from panes.delta.grouped import are_first, starts_of
 from panes.delta.orders import places_in_order
 from panes.delta.rows import where
-from panes.errors import EvaluationError
 from panes.plan.durations import length_us
 from panes.plan.over_functions import Distance, Frame, OverFunction
 from panes.plan.sort_key import SortKey
-from panes.plan.types import DOUBLE
 
 Flags = npt.NDArray[np.bool_]
 
@@ -159,7 +158,7 @@ def _whole(function: OverFunction, place: int) -> int:
 
 
 def _part(number: Ints, count: Ints, parts: int) -> Ints:
-    """The part of each row; where `count` rows cannot be cut into equal parts, the first ones have one row more."""
+    """The part of each row; where `count` rows cannot be cut into equal parts, the first have one row more."""
     small, larger = np.divmod(count, parts)
     in_larger = larger * (small + 1)
     later = larger + (number - in_larger) // np.maximum(small, 1)
@@ -181,18 +180,12 @@ def _sums(numbers: Ints, begin: Ints, end: Ints) -> Ints:
 def _sum(function: OverFunction, values: pa.Array, counts: Ints, begin: Ints, end: Ints) -> pa.Array:
     """sum and avg, added up exactly and rounded once."""
     assert function.arg is not None
-    adder = adder_for(DOUBLE if function.arg.type == DOUBLE else function.arg.type)
+    adder = adder_for(sum_type(function.arg.type))
     lifted = adder.lift(pa.chunked_array([values]))
     parts = {number: _sums(column, begin, end) for number, column in lifted.items()}
-    none = counts == 0
     if function.function == "avg":
-        return pa.array(adder.doubles(parts, len(begin)) / np.maximum(counts, 1), mask=none)
-    if isinstance(adder, IntegerSum):
-        whole, fits = adder.integers(parts, len(begin))
-        if not fits.all():
-            raise EvaluationError(f"{function}: the sum does not fit into 64 bits; sum a DOUBLE instead")
-        return pa.array(whole, mask=none)
-    return pa.array(adder.doubles(parts, len(begin)), mask=none)
+        return pa.array(adder.doubles(parts, len(begin)) / np.maximum(counts, 1), mask=counts == 0)
+    return sums_of(adder, parts, counts, function)
 
 
 def _extreme(values: pa.Array, begin: Ints, end: Ints, *, greatest: bool) -> pa.Array:

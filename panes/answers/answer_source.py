@@ -47,11 +47,19 @@ class AnswerSource:
     every_instant: bool = False
     """Whether the query was registered with changes = 'instant'."""
 
+    origin: int | None = None
+    """The id that readers know the query by, when it was altered since it was registered."""
+
     complete_from: Callable[[int, int], int | None] = field(
         default=lambda _instant, _epoch: None, compare=False
     )
     """Gives for an instant, and the epoch that ran the query up to it, the instant from which on it has seen all
     tuples of its streams; None when its windows reach no further back."""
+
+    @property
+    def readers_id(self) -> int:
+        """The id that the places of readers are kept under."""
+        return self.id if self.origin is None else self.origin
 
     @property
     def schema(self) -> pa.Schema:

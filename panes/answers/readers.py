@@ -17,7 +17,16 @@ from panes.answers.invoke import invoke, invoke_at
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
-from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, QueryFailed, StateError
+from panes.errors import (
+    CatalogError,
+    ChangesGone,
+    DatabaseClosed,
+    EpochGone,
+    PanesError,
+    QueryBegunAnew,
+    QueryFailed,
+    StateError,
+)
 from panes.history.completeness import complete_from
 from panes.plan.nodes import Node
 from panes.state.storage.bell import Bell
@@ -38,14 +47,17 @@ class Readers:
         states: Location,
         cursors: Cursors | MemoryCursors,
         is_registered: Callable[[int], bool],
+        is_there: Callable[[int], bool] = lambda _: False,
     ) -> None:
-        """`states` is the folder of all states."""
+        """`states` is the folder of all states. `is_registered` says whether a query has an id now, `is_there`
+        whether one is registered that had it at first."""
         self._log = log
         self._cursors = cursors
         self._is_registered = is_registered
         self._is_closed = False
-        self._dropped: set[int] = set()
-        """The queries that were dropped since the database was opened."""
+        self._is_there = is_there
+        self._gone: set[int] = set()
+        """The queries that were dropped or altered since the database was opened."""
         self.segments = OpenSegments(log, states)
         self.stores = OpenStores(self.segments)
 
@@ -92,8 +104,7 @@ class Readers:
         record = self._log.record(epoch)
         if standing.is_in(epoch) and standing.running not in record.queries:
             # An epoch that came while somebody reads, and no longer has the query.
-            if not self._is_registered(standing.id):
-                raise CatalogError(_dropped_while_read(standing))
+            self._check_registered(standing)
             raise QueryFailed(f"query {standing.name!r} failed in epoch {epoch} and is suspended")
         return standing.ran_by(record)
 
@@ -115,11 +126,13 @@ class Readers:
         then it holds the last one, so that it misses nothing however long it is left alone.
         """
         self._check_open()
-        passed = None if restart else self._cursors.get(standing.id, reader)
+        passed = None if restart else self._cursors.get(standing.readers_id, reader)
 
         def oldest_needed(kept: list[int]) -> int:
             if passed is None:
                 return kept[-1] if restart else kept[0]
+            if standing.first_epoch is not None and passed < standing.first_epoch:
+                raise QueryBegunAnew(_begun_anew(standing, reader))
             if passed < kept[0]:
                 raise ChangesGone(_what_was_missed(standing, reader, passed, kept[0]))
             return passed
@@ -131,11 +144,16 @@ class Readers:
             while (yield from self._committed(epoch)):
                 ran = self._ran(standing, epoch)
                 # Before the clock has begun to move there is no instant at which anything could change.
+                change = None
                 if ran is not None and ran.clock > BEGINNING:
                     if passed is None and not standing.is_whole_first_in(ran):
-                        yield whole_answer(standing, ran)
+                        change = whole_answer(standing, ran)
                     elif ran.epoch == epoch:
-                        yield change_in(standing, ran)
+                        change = change_in(standing, ran)
+                # A plan that others share goes on without the query.
+                self._check_registered(standing)
+                if change is not None:
+                    yield change
                 self._move(standing, reader, epoch)
                 hold.move_to(epoch)
                 passed, epoch = epoch, epoch + 1
@@ -154,15 +172,23 @@ class Readers:
     def is_over(self, standing: AnswerSource) -> bool:
         """Whether no further change can come, because the database was closed.
 
-        Raises CatalogError when the query was dropped.
+        Raises CatalogError when the query was dropped, and QueryBegunAnew when it was altered.
         """
-        if standing.id in self._dropped:
-            raise CatalogError(_dropped_while_read(standing))
+        if standing.id in self._gone:
+            self._check_registered(standing)
         return self._is_closed
+
+    def _check_registered(self, standing: AnswerSource) -> None:
+        """Raises unless the query is registered as it was when its answer was found."""
+        if standing.id not in self._gone and self._is_registered(standing.id):
+            return
+        if self._is_there(standing.readers_id):
+            raise QueryBegunAnew(_begun_anew(standing))
+        raise CatalogError(_dropped_while_read(standing))
 
     def _move(self, standing: AnswerSource, reader: str, epoch: int) -> None:
         self._check_open()
-        self._cursors.move(standing.id, reader, epoch)
+        self._cursors.move(standing.readers_id, reader, epoch)
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -170,16 +196,22 @@ class Readers:
 
     def readers(self, standing: AnswerSource) -> Mapping[str, int]:
         """The readers of a query, and the last epoch that each has read."""
-        return self._cursors.of_query(standing.id)
+        return self._cursors.of_query(standing.readers_id)
 
     def forget(self, standing: AnswerSource, reader: str) -> None:
         """The reader was never here."""
-        self._cursors.forget(standing.id, reader)
+        self._cursors.forget(standing.readers_id, reader)
 
-    def forget_query(self, query: int) -> None:
-        """A query was dropped, and all that is known of its readers goes with it."""
-        self._cursors.forget_query(query)
-        self._dropped.add(query)
+    def forget_query(self, query: int, origin: int | None = None) -> None:
+        """A query was dropped, and all that is known of its readers goes with it. `origin` is the id that they
+        know it by, where that is another."""
+        self._cursors.forget_query(query if origin is None else origin)
+        self.tell_gone(query)
+
+    def tell_gone(self, query: int) -> None:
+        """Tells those who wait for changes that there are none to come under an id: its query was dropped, or it
+        was altered and goes on under another one."""
+        self._gone.add(query)
         self.bell.ring()
 
     def _held(
@@ -212,13 +244,24 @@ class Readers:
             yield
         except StateError as error:
             self._check_open()
-            if self._is_registered(standing.id):
-                raise
-            raise CatalogError(_dropped_while_read(standing)) from error
+            try:
+                self._check_registered(standing)
+            except PanesError as gone:
+                raise gone from error
+            raise
 
 
 def _dropped_while_read(standing: AnswerSource) -> str:
     return f"query {standing.name!r} was dropped while it was being read"
+
+
+def _begun_anew(standing: AnswerSource, reader: str | None = None) -> str:
+    begun = "" if standing.first_epoch is None or reader is None else f" in epoch {standing.first_epoch}"
+    who = "" if reader is None else f"reader={reader!r}, "
+    return (
+        f"query {standing.name!r} was altered or resumed, and its answer began anew{begun}: what was read of it "
+        f"before holds no longer. changes({who}restart=True) begins anew with the whole answer"
+    )
 
 
 def _what_was_missed(standing: AnswerSource, reader: str, passed: int, oldest: int) -> str:

@@ -17,12 +17,17 @@ from panes.cli.row_notes import row_notes
 from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
 from panes.language import parse
+from panes.language.names import same
 from panes.language.statements import (
+    AlterQueryAs,
     CopyFrom,
+    CreateAgain,
     CreateQuery,
     CreateStream,
     Drop,
+    InsertInto,
     Invoke,
+    Rename,
     SelectQuery,
     Statement,
     TableStatement,
@@ -68,6 +73,8 @@ class Script:
         self._seconds = seconds
         self._is_behind = False
         self._unanswered: list[str] = []
+        self._streams: list[str] = []
+        """Those that the script has made: no epoch has to know them yet."""
 
     def run(self, script: str) -> None:
         pieces = split(script)
@@ -83,14 +90,27 @@ class Script:
         if isinstance(statement, (SelectQuery, Invoke)):
             self._catch_up()
         print_result(self._results, self._db.sql(sql), _name_of(statement))
-        if isinstance(statement, (CreateStream, CreateQuery)):
+        if isinstance(statement, CreateAgain):
+            statement = statement.statement
+        if isinstance(statement, CreateStream):
+            self._streams.append(statement.name)
+        is_new = isinstance(statement, (CreateStream, CreateQuery, AlterQueryAs))
+        if is_new or any(map(self._is_pushed, statements)):
             self._is_behind = True
         elif isinstance(statement, (TableStatement, CopyFrom)):
             self._is_behind |= bool(self._db.queries())
+        if isinstance(statement, (Invoke, Drop, Rename, CreateQuery)) and statement.name in self._unanswered:
+            self._unanswered.remove(statement.name)
         if isinstance(statement, CreateQuery):
             self._unanswered.append(statement.name)
-        elif isinstance(statement, (Invoke, Drop)) and statement.name in self._unanswered:
-            self._unanswered.remove(statement.name)
+        elif isinstance(statement, Rename) and statement.kind == "QUERY":
+            self._unanswered.append(statement.new_name)
+
+    def _is_pushed(self, statement: Statement) -> bool:
+        """Whether a statement has given rows to a stream."""
+        if not isinstance(statement, InsertInto):
+            return False
+        return any(same(name, statement.table) for name in (*self._streams, *self._db.status().streams))
 
     def _catch_up(self) -> None:
         if not self._is_behind:

@@ -35,6 +35,7 @@ HELP = """\
 Statements end with a semicolon and may take several lines:
   CREATE STREAM …;  CREATE QUERY name AS SELECT …;  INVOKE name;  EXPLAIN name;  SHOW QUERIES;
   CREATE TABLE …;  INSERT INTO …;  UPDATE …;  DELETE FROM …;  COPY name FROM 'file';
+  DESCRIBE name;  SHOW STREAMS;  SHOW TABLES LIKE 'a%';  SHOW CREATE TABLE name;  COMMENT ON TABLE name IS '…';
 .run    take in everything that the sources hold now
 .start  keep taking in what arrives, in the background
 .stop   stop doing so

@@ -15,7 +15,7 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _WORD = re.compile(r"[A-Za-z]+")
-_CHANGES = ("INSERT", "UPDATE", "DELETE", "COPY")
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "COPY")
 
 
 @dataclass(frozen=True)

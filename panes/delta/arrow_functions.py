@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.delta import comparison, strings
+from panes.delta import comparison, decimals, strings
 from panes.plan.types import Type
 
 Datum = Any
@@ -42,8 +42,6 @@ def add(left: Datum, right: Datum) -> Datum:
 
 
 def round_half_away(value: Datum) -> Datum:
-    if pa.types.is_integer(value.type):
-        return value
     return pc.round(value, round_mode="half_towards_infinity")
 
 
@@ -95,9 +93,26 @@ def _typed(function: Callable[..., Datum]) -> Kernel:
     return kernel
 
 
-def _whole(function: Callable[..., Datum]) -> Kernel:
+def _calculation(function: Callable[..., Datum]) -> Kernel:
+    """A kernel over two numbers, which may be DECIMALs."""
+
+    def kernel(type_: Type, left: Datum, right: Datum) -> Datum:
+        if type_.is_decimal:
+            return decimals.calculated(function, type_, left, right)
+        return function(left, right)
+
+    return kernel
+
+
+def _whole(function: Callable[..., Datum], of_decimals: Callable[[Datum], Datum]) -> Kernel:
     """A kernel that leaves integers as they are."""
-    return lambda _type, value: value if pa.types.is_integer(value.type) else function(value)
+
+    def kernel(type_: Type, value: Datum) -> Datum:
+        if type_.is_decimal:
+            return pc.cast(of_decimals(value), type_.arrow)
+        return value if pa.types.is_integer(value.type) else function(value)
+
+    return kernel
 
 
 def _field(function: Callable[..., Datum]) -> Kernel:
@@ -122,18 +137,18 @@ KERNELS: Mapping[str, Kernel] = {
     "in": _plain(comparison.is_in),
     "like": _plain(strings.like),
     "ilike": _plain(strings.ilike),
-    "add": _plain(add),
-    "subtract": _plain(pc.subtract_checked),
-    "multiply": _plain(pc.multiply_checked),
+    "add": _calculation(add),
+    "subtract": _calculation(pc.subtract_checked),
+    "multiply": _calculation(pc.multiply_checked),
     "divide": _plain(divide),
     "modulo": _plain(modulo),
     "negate": _plain(negate),
     "abs": _plain(pc.abs_checked),
     "sign": _typed(pc.sign),
-    "ceil": _whole(pc.ceil),
-    "floor": _whole(pc.floor),
-    "round": _plain(round_half_away),
-    "trunc": _whole(pc.trunc),
+    "ceil": _whole(pc.ceil, decimals.ceiling),
+    "floor": _whole(pc.floor, decimals.floor),
+    "round": _whole(round_half_away, decimals.rounded),
+    "trunc": _whole(pc.trunc, decimals.truncated),
     "isnan": _plain(pc.is_nan),
     "sqrt": _plain(square_root),
     "ln": _plain(natural_logarithm),

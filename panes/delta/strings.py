@@ -23,7 +23,9 @@ def ilike(text: Datum, pattern: pa.Scalar) -> Datum:
 
 
 def length(text: Datum) -> Datum:
-    return pc.cast(pc.utf8_length(text), pa.int64())
+    """The characters of a text, or the bytes of BINARY."""
+    count = pc.utf8_length if pa.types.is_string(text.type) else pc.binary_length
+    return pc.cast(count(text), pa.int64())
 
 
 def trim(text: Datum) -> Datum:

@@ -7,15 +7,19 @@ their canonical texts are.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from panes.language.names import quoted
 from panes.plan.durations import duration_text
-from panes.plan.schema import Schema
+from panes.plan.schema import Field, Schema
 from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
+
+Kind: TypeAlias = Literal["QUERY", "STREAM", "TABLE"]
+"""What has a name of its own and a definition."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,15 @@ class CreateDerivedStream(Statement):
 
 
 @dataclass(frozen=True)
+class ColumnDefault:
+    """The value of a column that INSERT leaves out: a constant expression."""
+
+    column: str
+    canonical: str
+    tree: exp.Expression = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class CreateTable(Statement):
     name: str
     columns: Schema
@@ -93,16 +106,29 @@ class CreateTable(Statement):
     retroactive: bool = True
     not_null: tuple[str, ...] = ()
     """The columns that are declared NOT NULL, without those of the primary key, which never are NULL."""
+    defaults: tuple[ColumnDefault, ...] = ()
     number: int = field(default=0, compare=False)
     """Given by the catalog and never used again: the files of a table go by it. 0: not in a catalog."""
+    text: str = field(default="", compare=False, repr=False)
+    """What the user wrote: offsets in defaults are offsets in it."""
 
     @property
     def sql(self) -> str:
-        inside = _columns_text(self.columns, self.not_null)
+        defaults = {default.column: default.canonical for default in self.defaults}
+        inside = _columns_text(self.columns, self.not_null, defaults)
         if self.primary_key:
             inside += f", PRIMARY KEY ({', '.join(map(quoted, self.primary_key))})"
         suffix = "" if self.retroactive else " NON RETROACTIVE"
         return f"CREATE TABLE {quoted(self.name)} ({inside}){suffix}"
+
+
+def renamed(
+    definition: CreateStream | CreateDerivedStream | CreateTable, name: str
+) -> CreateStream | CreateDerivedStream | CreateTable:
+    """The same stream or table under another name."""
+    if isinstance(definition, CreateStream):
+        return CreateStream(replace(definition.stream, name=name))
+    return replace(definition, name=name)
 
 
 @dataclass(frozen=True)
@@ -123,7 +149,7 @@ class _TableStatement(Statement):
 
 @dataclass(frozen=True)
 class InsertInto(_TableStatement):
-    """INSERT INTO … VALUES …: `bind_insert` gives the rows."""
+    """INSERT INTO a table or a stream, VALUES … or a query: `bind_insert` gives what is inserted."""
 
 
 @dataclass(frozen=True)
@@ -194,15 +220,58 @@ class Explain(Statement):
 @dataclass(frozen=True)
 class Show(Statement):
     kind: Literal["QUERIES", "STREAMS", "TABLES", "SETTINGS"]
+    like: str | None = None
+    """The pattern of the names that are shown; None: all."""
 
     @property
     def sql(self) -> str:
-        return f"SHOW {self.kind}"
+        return f"SHOW {self.kind}" + ("" if self.like is None else f" LIKE {text_literal(self.like)}")
+
+
+@dataclass(frozen=True)
+class ShowCreate(Statement):
+    """SHOW CREATE STREAM, TABLE or QUERY: the statements that make it."""
+
+    kind: Kind
+    name: str
+
+    @property
+    def sql(self) -> str:
+        return f"SHOW CREATE {self.kind} {quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class Describe(Statement):
+    """The columns of a stream, a table or a registered query."""
+
+    name: str
+
+    @property
+    def sql(self) -> str:
+        return f"DESCRIBE {quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class CommentOn(Statement):
+    """COMMENT ON STREAM, TABLE, QUERY or COLUMN … IS 'text'."""
+
+    kind: Kind | Literal["COLUMN"]
+    name: str
+    column: str | None
+    """The column of what has the name, when the kind is COLUMN."""
+    comment: str | None
+    """None takes a comment away."""
+
+    @property
+    def sql(self) -> str:
+        name = quoted(self.name) + ("" if self.column is None else f".{quoted(self.column)}")
+        comment = "NULL" if self.comment is None else text_literal(self.comment)
+        return f"COMMENT ON {self.kind} {name} IS {comment}"
 
 
 @dataclass(frozen=True)
 class Drop(Statement):
-    kind: Literal["QUERY", "STREAM", "TABLE"]
+    kind: Kind
     name: str
     if_exists: bool = False
 
@@ -221,6 +290,65 @@ class AlterQuery(Statement):
     @property
     def sql(self) -> str:
         return f"ALTER QUERY {quoted(self.name)} {self.action}"
+
+
+@dataclass(frozen=True)
+class AlterQueryAs(Statement):
+    """Gives a registered query another text."""
+
+    name: str
+    query: SelectQuery
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER QUERY {quoted(self.name)} AS {self.query.sql}"
+
+
+@dataclass(frozen=True)
+class Rename(Statement):
+    """Gives a query, a stream or a table another name."""
+
+    kind: Literal["QUERY", "STREAM", "TABLE"]
+    name: str
+    new_name: str
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER {self.kind} {quoted(self.name)} RENAME TO {quoted(self.new_name)}"
+
+
+@dataclass(frozen=True)
+class CreateAgain(Statement):
+    """CREATE of something that may be there already: with IF NOT EXISTS what is there stays, with OR REPLACE it
+    becomes what the statement says."""
+
+    statement: CreateStream | CreateDerivedStream | CreateTable | CreateQuery
+    otherwise: Literal["IF NOT EXISTS", "OR REPLACE"]
+
+    @property
+    def name(self) -> str:
+        return self.statement.name
+
+    @property
+    def sql(self) -> str:
+        create, kind, rest = self.statement.sql.split(" ", 2)
+        if self.otherwise == "OR REPLACE":
+            return f"{create} OR REPLACE {kind} {rest}"
+        return f"{create} {kind} IF NOT EXISTS {rest}"
+
+
+@dataclass(frozen=True)
+class AlterStream(Statement):
+    """ALTER STREAM … SET (…): changes clauses of a base stream. Lengths are in microseconds."""
+
+    name: str
+    options: tuple[tuple[str, int | bool | None], ...]
+    """By name, in the order in which they were written; `retain` may be None: what the queries in use need."""
+
+    @property
+    def sql(self) -> str:
+        written = ", ".join(f"{name} = {_clause_text(value)}" for name, value in self.options)
+        return f"ALTER STREAM {quoted(self.name)} SET ({written})"
 
 
 @dataclass(frozen=True)
@@ -254,6 +382,12 @@ def _source_text(source: Source) -> str:
     return " ".join(parts)
 
 
+def _clause_text(value: int | bool | None) -> str:
+    if value is None:
+        return "NULL"
+    return str(value).upper() if isinstance(value, bool) else f"INTERVAL {duration_text(value)}"
+
+
 def _options_text(options: Mapping[str, OptionValue]) -> str:
     written = (f"{quoted(name)} = {option_text(value)}" for name, value in options.items())
     return f"WITH ({', '.join(written)})"
@@ -269,5 +403,13 @@ def option_text(value: OptionValue) -> str:
     return text_literal(value) if isinstance(value, str) else repr(value)
 
 
-def _columns_text(columns: Schema, not_null: Collection[str] = ()) -> str:
-    return ", ".join(f"{quoted(f.name)} {f.type}{' NOT NULL' * (f.name in not_null)}" for f in columns)
+def _columns_text(
+    columns: Schema, not_null: Collection[str] = (), defaults: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    return ", ".join(column_text(f, not_null, defaults) for f in columns)
+
+
+def column_text(column: Field, not_null: Collection[str], defaults: Mapping[str, str]) -> str:
+    """The definition of a column with its constraints."""
+    default = f" DEFAULT {defaults[column.name]}" if column.name in defaults else ""
+    return f"{quoted(column.name)} {column.type}{' NOT NULL' * (column.name in not_null)}{default}"

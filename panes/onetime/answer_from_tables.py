@@ -15,6 +15,7 @@ from panes.onetime.scanned_tables import ScannedTables
 from panes.plan.nodes import Node, StreamScan, TableScan
 from panes.plan.walk import tables_of
 from panes.plan.windows import Reach
+from panes.tables.table_contents import Contents
 from panes.tables.table_store import Tables
 
 
@@ -28,11 +29,19 @@ def answer_from_tables(plan: Node, tables: Tables, instant: int | None = None) -
     else:
         as_of = instant
         rows = {name: tables.contents_at(name, instant) for name in names}
+    return Answer(None if as_of == BEGINNING else to_datetime(as_of), _answer(plan, rows, as_of))
+
+
+def answer_from_contents(plan: Node, contents: Mapping[str, Contents]) -> pa.Table:
+    """The answer over contents of the tables, by name: those of a transaction under way."""
+    return _answer(plan, {name: found.rows() for name, found in contents.items()}, BEGINNING)
+
+
+def _answer(plan: Node, rows: Mapping[str, pa.Table], as_of: int) -> pa.Table:
     scans = _Scans(rows)
     # Before any stream has begun, the rows of now are those that were always there.
     sql = contents_sql(plan, max(as_of, ALWAYS), scans)
-    answer = run_sql(sql, plan.schema, scans.tables.by_name)
-    return Answer(None if as_of == BEGINNING else to_datetime(as_of), answer)
+    return run_sql(sql, plan.schema, scans.tables.by_name)
 
 
 class _Scans:

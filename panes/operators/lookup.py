@@ -37,6 +37,9 @@ _PAIRS = 1_000_000
 """About how many pairs are looked at together where no key says which rows of the table a row may meet."""
 
 
+Kind = Literal["inner", "left", "semi", "anti"]
+
+
 @dataclass(frozen=True)
 class _Pairs:
     """Rows of the left, by position, with rows of one table of versions, and how often the table held each."""
@@ -52,8 +55,9 @@ class _Pairs:
 
 @dataclass
 class Lookup(Operator):
-    """Joins each row with the table as it was at the time of the row (`time`), or keeps the rows that have a match
-    (`semi`) or none (`anti`). What happens to the table later changes nothing that was given.
+    """Joins each row with the table as it was at the time of the row (`time`), with NULL where it has no match
+    (`left`), or keeps the rows that have a match (`semi`) or none (`anti`). What happens to the table later
+    changes nothing that was given.
 
     `null_aware` is NOT IN, an `anti` lookup: a row whose key is NULL, and every row while the table holds a NULL
     key, is left out, unless the table is empty. Its residual reads the table alone, and rows that do not pass it
@@ -76,7 +80,7 @@ class Lookup(Operator):
     residual: Expression | None
     time: str
     keep_us: int
-    kind: Literal["inner", "semi", "anti"] = "inner"
+    kind: Kind = "inner"
     null_aware: bool = False
     output: Edge = field(init=False)
     """The edge that leaves this operator."""
@@ -85,11 +89,16 @@ class Lookup(Operator):
     """Of a null-aware lookup: the versions whose key is NULL."""
 
     def __post_init__(self) -> None:
-        schema = self.left.schema + self.right.schema if self.kind == "inner" else self.left.schema
+        schema = self.left.schema + self.right.schema if self._is_join else self.left.schema
         self.output = replace(self.left, schema=schema)
         reason = "rows meet the version of their time"
         self._versions = choose_for_versions(self.right_keys, reason)
         self._null_keys = choose_for_versions(self.right_keys, reason)
+
+    @property
+    def _is_join(self) -> bool:
+        """Whether results have the columns of the table."""
+        return self.kind in ("inner", "left")
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -104,7 +113,7 @@ class Lookup(Operator):
         if rows.num_rows:
             times = np.maximum(int64(rows, self.time), max(BEGINNING, since + 1 - self.keep_us))
             rows = concat([self._met(part, at) for part, at in self._parts(rows, times)])
-        elif self.kind == "inner":
+        elif self._is_join:
             rows = self.output.columns.empty_table()
         for state in (self._versions, self._null_keys):
             state.forget(max(BEGINNING, clock + 1 - self.keep_us))
@@ -139,16 +148,32 @@ class Lookup(Operator):
     def _met(self, rows: pa.Table, times: Instants) -> pa.Table:
         """What the lookup gives for rows of the left."""
         found = list(self._pairs(rows, times))
-        if self.kind == "inner":
+        if self._is_join:
             tables = [self._result(rows, pairs) for pairs in _netted(found, rows.num_rows)]
+            if self.kind == "left":
+                tables.append(self._alone(take(rows, where(self._counts(found, rows.num_rows) == 0))))
             return concat(tables) if tables else self.output.columns.empty_table()
-        is_met = np.zeros(rows.num_rows, np.int64)
-        for pairs in found:
-            is_met += np.bincount(pairs.at, pairs.weight, rows.num_rows).astype(np.int64)
+        is_met = self._counts(found, rows.num_rows)
         kept = is_met > 0 if self.kind == "semi" else is_met == 0
         if self.null_aware:
             kept &= ~self._is_unknown(rows, times)
         return rows if kept.all() else take(rows, where(kept))
+
+    def _alone(self, rows: pa.Table) -> pa.Table:
+        """Rows of the left that have no match."""
+        columns = [
+            rows.column(f.name) if f.name in rows.column_names else pa.nulls(rows.num_rows, f.type)
+            for f in self.output.columns
+        ]
+        return pa.Table.from_arrays(columns, schema=self.output.columns)
+
+    @staticmethod
+    def _counts(found: Sequence[_Pairs], rows: int) -> Numbers:
+        """How many rows of the table each row of the left meets."""
+        counts = np.zeros(rows, np.int64)
+        for pairs in found:
+            counts += np.bincount(pairs.at, pairs.weight, rows).astype(np.int64)
+        return counts
 
     def _pairs(self, rows: pa.Table, times: Instants) -> Iterator[_Pairs]:
         """The rows of the left with the versions of their time that they match."""

@@ -20,7 +20,7 @@ from panes.operators.input import Entry, Input
 from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
 from panes.operators.join import Join
-from panes.operators.lookup import Lookup
+from panes.operators.lookup import Kind, Lookup
 from panes.operators.over import Over
 from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.pre_aggregate import PreAggregate
@@ -37,11 +37,20 @@ from panes.operators.tools.strategy import check_strategy, leave_early
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
+from panes.plan.expand_outer_join import expand_outer_join
+from panes.plan.lookups import Matching
 from panes.plan.output_streams import counts_each_result, generated_stream, gives_generated, is_over_slides
 from panes.plan.patterns import STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
 from panes.plan.windows import BeginEndWindow
 from panes.plan.windows import RowsWindow as RowsSpec
 from panes.plan.windows import SessionWindow as SessionSpec
+
+_LOOKUPS: Mapping[type[nodes.Node], Kind] = {
+    nodes.Join: "inner",
+    nodes.OuterJoin: "left",
+    nodes.SemiJoin: "semi",
+    nodes.AntiJoin: "anti",
+}
 
 
 class Options(TypedDict, total=False):
@@ -154,8 +163,12 @@ class _Lowering:
                 return self._row_by_row(node, self.relation(node.child))
             case nodes.Union():
                 return self._union(node, self.relation(node.left), self.relation(node.right))
-            case nodes.Join() | nodes.SemiJoin() | nodes.AntiJoin() if node.time is not None:
+            case nodes.Join() | nodes.OuterJoin() | nodes.SemiJoin() | nodes.AntiJoin() if (
+                node.time is not None
+            ):
                 return self._lookup(node, node.time)
+            case nodes.OuterJoin():
+                return self.relation(expand_outer_join(node))
             case nodes.Join():
                 left, right = self.relation(node.left), self.relation(node.right)
                 join = Join(left.edge, right.edge, node.left_keys, node.right_keys, node.residual)
@@ -185,7 +198,7 @@ class _Lowering:
                 return self._add("except", rest, rest.output, left, right)
         raise TypeError(f"there is no operator for {type(node).__name__}")
 
-    def _lookup(self, node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, time: str) -> _Made:
+    def _lookup(self, node: Matching, time: str) -> _Made:
         left, right = self.relation(node.left), self.arrivals(node.right)
         lookup = Lookup(
             left.edge,
@@ -195,11 +208,7 @@ class _Lowering:
             node.residual,
             time,
             node.keep_us,
-            "inner"
-            if isinstance(node, nodes.Join)
-            else "semi"
-            if isinstance(node, nodes.SemiJoin)
-            else "anti",
+            _LOOKUPS[type(node)],
             null_aware=isinstance(node, nodes.AntiJoin) and node.null_aware,
         )
         return self._add("lookup", lookup, lookup.output, left, right)

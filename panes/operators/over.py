@@ -36,8 +36,8 @@ _VALUE = "_value"
 class Over(Operator):
     """The rows of the input, each with the values of functions over its partition.
 
-    Output: when a partition changes at e, rows that go or whose values change with weight -1, and rows that come or
-        have new values with weight 1, from e on; STRICT. With `every_instant` e is each instant at which the
+    Output: when a partition changes at e, rows that go or whose values change with weight -1, and rows that come
+        or have new values with weight 1, from e on; STRICT. With `every_instant` e is each instant at which the
         input changes, without it the clock of the span.
     State: the rows of the input, by partition.
     Cost: a partition that changes is computed as a whole, before and after each e; the others are not touched.
@@ -102,7 +102,7 @@ class Over(Operator):
 
 @dataclass(frozen=True)
 class _Events:
-    """Rows that come and go, by number: those of the delta, then those that leave in the span, and those that stay."""
+    """Rows that come and go, by number: those of the delta, those that leave in the span, those that stay."""
 
     row: Positions
     instant: Instants

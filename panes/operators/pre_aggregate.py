@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.aggregates.base import Partial
+from panes.aggregates.linear import signed
 from panes.aggregates.partials import partial_schema, partials_of, values_of
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import int64, take, with_column
 from panes.operators.base import Operator
 from panes.plan import nodes
-from panes.plan.types import DOUBLE
+from panes.plan.types import DOUBLE, MOST_DIGITS
 
 
 @dataclass
@@ -30,8 +31,8 @@ class PreAggregate(Operator):
     Cost: one grouped pass over the delta; without `combine` (when lifetimes hardly repeat) a map of the rows.
 
     Rows are combined only where their sum says all that they say: sums of integers that might not fit into 64
-    bits are left to GroupBy, whose accumulators hold any, and so are sums of doubles of which single rows may be
-    taken back, because a rounded sum less one of its rows is not the rest of them.
+    bits, or of DECIMALs into 38 digits, are left to GroupBy, whose accumulators hold any. So are sums of doubles
+    of which single rows may be taken back, because a rounded sum less one of its rows is not the rest of them.
     """
 
     node: nodes.GroupBy
@@ -65,7 +66,8 @@ class PreAggregate(Operator):
             elif partial.function == "sum":
                 ends = pc.min_max(rows.column(partial.name)).as_py()
                 largest = max(abs(ends["min"] or 0), abs(ends["max"] or 0))
-                if largest * rows.num_rows >= 2**63:
+                most = 10 ** (MOST_DIGITS - partial.type.scale) if partial.type.is_decimal else 2**63
+                if largest * rows.num_rows >= most:
                     return False
         return True
 
@@ -80,10 +82,7 @@ def _amount(
     if partial.function == "count":
         return pc.if_else(pc.is_valid(value), weight, 0) if value.null_count else weight
     value = pc.cast(value, partial.type.arrow)
-    if not is_weighted:
-        return value
-    # The opposite of the least integer is itself in 64 bits, and GroupBy takes the opposite again.
-    return pc.multiply(value, pc.cast(weight, partial.type.arrow))
+    return signed(value, weight.to_numpy()) if is_weighted else value
 
 
 def _one_by_one(delta: Delta) -> Delta:

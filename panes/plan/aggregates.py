@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from panes.plan.expressions import Value
 from panes.plan.functions import Signature, WrongTypes, numeric
-from panes.plan.types import BIGINT, COLUMN_TYPES, DOUBLE, NULL, Type, list_of
+from panes.plan.types import BIGINT, COLUMN_TYPES, DOUBLE, MOST_DIGITS, NULL, Type, decimal, list_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def _count(arg: Type) -> Signature:
 
 def _sum(arg: Type) -> Signature:
     number = numeric(arg)
-    return Signature((number,), number)
+    return Signature((number,), decimal(MOST_DIGITS, number.scale) if number.is_decimal else number)
 
 
 def _average(arg: Type) -> Signature:
@@ -71,7 +71,7 @@ def _top_k(arg: Type) -> Signature:
 def _comparable(arg: Type) -> Type:
     if arg == NULL:
         return BIGINT
-    if arg not in COLUMN_TYPES:
+    if arg.family not in COLUMN_TYPES:
         raise WrongTypes(f"does not take {arg}")
     return arg
 
@@ -93,7 +93,10 @@ _ALL = (
         "count", _count, "rows (count(*)), values (count(x)) or different values (count(DISTINCT x))",
         takes_distinct=True,
     ),
-    AggregateFunction("sum", _sum, "sum: BIGINT of integers (an error beyond 64 bits), DOUBLE of DOUBLE"),
+    AggregateFunction(
+        "sum", _sum,
+        "sum: BIGINT of integers, DECIMAL(38, s) of DECIMAL(p, s) (an error beyond these), else DOUBLE",
+    ),
     AggregateFunction("avg", _average, "mean, a DOUBLE"),
     AggregateFunction("min", _extreme, "the least value"),
     AggregateFunction("max", _extreme, "the greatest value"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from panes.plan import nodes
 from panes.plan.expressions import Column, Expression
+from panes.plan.lookups import Matching
 
 
 def describe(node: nodes.Node) -> str:
@@ -16,12 +17,19 @@ def describe(node: nodes.Node) -> str:
 
 def _scan(node: nodes.StreamScan) -> str:
     alias = "" if node.alias == node.stream else f" AS {node.alias}"
-    return f"Stream {node.stream}{alias}"
+    return f"Stream {node.stream}{alias}{_of_queries(node)}"
 
 
 def _table(node: nodes.TableScan) -> str:
     alias = "" if node.alias == node.table else f" AS {node.alias}"
-    return f"{'Table' if node.retroactive else 'Table (non retroactive)'} {node.table}{alias}"
+    return (
+        f"{'Table' if node.retroactive else 'Table (non retroactive)'} {node.table}{alias}{_of_queries(node)}"
+    )
+
+
+def _of_queries(node: nodes.StreamScan | nodes.TableScan) -> str:
+    """Where the text that reads a stream or table stands, unless it is that of the query itself."""
+    return "," * bool(node.queries) + "".join(f" of query {name}" for name in node.queries)
 
 
 def _project(node: nodes.Project) -> str:
@@ -66,7 +74,7 @@ def _over(node: nodes.Over) -> str:
 
 
 def _matching(word: str, of_lookup: str) -> Callable[[Any], str]:
-    def text(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
+    def text(node: Matching) -> str:
         pairs = [f"{a} = {b}" for a, b in zip(node.left_keys, node.right_keys, strict=True)]
         if node.residual is not None:
             pairs.append(str(node.residual))
@@ -88,6 +96,10 @@ def _anti_join(node: nodes.AntiJoin) -> str:
     return _matching(f"Anti-join{negation}", f"Lookup, anti-join{negation}")(node)
 
 
+def _outer_join(node: nodes.OuterJoin) -> str:
+    return _matching("Full join" if node.is_full else "Left join", "Lookup, left join")(node)
+
+
 def _restorable(word: str) -> Callable[[Any], str]:
     return lambda node: f"{word} RESTORE" if node.restore else word
 
@@ -103,6 +115,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.GroupBy: _group_by,
     nodes.Over: _over,
     nodes.Join: _matching("Join", "Lookup"),
+    nodes.OuterJoin: _outer_join,
     nodes.SemiJoin: _matching("Semi-join", "Lookup, semi-join"),
     nodes.AntiJoin: _anti_join,
     nodes.Union: lambda _: "Union",

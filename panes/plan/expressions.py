@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 from panes.plan.durations import duration_text, length_us
 from panes.plan.types import BOOLEAN, Type
 
-Value = bool | int | float | str | date | datetime | timedelta | None
+Value = bool | int | float | Decimal | str | bytes | date | datetime | timedelta | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class Literal(Expression):
             return f"{self.type} '{self.value}'"
         if isinstance(self.value, timedelta):
             return f"INTERVAL {duration_text(length_us(self.value))}"
+        if isinstance(self.value, bytes):
+            return f"x'{self.value.hex()}'"
+        if isinstance(self.value, Decimal):
+            return f"{self.value:f}"
         return str(self.value)
 
 

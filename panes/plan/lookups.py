@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from panes.plan.nodes import AntiJoin, Join, Node, Project, Select, SemiJoin, TableScan, Union
+from panes.plan.nodes import AntiJoin, Join, Node, OuterJoin, Project, Select, SemiJoin, TableScan, Union
 
-Matching = Join | SemiJoin | AntiJoin
+Matching = Join | OuterJoin | SemiJoin | AntiJoin
 
 
 def is_lookup(node: Node) -> TypeGuard[Matching]:
     """Whether a node looks rows up in a table that is not retroactive."""
-    return isinstance(node, (Join, SemiJoin, AntiJoin)) and node.time is not None
+    return isinstance(node, (Join, OuterJoin, SemiJoin, AntiJoin)) and node.time is not None
 
 
 def table_below(node: Node) -> TableScan | None:

@@ -6,7 +6,7 @@ offending value. Patterns (`plan/patterns.py`) and EXPLAIN (`plan/explain.py`) a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -48,6 +48,9 @@ class StreamScan(Node):
     stream: str
     alias: str
     columns: Schema
+    queries: tuple[str, ...] = field(default=(), repr=False)
+    """The registered queries through whose texts it is read, the innermost first. It says nothing of what is
+    computed, so it is in no digest."""
 
     @property
     def schema(self) -> Schema:
@@ -69,6 +72,8 @@ class TableScan(Node):
     stream: str | None = None
     """Of one that tuples look up as it was at their time: the base stream whose tuples do. Its clock says when a
     change takes effect."""
+    queries: tuple[str, ...] = field(default=(), repr=False)
+    """As in a StreamScan."""
 
     @property
     def schema(self) -> Schema:
@@ -246,6 +251,26 @@ class Join(_Matching):
 
     When one side is a TableScan the streaming side must come first: `left` is the stream or window.
     """
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema + self.right.schema
+
+
+@dataclass(frozen=True)
+class OuterJoin(_Matching):
+    """All matching pairs, and the left rows without a match, with NULL in the columns of the right.
+
+    `is_full` is FULL JOIN: the right rows without a match are there too.
+    """
+
+    is_full: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _need(
+            not self.is_full or self.time is None, "a table that is looked up has no rows of its own to keep"
+        )
 
     @property
     def schema(self) -> Schema:

@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OuterJoin,
     Over,
     Project,
     Rstream,
@@ -107,6 +108,11 @@ class _Labeling:
             leave="a pair leaves with the first of its two rows to leave",
         )
 
+    def outer_join(self, node: OuterJoin) -> Labeled:
+        if node.time is not None or is_table_only(node.right):
+            return self._with_tables(node)
+        return Labeled(STRICT, "a row that is alone may get a partner at any time")
+
     def semi_join(self, node: SemiJoin) -> Labeled:
         if node.time is not None or is_table_only(node.right):
             return self._with_tables(node)
@@ -162,7 +168,7 @@ class _Labeling:
             return Labeled(MONOTONIC, stay)
         return Labeled(WEAK, leave)
 
-    def _with_tables(self, node: Join | SemiJoin | AntiJoin) -> Labeled:
+    def _with_tables(self, node: Join | OuterJoin | SemiJoin | AntiJoin) -> Labeled:
         tables = " or ".join(sorted(tables_of(node.right)))
         if node.time is None:
             return Labeled(STRICT, f"an update of {tables} may end a result at any time")
@@ -191,6 +197,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Matched: _Labeling.unary,
     Union: _Labeling.union,
     Join: _Labeling.join,
+    OuterJoin: _Labeling.outer_join,
     SemiJoin: _Labeling.semi_join,
     AntiJoin: _Labeling.anti_join,
     Distinct: _Labeling.distinct,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 from panes.plan import nodes
 from panes.plan.durations import length_us
@@ -21,6 +22,7 @@ from panes.plan.expressions import (
     Literal,
     Value,
 )
+from panes.plan.lookups import Matching
 from panes.plan.over_functions import NEIGHBORS, PICKED, Distance, Frame, OverFunction
 from panes.plan.sort_key import SortKey, total_order
 from panes.plan.sql_functions import call_sql, cast_sql, sql_type
@@ -62,10 +64,9 @@ class _Writer:
                 shown = [f"{over_sql(f, node)} AS {quoted(f.name)}" for f in node.functions]
                 return f"SELECT *, {', '.join(shown)} FROM ({self.select(node.child)})"
             case nodes.Join():
-                on = _matching(node, null_matches=False)
-                both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
-                left, right = self.select(node.left), self._right(node)
-                return f"SELECT {', '.join(both)} FROM ({left}) l JOIN ({right}) r ON {on}"
+                return self._join(node, "JOIN")
+            case nodes.OuterJoin():
+                return self._join(node, "FULL JOIN" if node.is_full else "LEFT JOIN")
             case nodes.SemiJoin():
                 return self._exists(node, "EXISTS", _matching(node, null_matches=False))
             case nodes.AntiJoin():
@@ -84,11 +85,17 @@ class _Writer:
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
 
+    def _join(self, node: nodes.Join | nodes.OuterJoin, word: str) -> str:
+        both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
+        left, right = self.select(node.left), self._right(node)
+        on = _matching(node, null_matches=False)
+        return f"SELECT {', '.join(both)} FROM ({left}) l {word} ({right}) r ON {on}"
+
     def _exists(self, node: nodes.SemiJoin | nodes.AntiJoin, word: str, on: str) -> str:
         inner = f"SELECT 1 FROM ({self._right(node)}) r WHERE {on}"
         return f"SELECT * FROM ({self.select(node.left)}) l WHERE {word} ({inner})"
 
-    def _right(self, node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin) -> str:
+    def _right(self, node: Matching) -> str:
         hidden = () if node.time is None else _LIFETIME
         return _Writer(self._relations, hidden).select(node.right)
 
@@ -96,7 +103,7 @@ class _Writer:
         return f"({self.select(node.left)}) {word} ({self.select(node.right)})"
 
 
-def _matching(node: nodes.Join | nodes.SemiJoin | nodes.AntiJoin, *, null_matches: bool) -> str:
+def _matching(node: Matching, *, null_matches: bool) -> str:
     parts = []
     for left, right in zip(node.left_keys, node.right_keys, strict=True):
         a, b = f"l.{quoted(left)}", f"r.{quoted(right)}"
@@ -142,6 +149,10 @@ def literal_sql(value: Value, type_: Type) -> str:
         return f"TIMESTAMP '{utc.replace(tzinfo=None)}'"
     if isinstance(value, date):
         return f"DATE '{value}'"
+    if isinstance(value, bytes):
+        return f"unhex('{value.hex()}')"
+    if isinstance(value, Decimal):
+        return f"CAST('{value:f}' AS {sql_type(type_)})"
     text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"'{value}'"
     return f"CAST({text} AS {sql_type(type_)})"
 
@@ -159,7 +170,7 @@ def aggregate_sql(aggregate: Aggregate) -> str:
         case "approx_count_distinct":
             return f"count(DISTINCT {arg})"
         case "quantile" | "approx_quantile":
-            return f"quantile_cont({arg}, {aggregate.parameters[0]})"
+            return f"quantile_cont({arg}, {aggregate.parameters[0]!s})"
         case "median":
             return f"quantile_cont({arg}, 0.5)"
         case "top_k" | "approx_top_k":
@@ -217,7 +228,7 @@ def _top_k_sql(arg: str, k: Value) -> str:
     counted = (
         f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
     )
-    return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k}]"
+    return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
 
 
 def quoted(name: str) -> str:

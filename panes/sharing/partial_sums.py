@@ -186,9 +186,11 @@ class _Segments:
         return sums[_SEGMENT].to_numpy(), sums[_COLUMN].to_numpy(), added
 
     def _largest_sum(self, pairs: int) -> int:
-        """What no sum of integers of that many pairs exceeds."""
+        """What no sum of integers of that many pairs exceeds; a sum of DECIMALs is left to GroupBy."""
         largest = pairs
         for partial in partials_of(self.group_by):
+            if partial.type.is_decimal:
+                return 2**63
             if partial.function == "sum" and partial.type.is_integer:
                 ends = pc.min_max(self.amounts.column(partial.name)).as_py()
                 largest = max(largest, max(abs(ends["min"] or 0), abs(ends["max"] or 0)) * pairs)

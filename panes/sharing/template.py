@@ -20,6 +20,7 @@ import pyarrow as pa
 from panes.delta.consolidate import contents_at
 from panes.operators.lower import lower
 from panes.plan.expressions import Column
+from panes.plan.lookups import Matching
 from panes.plan.nodes import (
     QUERY,
     AntiJoin,
@@ -28,10 +29,14 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OuterJoin,
     Project,
     Select,
     SemiJoin,
+    StreamScan,
+    TableScan,
     Window,
+    with_children,
 )
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
@@ -87,12 +92,19 @@ def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
         return None
     sharing = _Sharing()
     try:
-        shared = sharing.relation(plan)
+        shared = sharing.relation(_of_no_query(plan))
     except _NotShareable:
         return None
     if not sharing.predicates:
         return None
     return Template(_in_order(shared, plan), plan), tuple(sharing.predicates)
+
+
+def _of_no_query(node: Node) -> Node:
+    """The plan without the names of the queries that it reads: those of a group may read different ones."""
+    if isinstance(node, (StreamScan, TableScan)):
+        return replace(node, queries=())
+    return with_children(node, *map(_of_no_query, node.children))
 
 
 @lru_cache(maxsize=256)
@@ -130,7 +142,9 @@ class _Sharing:
                 return replace(node, child=child, keys=(query, *node.keys))
             case Join():
                 return self._join(node)
-            case SemiJoin() | AntiJoin() if is_table_only(node.right):
+            case OuterJoin() | SemiJoin() | AntiJoin() if is_table_only(node.right):
+                if isinstance(node, OuterJoin) and node.is_full:
+                    raise _NotShareable  # rows of the table that are alone are alone in each query
                 _check_versions(node)
                 return replace(node, left=self.relation(node.left))
         if stateless_of(node) is not None:
@@ -162,7 +176,7 @@ class _Sharing:
         return replace(node, left=left, right=right, left_keys=left_keys, right_keys=right_keys)
 
 
-def _check_versions(node: Join | SemiJoin | AntiJoin) -> None:
+def _check_versions(node: Matching) -> None:
     """A query that joins a group has met the versions of a table that its tuples looked up. The group knows them
     where a window says how old these can be; without one a query begins with all tuples that are kept."""
     if node.time is not None and not _is_bounded(node.left):

@@ -21,6 +21,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OuterJoin,
     Over,
     Project,
     Rstream,
@@ -36,7 +37,18 @@ from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow, SessionWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, Over, SemiJoin, *OUTPUT_STREAMS)
+_STATEFUL = (
+    AntiJoin,
+    Distinct,
+    Except,
+    GroupBy,
+    Intersect,
+    Join,
+    OuterJoin,
+    Over,
+    SemiJoin,
+    *OUTPUT_STREAMS,
+)
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,7 @@ def _cut_below_the_top(
     What would run on one shard all the way is left in the stage above: a shuffle between would gain nothing.
     """
     cuts: dict[Node, int] = {}
-    for node in _below_the_top(plan):
+    for node in dict.fromkeys(_below_the_top(plan)):
         is_seen = every_instant or _is_below_output(plan, node)
         before = len(stages)
         number = _add_stage(node, stages, large_tables, every_instant=is_seen)

@@ -6,8 +6,10 @@ with the reason for each. Nothing is described that the plan does not hold.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from textwrap import TextWrapper
 from typing import Any
 
@@ -68,6 +70,18 @@ class Explained:
             # What a selection does by itself happens when it is invoked, over what is kept for all.
             return logical_tree(self.query, over=tree)
         return tree
+
+    @cached_property
+    def inputs(self) -> Mapping[str, int]:
+        """How many inputs of the plan are made from the same step before a shuffle, by its digest."""
+        found: Counter[tuple[str | None, str | None, str]] = Counter()
+        for stage in self.plan.stages if isinstance(self.plan, PhysicalPlan) else ():
+            for source in stage.inputs:
+                if source.stage is None:
+                    found.update(
+                        {(source.stream, source.table, digest) for digest in source.fragment.digests}
+                    )
+        return {digest: count for (_, _, digest), count in found.items()}
 
     @property
     def pattern(self) -> Labeled:
@@ -139,7 +153,8 @@ def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:
     if step.key is not None:
         data |= {"stage": step.key.stage, "step": step.key.step}
         if step.key.part:
-            data |= {"before_shuffle": step.key.part, "shared_with": explained.shared.get(step.digest, 0)}
+            shared, inputs = explained.shared.get(step.digest, 0), explained.inputs.get(step.digest, 1)
+            data |= {"before_shuffle": step.key.part, "shared_with": shared, "inputs_made_from_it": inputs}
         if explained.measured is not None and step.key in explained.measured:
             found = explained.measured[step.key]
             data["measured"] = {
@@ -237,7 +252,9 @@ def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[s
 def _text(step: ExplainedStep, explained: Explained) -> str:
     others = explained.shared.get(step.digest, 0)
     shared = f" (shared with {others} other {'query' if others == 1 else 'queries'})" if others else ""
-    return step.does + shared
+    inputs = explained.inputs.get(step.digest, 1)
+    once = f" (computed once for {inputs} inputs)" if inputs > 1 else ""
+    return step.does + once + shared
 
 
 def _state(buffers: Sequence[BufferPlan]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from panes.operators.lower import slides_of
 from panes.plan.expressions import Column
-from panes.plan.lookups import is_lookup, table_below
+from panes.plan.lookups import Matching, is_lookup, table_below
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
@@ -19,6 +19,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OuterJoin,
     Over,
     Project,
     Rstream,
@@ -53,11 +54,11 @@ class _Inputs:
         """Whether an input is the partial sums of a group-by, still to be added up."""
         return self.are_partials[node]
 
-    def may_be_whole(self, node: Join | SemiJoin | AntiJoin) -> bool:
+    def may_be_whole(self, node: Matching) -> bool:
         """Whether the right side of a join is a table alone, so that every shard can have all of it."""
         return node.right in self and table_below(node.right) is not None
 
-    def is_small(self, node: Join | SemiJoin | AntiJoin) -> bool:
+    def is_small(self, node: Matching) -> bool:
         table = table_below(node.right)
         return table is not None and table.table not in self.large_tables
 
@@ -118,7 +119,9 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             _assign(node.child, wanted or _some(_columns(node.child, inputs)), inputs, keys)
         case GroupBy() | Over():
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
-        case Join() | SemiJoin() | AntiJoin():
+        case Join() | OuterJoin() | SemiJoin() | AntiJoin():
+            if isinstance(node, OuterJoin) and wanted and not set(wanted) <= set(_keys_kept(node)):
+                raise _OneShard  # these columns may be NULL where the key is not
             if _has_whole_table(node, inputs):
                 _assign_with_whole_table(node, wanted, inputs, keys)
                 return
@@ -143,15 +146,20 @@ def _route(node: Node, by: Keys | None, keys: dict[Node, Keys | None]) -> None:
         raise _OneShard
 
 
-def _has_whole_table(node: Join | SemiJoin | AntiJoin, inputs: _Inputs) -> bool:
+def _has_whole_table(node: Matching, inputs: _Inputs) -> bool:
     """Whether every shard has all of the table on the right side of a join."""
-    if not inputs.may_be_whole(node):
+    if not inputs.may_be_whole(node) or (isinstance(node, OuterJoin) and node.is_full):
         return False
     is_null_aware = isinstance(node, AntiJoin) and node.null_aware
     return inputs.is_small(node) or is_null_aware or not _pairs(node, inputs)
 
 
-def _keeps_matched_rows(node: Join | SemiJoin | AntiJoin) -> bool:
+def _keys_kept(node: OuterJoin) -> Keys:
+    """The columns of an outer join that no row has NULL in because it is alone."""
+    return () if node.is_full else node.left.schema.names
+
+
+def _keeps_matched_rows(node: Matching) -> bool:
     """Whether an operator keeps one row for all equal rows of the left that have a match: they must lie together,
     whatever the number of shards."""
     if isinstance(node, Join) or is_lookup(node):
@@ -160,7 +168,7 @@ def _keeps_matched_rows(node: Join | SemiJoin | AntiJoin) -> bool:
 
 
 def _assign_with_whole_table(
-    node: Join | SemiJoin | AntiJoin, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, Keys | None]
+    node: Matching, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, Keys | None]
 ) -> None:
     """Rows of the left may lie by any of their columns; those of the table are wherever they are needed."""
     equal = dict(zip(node.right_keys, node.left_keys, strict=True))
@@ -213,6 +221,11 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
             allowed = set(own).intersection(_columns(node.child, inputs))
         case Wstream(spec=RowsWindow()):
             return ()
+        case OuterJoin():
+            have = _columns(node.left, inputs)
+            if not _has_whole_table(node, inputs):
+                have = tuple(one for one, _ in _pairs(node, inputs))
+            allowed = set(have).intersection(_keys_kept(node))
         case Join() | SemiJoin() | AntiJoin() if _has_whole_table(node, inputs):
             left = _columns(node.left, inputs)
             both = zip(node.left_keys, node.right_keys, strict=True)
@@ -230,7 +243,7 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
     return tuple(name for name in node.schema.names if name in allowed)
 
 
-def _pairs(node: Join | SemiJoin | AntiJoin, inputs: _Inputs) -> list[tuple[str, str]]:
+def _pairs(node: Matching, inputs: _Inputs) -> list[tuple[str, str]]:
     """The keys of a join by which both sides can lie."""
     left, right = _columns(node.left, inputs), _columns(node.right, inputs)
     pairs = zip(node.left_keys, node.right_keys, strict=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from panes.catalog import Catalog
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.language import parse
+from panes.language.binder.known_relations import find
 from panes.language.binder.names_read import names_read
 from panes.language.positions import offset_of, refuse
-from panes.language.statements import CreateDerivedStream, CreateTable, SelectQuery, TableStatement
+from panes.language.statements import CreateDerivedStream, CreateQuery, CreateTable, TableStatement
 from panes.statements.context import Context
 
 
@@ -23,8 +23,8 @@ def check_instant(statement: TableStatement, table: CreateTable, context: Contex
         clock = streams[stream.number].clock if stream.number in streams else BEGINNING
         if statement.at > clock:
             continue
-        for query in context.catalog.queries():
-            names = _names_below(query.sql, context.catalog)
+        for query in context.catalog.all_registered():
+            names = _names_below(query, context.catalog)
             if stream.name.casefold() in names and table.name.casefold() in names:
                 refuse(
                     f"stream {stream.name!r}, which query {query.name!r} reads with {table.name}, has come to "
@@ -35,16 +35,14 @@ def check_instant(statement: TableStatement, table: CreateTable, context: Contex
                 )
 
 
-def _names_below(sql: str, catalog: Catalog) -> set[str]:
-    """The streams and tables that a query reads, also through derived streams, case folded."""
-    (query,) = parse(sql)
-    assert isinstance(query, SelectQuery), sql
+def _names_below(query: CreateQuery, catalog: Catalog) -> set[str]:
+    """The streams and tables that a query reads, also through derived streams and queries, case folded."""
     found: set[str] = set()
-    waiting = set(names_read(query))
+    waiting = set(names_read(query.query))
     while waiting:
         name = waiting.pop()
         found.add(name)
-        stream = catalog.stream(name)
-        if isinstance(stream, CreateDerivedStream):
-            waiting |= names_read(stream.query) - found
+        read = find(catalog, name)
+        if isinstance(read, (CreateDerivedStream, CreateQuery)):
+            waiting |= names_read(read.query) - found
     return found

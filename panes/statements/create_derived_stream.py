@@ -9,5 +9,7 @@ from panes.statements.context import Context
 
 def create_derived_stream(statement: CreateDerivedStream, context: Context) -> None:
     """Adds the definition once it binds. It runs as part of the queries that read it."""
-    bind_stream(statement, context.catalog)
-    context.catalog.create(statement)
+    # Nothing that it reads is dropped meanwhile.
+    with context.catalog.transaction():
+        bind_stream(statement, context.catalog)
+        context.catalog.create(statement)

@@ -6,35 +6,48 @@ from itertools import count
 
 from panes.catalog import Catalog
 from panes.errors import CatalogError, SqlError
-from panes.language import parse
+from panes.language import Parameters, parse
 from panes.language.names import why_no_name
-from panes.language.statements import CreateQuery, SelectQuery
+from panes.language.statements import CreateAgain, CreateQuery, SelectQuery
 from panes.statements.context import Context
 from panes.statements.plan_query import plan_query_to_register
 
 
 def create_query(statement: CreateQuery, context: Context) -> None:
     """Registers the query; it begins with the next epoch."""
-    plan = plan_query_to_register(statement.query, context.catalog)
-    context.registered.add(statement, plan)
+    # Nothing that it reads is dropped meanwhile.
+    with context.catalog.transaction():
+        plan = plan_query_to_register(statement.query, context.catalog)
+        context.registered.add(statement, plan)
 
 
-def create_query_from(text: str, name: str | None, catalog: Catalog) -> CreateQuery:
-    """The statement that registers a query given as SELECT, under `name` or a free one, or as CREATE QUERY."""
-    match parse(text):
+def create_query_from(
+    text: str,
+    name: str | None,
+    catalog: Catalog,
+    parameters: Parameters | None = None,
+    *,
+    replace: bool = False,
+) -> CreateQuery | CreateAgain:
+    """The statement that registers a query given as SELECT, under `name` or a free one, or as CREATE QUERY; with
+    `replace`, the one that gives a query of that name the new text."""
+    match parse(text, parameters):
         case [SelectQuery() as select]:
             if name is not None:
                 _check_name(name)
-            return CreateQuery(_free_name(catalog) if name is None else name, select)
+            statement = CreateQuery(_free_name(catalog) if name is None else name, select)
+            return CreateAgain(statement, "OR REPLACE") if replace else statement
         case [CreateQuery() as statement]:
-            return statement
+            return CreateAgain(statement, "OR REPLACE") if replace else statement
+        case [CreateAgain(statement=CreateQuery()) as again]:
+            return again
         case _:
             raise SqlError("register takes one query: SELECT … FROM …", sql=text)
 
 
 def _free_name(catalog: Catalog) -> str:
     numbers = count(catalog.next_query_number())
-    return next(name for number in numbers if not catalog.is_query(name := f"query_{number}"))
+    return next(name for number in numbers if not catalog.is_taken(name := f"query_{number}"))
 
 
 def _check_name(name: object) -> None:

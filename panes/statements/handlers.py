@@ -11,19 +11,27 @@ import pyarrow as pa
 from panes.answers.answer import Answer
 from panes.language import statements as st
 from panes.statements.alter_query import alter_query
+from panes.statements.alter_query_as import alter_query_as
+from panes.statements.alter_stream import alter_stream
+from panes.statements.comment_on import comment_on
 from panes.statements.context import Context
+from panes.statements.create_again import create_again
 from panes.statements.create_derived_stream import create_derived_stream
 from panes.statements.create_query import create_query
 from panes.statements.create_stream import create_stream
 from panes.statements.create_table import create_table
+from panes.statements.describe_object import describe_object
 from panes.statements.drop import drop
 from panes.statements.explain_query import explain_query
+from panes.statements.insert_into_stream import insert_into_stream
 from panes.statements.invoke_query import invoke_query
-from panes.statements.run_transaction import CHANGES, run_transaction
+from panes.statements.rename import rename
+from panes.statements.run_transaction import changes_table, run_transaction
 from panes.statements.select_once import select_once
 from panes.statements.set_setting import set_setting
 from panes.statements.set_shards import set_shards
 from panes.statements.show import show
+from panes.statements.show_create import show_create
 from panes.tables.row_counts import RowCounts
 
 Result: TypeAlias = Answer | RowCounts | pa.Table | str | None
@@ -36,16 +44,26 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.CreateDerivedStream: create_derived_stream,
     st.CreateTable: create_table,
     st.CreateQuery: create_query,
+    st.CreateAgain: create_again,
     st.AlterQuery: alter_query,
+    st.AlterQueryAs: alter_query_as,
+    st.Rename: rename,
+    st.AlterStream: alter_stream,
     st.SetShards: set_shards,
+    st.InsertInto: insert_into_stream,
     st.Invoke: invoke_query,
     st.Explain: explain_query,
     st.Show: show,
+    st.ShowCreate: show_create,
+    st.Describe: describe_object,
+    st.CommentOn: comment_on,
     st.Drop: drop,
     st.SetSetting: set_setting,
 }
 
-READING: frozenset[type[st.Statement]] = frozenset({st.SelectQuery, st.Invoke, st.Explain, st.Show})
+READING: frozenset[type[st.Statement]] = frozenset(
+    {st.SelectQuery, st.Invoke, st.Explain, st.Show, st.ShowCreate, st.Describe}
+)
 """The statements that change nothing, and that a connection which only reads may run."""
 
 AS_OF: frozenset[type[st.Statement]] = frozenset({st.SelectQuery, st.Invoke})
@@ -64,7 +82,7 @@ def execute_all(statements: Sequence[st.Statement], context: Context) -> Result:
     or the transaction in which it happens; what was done before stays done.
     """
     result: Result = None
-    for is_change, together in groupby(statements, lambda statement: type(statement) in CHANGES):
+    for is_change, together in groupby(statements, lambda s: changes_table(s, context.catalog)):
         if is_change:
             result = run_transaction(list(together), context)  # type: ignore[arg-type]  # those of CHANGES
             continue

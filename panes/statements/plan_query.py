@@ -19,6 +19,12 @@ def plan_query(query: SelectQuery, catalog: Catalog) -> Node:
 def plan_query_to_register(query: SelectQuery, catalog: Catalog) -> Node:
     """The plan of a query that is registered. Raises SqlError for one that no stream feeds."""
     plan = plan_query(query, catalog)
+    check_fed(plan, query)
+    return plan
+
+
+def check_fed(plan: Node, query: SelectQuery) -> None:
+    """Raises SqlError for the plan of a query that no stream feeds."""
     if is_table_only(plan):
         tables = " and ".join(sorted(tables_of(plan)))
         refuse(
@@ -27,4 +33,3 @@ def plan_query_to_register(query: SelectQuery, catalog: Catalog) -> Node:
             offset_of(query.tree),
             hint="ask it once, without CREATE QUERY: the answer has all changes up to now",
         )
-    return plan

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from panes.catalog import Catalog
 from panes.language import statements as st
 from panes.language.positions import offset_of, refuse
 from panes.statements.context import Context
 from panes.statements.copy_table import copy_table
+from panes.statements.insert_into_table import insert_into_table
 from panes.statements.update_table import update_table
 from panes.tables.row_counts import RowCounts
 from panes.tables.table_transaction import TableTransaction
 
 CHANGES: Mapping[type[st.Statement], Callable[[Any, Context], Callable[[TableTransaction], RowCounts]]] = {
-    st.InsertInto: update_table,
+    st.InsertInto: insert_into_table,
     st.UpdateTable: update_table,
     st.DeleteFrom: update_table,
     st.CopyFrom: copy_table,
 }
 """The statements that change tables, and what prepares each of them."""
+
+
+def changes_table(statement: st.Statement, catalog: Catalog) -> bool:
+    """Whether a statement changes a table: INSERT may have a stream for its target."""
+    if isinstance(statement, st.InsertInto):
+        return catalog.stream(statement.table) is None
+    return type(statement) in CHANGES
 
 
 def run_transaction(statements: Sequence[st.TableStatement | st.CopyFrom], context: Context) -> RowCounts:

@@ -1,18 +1,26 @@
-"""SHOW QUERIES, STREAMS, TABLES or SETTINGS."""
+"""SHOW QUERIES, STREAMS, TABLES or SETTINGS, all or those whose names match a pattern."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from panes.config import SETTINGS
-from panes.language.statements import CreateTable, Show
+from panes.language.statements import CreateTable, Show, column_text
 from panes.statements.context import Context
 
 
 def show(statement: Show, context: Context) -> pa.Table:
     """A table: the names, and what there is to say of each."""
+    shown = _all(statement, context)
+    if statement.like is None:
+        return shown
+    return shown.filter(pc.match_like(shown.column("name"), statement.like, ignore_case=True))
+
+
+def _all(statement: Show, context: Context) -> pa.Table:
     catalog = context.catalog
     match statement.kind:
         case "QUERIES":
@@ -21,10 +29,15 @@ def show(statement: Show, context: Context) -> pa.Table:
                 name=[query.name for query in queries],
                 sql=[query.sql for query in queries],
                 error=[query.error for query in queries],
+                comment=_comments([query.name for query in queries], context),
             )
         case "STREAMS":
             streams = catalog.streams()
-            return _texts(name=[stream.name for stream in streams], sql=[stream.sql for stream in streams])
+            return _texts(
+                name=[stream.name for stream in streams],
+                sql=[stream.sql for stream in streams],
+                comment=_comments([stream.name for stream in streams], context),
+            )
         case "TABLES":
             return _tables(context)
         case "SETTINGS":
@@ -40,12 +53,19 @@ def _tables(context: Context) -> pa.Table:
         kind=["RETROACTIVE" if table.retroactive else "NON RETROACTIVE" for table in tables],
         primary_key=[", ".join(table.primary_key) or None for table in tables],
         columns=[_columns(table) for table in tables],
+        comment=_comments([table.name for table in tables], context),
     )
     return shown.add_column(1, "rows", pa.array([counts[table.name] for table in tables], pa.int64()))
 
 
 def _columns(table: CreateTable) -> str:
-    return ", ".join(f"{f}{' NOT NULL' * (f.name in table.not_null)}" for f in table.columns)
+    defaults = {default.column: default.canonical for default in table.defaults}
+    return ", ".join(column_text(f, table.not_null, defaults) for f in table.columns)
+
+
+def _comments(names: Sequence[str], context: Context) -> list[str | None]:
+    comments = context.catalog.own_comments()
+    return [comments.get(name.casefold()) for name in names]
 
 
 def _texts(**columns: Sequence[str | None]) -> pa.Table:

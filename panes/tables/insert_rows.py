@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from panes.delta.keys import group_rows
 from panes.delta.rows import Positions, int64, take, where
-from panes.delta.zeros import with_unsigned_zeros
-from panes.language.binder.bind_table_updates import EXCLUDED, BoundInsert, OnConflict
+from panes.language.binder.bind_table_updates import EXCLUDED, OnConflict
 from panes.language.statements import CreateTable
 from panes.plan.expressions import Column
 from panes.state.buffers.chunked import cluster, matching
@@ -55,14 +54,6 @@ def insert_rows(contents: Contents, rows: pa.Table, conflict: OnConflict | None 
     )
     change = changed_rows(contents, weighted(both, 1), conflict.assignments, conflict.condition, [inserted])
     return TableChange(change.rows, RowCounts(inserted.num_rows, change.counts.updated))
-
-
-def values_of(insert: BoundInsert) -> pa.Table:
-    """The rows of VALUES, in the types of the columns."""
-    columns = zip(*insert.rows, strict=True)
-    schema = insert.table.columns.arrow
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return with_unsigned_zeros(pa.table(arrays, schema=schema))
 
 
 def overwrite(definition: CreateTable) -> OnConflict:

@@ -47,6 +47,13 @@ class TableTransaction:
         changes.append(change.rows)
         return change.counts
 
+    def contents(self, name: str) -> Contents:
+        """The rows of a table after the statements so far."""
+        if name not in self._contents:
+            return self._tables.contents(name)
+        changes = self._changes[name]
+        return self._contents[name].applied(changes[-1]) if changes else self._contents[name]
+
     def accept(self) -> None:
         """Makes all changes durable."""
         changes = {

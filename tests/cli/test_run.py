@@ -134,3 +134,11 @@ def test_data_flows_after_a_table_has_changed_that_queries_may_read(db, run):
     assert db.calls[3:] == [
         *("run()", "INVOKE a", "INVOKE b", "INSERT INTO t VALUES (1)", "run()", "INVOKE a", "close()"),
     ]
+
+
+def test_data_flows_after_rows_were_inserted_into_a_stream(db, run):
+    ask = "SELECT x FROM s [NOW];"
+    run(f"CREATE STREAM s (x BIGINT); {ask} INSERT INTO S VALUES (1); {ask} INSERT INTO t VALUES (1); {ask}")
+    assert [call for call in db.calls if call == "run()" or call.startswith("INSERT")] == [
+        *("run()", "INSERT INTO S VALUES (1)", "run()", "INSERT INTO t VALUES (1)")
+    ]

@@ -36,8 +36,8 @@ class Streams:
     def names(self) -> list[str]:
         return list(self._streams)
 
-    def is_query(self, name: str) -> bool:  # noqa: ARG002
-        return False
+    def registered(self, name: str) -> None:  # noqa: ARG002
+        return None
 
     def plan(self, sql: str) -> Node:
         (query,) = parse(sql)

@@ -54,7 +54,7 @@ class AtWork:
         self.arrivals = {
             thing.name: self._drawn(thing, chance)
             for thing in self.catalog.things.values()
-            if not isinstance(thing, st.CreateDerivedStream)
+            if isinstance(thing, st.CreateStream | st.CreateTable)
         }
         self.oracle = Oracle(self.arrivals, duckdb.connect(config={"threads": 1}))
 

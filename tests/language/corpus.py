@@ -17,6 +17,7 @@ from pathlib import Path
 from panes.errors import SqlError
 from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
+from panes.language.binder.bind_insert import BoundValues
 from panes.stages.explain import Explained, explain, explain_json
 
 FOLDER = Path(__file__).parent.parent / "golden" / "language"
@@ -28,11 +29,13 @@ WORKLOADS = FOLDER.parent / "workloads"
 class Shelf:
     """A catalog in memory."""
 
-    things: dict[str, st.CreateStream | st.CreateDerivedStream | st.CreateTable] = field(default_factory=dict)
+    things: dict[str, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery] = field(
+        default_factory=dict
+    )
 
     def stream(self, name: str) -> st.CreateStream | st.CreateDerivedStream | None:
         found = self.things.get(name)
-        return None if isinstance(found, st.CreateTable) else found
+        return found if isinstance(found, st.CreateStream | st.CreateDerivedStream) else None
 
     def table(self, name: str) -> st.CreateTable | None:
         found = self.things.get(name)
@@ -41,8 +44,9 @@ class Shelf:
     def names(self) -> Sequence[str]:
         return list(self.things)
 
-    def is_query(self, name: str) -> bool:
-        return name.lower() == "talkers"
+    def registered(self, name: str) -> st.CreateQuery | None:
+        found = self.things.get(name)
+        return found if isinstance(found, st.CreateQuery) else None
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,9 @@ class Case:
 def read_catalog(text: str | None = None, folder: Path = FOLDER) -> Shelf:
     shelf = Shelf()
     for statement in parse(text or (folder / "catalog.sql").read_text(encoding="utf-8")):
-        assert isinstance(statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable)
+        assert isinstance(
+            statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery
+        )
         shelf.things[statement.name] = statement
     return shelf
 
@@ -87,20 +93,29 @@ def outcome(sql: str, shelf: Shelf) -> str:
 
 def _outcome_of(statement: st.Statement, shelf: Shelf) -> str:
     parts = [statement.sql]
-    match statement:
+    match statement.statement if isinstance(statement, st.CreateAgain) else statement:
         case st.SelectQuery():
             parts.append(explain(Explained(bind(statement, shelf))))
-        case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
+        case (
+            st.CreateQuery(query=query)
+            | st.AlterQueryAs(query=query)
+            | st.Explain(target=st.SelectQuery() as query)
+        ):
             plan = bind(query, shelf)
             in_json = isinstance(statement, st.Explain) and statement.format == "JSON"
             parts.append(
                 str(explain_json(Explained(plan))["answer"]) if in_json else explain(Explained(plan))
             )
-        case st.CreateDerivedStream():
-            parts.append(explain(Explained(bind_stream(statement, shelf))))
+        case st.CreateDerivedStream() as stream:
+            parts.append(explain(Explained(bind_stream(stream, shelf))))
         case st.InsertInto():
             insert = bind_insert(statement, shelf)
-            parts += [str(row) for row in insert.rows]
+            if isinstance(insert, BoundValues):
+                parts += [str(row) for row in insert.rows]
+            else:
+                names = insert.into.columns.names
+                parts += [f"{name} := {value}" for name, value in zip(names, insert.columns, strict=True)]
+                parts.append(explain(Explained(insert.plan)))
             if insert.conflict is not None:
                 parts += [f"{column} := {value}" for column, value in insert.conflict.assignments]
                 parts.append(f"on conflict where {insert.conflict.condition}")

@@ -37,15 +37,19 @@ def swallow(text: str) -> None:
 
 
 def bind_any(statement: st.Statement) -> None:
-    match statement:
+    match statement.statement if isinstance(statement, st.CreateAgain) else statement:
         case st.SelectQuery():
             plan = bind(statement, CATALOG)
             assert explain(Explained(plan))
             assert explain_json(Explained(plan))
-        case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
+        case (
+            st.CreateQuery(query=query)
+            | st.AlterQueryAs(query=query)
+            | st.Explain(target=st.SelectQuery() as query)
+        ):
             bind(query, CATALOG)
-        case st.CreateDerivedStream():
-            bind_stream(statement, CATALOG)
+        case st.CreateDerivedStream() as stream:
+            bind_stream(stream, CATALOG)
         case st.InsertInto():
             bind_insert(statement, CATALOG)
         case st.UpdateTable():

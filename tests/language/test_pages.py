@@ -16,6 +16,7 @@ from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.functions import CASTS, FUNCTIONS
+from panes.plan.over_functions import OVER_FUNCTIONS
 from panes.stages.explain import Explained, explain
 from panes.stages.make_plan import make_plan
 from tests.language.corpus import WORKLOADS, Shelf, outcome, read_cases
@@ -34,7 +35,9 @@ def statements_of(page: Path) -> Iterator[tuple[st.Statement, Shelf]]:
     for block in SQL.findall(page.read_text(encoding="utf-8")):
         for statement in parse(block):
             yield statement, shelf
-            if isinstance(statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable):
+            if isinstance(
+                statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery
+            ):
                 shelf.things[statement.name] = statement
 
 
@@ -42,13 +45,17 @@ def statements_of(page: Path) -> Iterator[tuple[st.Statement, Shelf]]:
 def test_every_statement_on_the_page_is_understood(page: Path) -> None:
     bound = 0
     for statement, shelf in statements_of(page):
-        match statement:
+        match statement.statement if isinstance(statement, st.CreateAgain) else statement:
             case st.SelectQuery():
                 bind(statement, shelf)
-            case st.CreateQuery(query=query) | st.Explain(target=st.SelectQuery() as query):
+            case (
+                st.CreateQuery(query=query)
+                | st.AlterQueryAs(query=query)
+                | st.Explain(target=st.SelectQuery() as query)
+            ):
                 bind(query, shelf)
-            case st.CreateDerivedStream():
-                bind_stream(statement, shelf)
+            case st.CreateDerivedStream() as stream:
+                bind_stream(stream, shelf)
             case st.InsertInto():
                 bind_insert(statement, shelf)
             case st.UpdateTable():
@@ -78,7 +85,10 @@ def renewed(page: Path) -> str:
     text = page.read_text(encoding="utf-8")
     if page == EXPLAIN:
         return SQL_AND_PLAN.sub(with_plan, text)
-    parts = {"aggregates": aggregates(), "functions": functions(), "casts": casts(), "workloads": workloads()}
+    parts = {
+        "aggregates": aggregates(), "functions": functions(), "casts": casts(), "over": over_functions(),
+        "workloads": workloads(),
+    }  # fmt: skip
     for name, table in parts.items():
         text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)
     return re.sub("```text\n.*?```", lambda _: f"```text\n{refusal()}```", text, flags=re.DOTALL)
@@ -117,6 +127,10 @@ def functions() -> str:
     return table(("function", "gives"), rows)
 
 
+def over_functions() -> str:
+    return table(("function", "gives"), [(f"`{form}`", meaning) for form, meaning in OVER_FUNCTIONS.items()])
+
+
 def workloads() -> str:
     """Which queries of benchmarks run, and why others are refused."""
     rows = []
@@ -129,11 +143,11 @@ def workloads() -> str:
 
 
 def casts() -> str:
-    rows = [
-        (f"`{source}`", f"`{target}`", meaning)
-        for (source, target), meaning in CASTS.items()
-        if str(source) != "NULL"
-    ]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (source, target), meaning in CASTS.items():
+        if str(source) != "NULL":
+            alike.setdefault((str(target), meaning), []).append(f"`{source}`")
+    rows = [(", ".join(sources), f"`{target}`", meaning) for (target, meaning), sources in alike.items()]
     return table(("from", "to", "gives"), rows)
 
 

@@ -66,6 +66,20 @@ def conditions(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
 
 
 @draw.composite
+def over(drawing: draw.DrawFn, aliases: list[str]) -> str:
+    """A function with OVER whose value does not depend on the order of peers."""
+    arg = drawing(scalars(aliases, 1))
+    functions = ("rank()", "dense_rank()", "percent_rank()", "cume_dist()", "count(*)", f"sum({arg})",
+                 f"max({arg})", f"count({arg}) FILTER (WHERE {arg} > 2)")  # fmt: skip
+    by = drawing(draw.sampled_from(("", f"PARTITION BY {drawing(columns(aliases))} ")))
+    way = drawing(draw.sampled_from(("", " DESC", " NULLS FIRST")))
+    order = f"ORDER BY {drawing(scalars(aliases, 1))} + 0{way}"
+    frame = drawing(draw.sampled_from(("", " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING")))
+    within = drawing(draw.sampled_from((by, f"{by}{order}", f"{by}{order}{frame}")))
+    return f"{drawing(draw.sampled_from(functions))} OVER ({within})"
+
+
+@draw.composite
 def sources(drawing: draw.DrawFn, window: str) -> str:
     """A stream with a window, or a table."""
     name = drawing(draw.sampled_from((*STREAMS, *TABLES)))
@@ -88,6 +102,23 @@ def predicates(drawing: draw.DrawFn, aliases: list[str], number: int) -> str:
 
 
 @draw.composite
+def chains(drawing: draw.DrawFn, items: list[str], aliases: list[str]) -> str:
+    """The items joined one after the other, some by outer joins."""
+    text = items[0]
+    for place, item in enumerate(items[1:], start=1):
+        before, new = aliases[:place], aliases[place]
+        kind = drawing(draw.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ",")))
+        text += f"{', ' if kind == ',' else f' {kind} '}{item}"
+        if kind == "FULL JOIN":  # DuckDB has no FULL JOIN with other conditions
+            text += f" ON {drawing(columns(before[-1:]))} = {drawing(columns([new]))}"
+        elif kind not in (",", "CROSS JOIN"):
+            on = [f"{drawing(columns(before[-1:]))} = {drawing(columns([new]))}"]
+            on += drawing(draw.lists(conditions([before[-1], new], 1), max_size=1))
+            text += f" ON {' AND '.join(drawing(draw.permutations(on)))}"
+    return text
+
+
+@draw.composite
 def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     """A SELECT of so many columns."""
     aliases = [f"t{place}" for place in range(drawing(draw.integers(1, 3)))]
@@ -101,14 +132,18 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     parts = drawing(draw.lists(conditions(aliases), max_size=2))
     ties = [f"{one}.a = {other}.b" for one, other in pairwise(aliases)]
     subqueries = [drawing(predicates(aliases, n)) for n in range(drawing(draw.integers(0, 2)))]
+    if drawing(draw.integers(0, 2)) == 0:
+        items, ties = [drawing(chains(items, aliases))], []
     where = drawing(draw.permutations([*ties, *parts, *subqueries]))
     text = f"FROM {', '.join(items)}" + (f" WHERE {' AND '.join(where)}" if where else "")
     if drawing(draw.booleans()):
-        listed = [f"{drawing(scalars(aliases))} AS c{place}" for place in range(width)]
+        shown = draw.one_of(scalars(aliases), scalars(aliases), over(aliases))
+        listed = [f"{drawing(shown)} AS c{place}" for place in range(width)]
         return f"SELECT {drawing(draw.sampled_from(('', 'DISTINCT ')))}{', '.join(listed)} {text}"
     key = drawing(columns(aliases))
     forms = ("count(*)", "sum({0})", "min({0}) + max({0})", "count(DISTINCT {0})", "count({0}) + {1}", "{1}",
              "count(*) FILTER (WHERE {0} > 2)", "sum({0}) FILTER (WHERE {0} < 5)",
+             "rank() OVER (ORDER BY count(*))", "sum(count(*)) OVER ()", "max({1}) OVER (ORDER BY min({0}) DESC)",
              "count(DISTINCT {0}) FILTER (WHERE {0} > {1})", "max({0}) FILTER (WHERE {1} > 2)")  # fmt: skip
     listed = [
         f"{drawing(draw.sampled_from(forms)).format(drawing(scalars(aliases, 1)), key)} AS c{place}"

@@ -85,7 +85,7 @@ class Drawing:
             operators.append(self.lookup)
         if self.retracts:
             # Group-by is drawn more often, because it has most kinds.
-            negations = [self.anti_join, lambda depth: nodes.Except(*self.alike(depth))]
+            negations = [self.anti_join, self.outer_join, lambda depth: nodes.Except(*self.alike(depth))]
             operators += [*negations, *[self.group_by] * 4, lambda depth: self.over(self.relation(depth - 1))]
         return self.choose(operators)(depth)
 
@@ -173,11 +173,13 @@ class Drawing:
         right = self.table(left.stream)
         keys, residual = self.keys(left.node, right), self.residual(left.node, right)
         how = {"time": left.time, "keep_us": left.keep_us}
-        match self.random.randrange(4):
+        match self.random.randrange(5):
             case 0 | 1:
                 return nodes.Join(left.node, right, *keys, residual, **how)
             case 2:
                 return nodes.SemiJoin(left.node, right, *keys, residual, **how)
+            case 3:
+                return nodes.OuterJoin(left.node, right, *keys, residual, **how)
         null_aware = len(keys[0]) == 1 and self.one_in(2)
         if null_aware and residual is not None:
             residual = self.predicate(right)
@@ -204,9 +206,12 @@ class Drawing:
         if self.one_in(3):
             left = self.relation(1)
         keys, residual = self.keys(left, right), self.residual(left, right)
-        match self.random.randrange(8):
+        match self.random.randrange(9):
             case 0 | 1:
                 return nodes.Join(left, right, *keys, residual)
+            case 7:
+                sides = (left, right, *keys) if self.one_in(2) else (right, left, *reversed(keys))
+                return nodes.OuterJoin(*sides, residual, is_full=self.one_in(3))
             case 2:
                 return nodes.SemiJoin(left, right, *keys, residual)
             case 3:
@@ -348,6 +353,11 @@ class Drawing:
         null_aware = len(left_keys) == 1 and self.one_in(2)
         residual = self.residual(left, right)
         return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware=null_aware)
+
+    def outer_join(self, depth: int) -> nodes.Node:
+        left, right = self.sides(depth)
+        keys, residual = self.keys(left, right), self.residual(left, right)
+        return nodes.OuterJoin(left, right, *keys, residual, is_full=self.one_in(3))
 
     def group_by(self, depth: int) -> nodes.Node:
         return self.grouped(self.relation(depth - 1))

@@ -15,12 +15,13 @@ from panes.aggregates.adders import Doubles, DoubleSum, IntegerSum
 from panes.aggregates.base import Accumulators, Ints
 from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
 from panes.aggregates.linear import ROWS
+from panes.aggregates.over_rows import OverRows
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import ALWAYS, EXP, FOREVER, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
 from panes.delta.rows import with_column
-from panes.operators import group_by, lookup, rows_window, select, session_window
+from panes.operators import group_by, lookup, lower, over, rows_window, select, session_window
 from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
@@ -28,6 +29,7 @@ from panes.operators.group_by import GroupBy
 from panes.operators.input import Entry
 from panes.operators.join import Join
 from panes.operators.lookup import Lookup
+from panes.operators.over import Over
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
@@ -39,6 +41,7 @@ from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate
+from panes.plan.over_functions import Frame
 from panes.plan.types import BIGINT
 from panes.plan.walk import walk
 from panes.plan.windows import RowsWindow
@@ -163,6 +166,19 @@ def ends_are_not_put_off(
     return replace(events, ends=np.minimum(events.ends, events.ts[starts] + window.spec.gap_us))
 
 
+def over_window(drawing: Drawing) -> nodes.Node:
+    return drawing.over(drawing.window())
+
+
+def a_row_later(rows: OverRows, frame: Frame) -> tuple[Ints, Ints]:
+    begin, end = _BOUNDS(rows, frame)
+    return np.minimum(begin + 1, end), end
+
+
+def no_peers(_: object, places: Ints, *__: object, **___: object) -> Mask:
+    return np.zeros(len(places), np.bool_)
+
+
 def rounded_down(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
     found = _QUANTILE(values, fraction)
     return found.with_columns(pl.col(VALUE).floor())
@@ -227,6 +243,21 @@ def lookup_of_any_age(drawing: Drawing) -> nodes.Node:
             return drawing.looking_up(timed)
 
 
+def left_lookup(drawing: Drawing) -> nodes.Node:
+    """A lookup that keeps the tuples without a match."""
+    while True:
+        node = drawing.lookup(1)
+        if isinstance(node, nodes.OuterJoin):
+            return node
+
+
+def full_join(drawing: Drawing) -> nodes.Node:
+    while True:
+        node = drawing.outer_join(1)
+        if isinstance(node, nodes.OuterJoin) and node.is_full:
+            return node
+
+
 def not_in_lookup(drawing: Drawing) -> nodes.Node:
     """A lookup that is NOT IN."""
     while True:
@@ -235,10 +266,12 @@ def not_in_lookup(drawing: Drawing) -> nodes.Node:
             return node
 
 
+_EXPANDED = lower.expand_outer_join
 _PAIRS = Lookup._pairs
 _FORGET = KeyedVersions.forget
 _TIMES = rows_window._Batch.times
 _EVENTS = SessionWindow._events
+_BOUNDS = OverRows._bounds
 _QUANTILE = holistic._quantile
 _INTEGERS = IntegerSum.integers
 _DOUBLES = DoubleSum.doubles
@@ -261,6 +294,10 @@ MUTATIONS = [
         "partitions share a session", sessions, replaced(session_window, "hash_pair", of_all_partitions)
     ),
     Mutation("a session is not extended", sessions, replaced(SessionWindow, "_events", ends_are_not_put_off)),
+    Mutation("old values of OVER stay", over_window, output_of(Over, never_taking_back)),
+    Mutation("peers are in any order", over_window, replaced(over, "total_order", lambda keys, _: keys)),
+    Mutation("frames forget their first row", over_window, replaced(OverRows, "_bounds", a_row_later)),
+    Mutation("peers are told apart", over_window, replaced(over, "equal_rows", no_peers)),
     Mutation(
         "a condition is not looked at",
         lambda d: d.select(d.window()),
@@ -289,6 +326,22 @@ MUTATIONS = [
         lambda d: d.anti_join(1),
         output_of(AntiJoin, never_taking_back),
         UPA_FEW_EARLY,
+    ),
+    Mutation(
+        "a row with a partner stays alone",
+        lambda d: d.outer_join(1),
+        output_of(AntiJoin, never_taking_back),
+        UPA_FEW_EARLY,
+    ),
+    Mutation(
+        "rows of the right are never alone",
+        full_join,
+        replaced(lower, "expand_outer_join", lambda node: _EXPANDED(replace(node, is_full=False))),
+    ),
+    Mutation(
+        "a lookup drops rows without a match",
+        left_lookup,
+        replaced(Lookup, "_alone", lambda self, _: self.output.columns.empty_table()),
     ),
     Mutation("a duplicate never takes over", lambda d: d.distinct(1), output_of(DistinctStar, without_last)),
     Mutation(

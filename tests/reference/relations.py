@@ -74,7 +74,7 @@ class Reference:
                     Tuple(ts, number, tuple(ts if name == nodes.TIME else row[name] for name in names))
                     for number, (ts, row) in enumerate(self._arrivals[node.stream])
                 ]
-            case nodes.Join() | nodes.SemiJoin() | nodes.AntiJoin() if is_lookup(node):
+            case nodes.Join() | nodes.OuterJoin() | nodes.SemiJoin() | nodes.AntiJoin() if is_lookup(node):
                 return self._looking_up(node)
             case nodes.Select() | nodes.Project():
                 made = ((t, _row_by_row(node, t.row)) for t in self.tuples(node.child))
@@ -105,7 +105,7 @@ class Reference:
                 return {
                     (side, name): row for side, child in sides for name, row in self.rows(child, now).items()
                 }
-            case nodes.Join() | nodes.SemiJoin() | nodes.AntiJoin():
+            case nodes.Join() | nodes.OuterJoin() | nodes.SemiJoin() | nodes.AntiJoin():
                 return self._met(node, self.rows(node.left, now), now)
             case nodes.Distinct():
                 return _numbered(Counter(set(self.bag(node.child, now))))
@@ -138,10 +138,23 @@ class Reference:
         """What becomes of rows of the left side of a join, semi- or anti-join."""
         if isinstance(node, nodes.Join):
             return {(one, other): a + b for one, a, other, b in self._matches(node, left, now)}
+        if isinstance(node, nodes.OuterJoin):
+            return self._outer_join(node, left, now)
         if isinstance(node, nodes.AntiJoin):
             return self._without_match(node, left, now)
         found = {one for one, _, _, _ in self._matches(node, left, now)}
         return {name: row for name, row in left.items() if name in found}
+
+    def _outer_join(self, node: nodes.OuterJoin, left: Named, now: int) -> Named:
+        pairs = {(one, other): a + b for one, a, other, b in self._matches(node, left, now)}
+        nulls = (None,) * len(node.left.schema), (None,) * len(node.right.schema)
+        met = {one for one, _ in pairs}
+        alone = {(one, None): row + nulls[1] for one, row in left.items() if one not in met}
+        if node.is_full:
+            met = {other for _, other in pairs}
+            right = self.rows(node.right, now).items()
+            alone |= {(None, other): nulls[0] + row for other, row in right if other not in met}
+        return pairs | alone
 
     def _right(self, node: Matching, row: Row, now: int) -> Named:
         """The right side of a join, as a row of the left meets it."""

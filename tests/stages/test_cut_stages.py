@@ -71,6 +71,16 @@ def test_the_same_stream_under_two_names_is_two_inputs():
     assert [source.scan.alias for source in stage.inputs] == ["l", "r"]
 
 
+def test_what_stands_on_both_sides_of_a_join_is_one_stage():
+    (query,) = parse(
+        "WITH w AS (SELECT a.g, b.g AS h FROM a [NOW] LEFT JOIN b [NOW] ON a.k = b.k) "
+        "SELECT w.g, v.g FROM w LEFT JOIN w v ON w.h = v.h"
+    )
+    below, above = cut_stages(optimize(bind(query, Streams())))
+    assert [source.stage for source in below.inputs] == [None, None]
+    assert [source.stage for source in above.inputs] == [0]
+
+
 def test_sessions_that_are_grouped_by_another_column_are_a_stage_of_their_own():
     (query,) = parse("SELECT g, count(*) AS n FROM a [PARTITION BY k SESSION 1 MINUTE] GROUP BY g")
     sessions, group = cut_stages(optimize(bind(query, Streams())))

@@ -35,8 +35,8 @@ class Packets:
     def names(self):
         return ["p"]
 
-    def is_query(self, name: str) -> bool:  # noqa: ARG002
-        return False
+    def registered(self, name: str) -> None:  # noqa: ARG002
+        return None
 
 
 def plan_of(sql: str) -> Node:

@@ -25,8 +25,8 @@ class Streams:
     def names(self):
         return ["a", "b", "t", "n"]
 
-    def is_query(self, name: str) -> bool:  # noqa: ARG002
-        return False
+    def registered(self, name: str) -> None:  # noqa: ARG002
+        return None
 
 
 def keys(sql, large_tables=()):

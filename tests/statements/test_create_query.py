@@ -47,3 +47,26 @@ def test_a_query_that_has_seen_nothing_has_an_empty_answer(db):
     assert repr(answer) == (
         "<Answer of host: no epoch has taken in a row yet: db.run() or db.start() takes in rows>"
     )
+
+
+def test_a_query_has_no_name_of_a_stream_or_table_and_none_has_its(db):
+    db.sql("CREATE TABLE hosts (src BIGINT); CREATE QUERY sources AS SELECT src FROM packets [NOW]")
+    for name in ("packets", "Hosts"):
+        with pytest.raises(errors.CatalogError, match="already a stream or table named"):
+            db.register("SELECT src FROM packets [NOW]", name=name)
+    for create in (
+        "TABLE sources (a INT)",
+        "STREAM SOURCES (a INT)",
+        "STREAM sources AS SELECT * FROM packets",
+    ):
+        with pytest.raises(errors.CatalogError, match="already a query named"):
+            db.sql(f"CREATE {create}")
+    assert [query.name for query in db.queries()] == ["sources"]
+
+
+def test_a_query_that_reads_one_that_is_not_there_is_refused(db):
+    db.sql("CREATE QUERY sources AS SELECT src FROM packets [NOW]")
+    with pytest.raises(
+        errors.SqlError, match=r"no stream, table or query named 'source'\n.*\n.*\n.*'sources'"
+    ):
+        db.register("SELECT src FROM source")

@@ -26,3 +26,14 @@ def test_a_registered_query_is_explained_with_the_strategy_that_it_was_registere
 def test_a_query_that_is_not_there_cannot_be_explained(db):
     with pytest.raises(errors.CatalogError, match="no query named 'sources'"):
         db.sql("EXPLAIN sources")
+
+
+def test_what_a_query_reads_through_another_is_named_and_what_is_computed_once_is_said(db):
+    db.sql("CREATE QUERY sources AS SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src")
+    db.sql("CREATE QUERY pairs AS SELECT a.src, b.src AS other FROM sources a JOIN sources b ON a.n = b.n")
+    text = " ".join(db.sql("EXPLAIN pairs").replace("│", " ").split())
+    assert text.count("Stream packets, of query sources") == 2
+    assert "(computed once for 2 inputs)" in text
+    assert "(shared with 1 other query)" in text
+    assert "of query" not in db.sql("EXPLAIN sources")
+    assert '"inputs_made_from_it": 2' in db.sql("EXPLAIN (FORMAT JSON) pairs")

@@ -10,8 +10,13 @@ def test_queries_are_shown_with_their_text_and_their_error(db):
     db.register("SELECT ts FROM packets [NOW]", name="failed")
     db._catalog.suspend(2, "a sum is too large")
     assert db.sql("SHOW QUERIES").to_pylist() == [
-        {"name": "well", "sql": "SELECT src FROM packets [NOW]", "error": None},
-        {"name": "failed", "sql": "SELECT ts FROM packets [NOW]", "error": "a sum is too large"},
+        {"name": "well", "sql": "SELECT src FROM packets [NOW]", "error": None, "comment": None},
+        {
+            "name": "failed",
+            "sql": "SELECT ts FROM packets [NOW]",
+            "error": "a sum is too large",
+            "comment": None,
+        },
     ]
 
 
@@ -32,6 +37,7 @@ def test_tables_are_shown_with_their_rows_and_what_they_are(db):
             "kind": "NON RETROACTIVE",
             "primary_key": "src, at",
             "columns": "src BIGINT, at DATE, name STRING",
+            "comment": None,
         },
         {
             "name": "words",
@@ -39,6 +45,7 @@ def test_tables_are_shown_with_their_rows_and_what_they_are(db):
             "kind": "RETROACTIVE",
             "primary_key": None,
             "columns": "word STRING NOT NULL",
+            "comment": None,
         },
     ]
 
@@ -47,3 +54,14 @@ def test_all_settings_are_shown_with_their_values(db):
     db.sql("SET strategy = 'nt'")
     shown = {row["name"]: row["value"] for row in db.sql("SHOW SETTINGS").to_pylist()}
     assert shown == {name: str(setting.default) for name, setting in SETTINGS.items()} | {"strategy": "nt"}
+
+
+def test_names_that_match_a_pattern_are_shown_in_any_case(db):
+    db.sql("CREATE TABLE hosts (a INT); CREATE TABLE ghosts (a INT); CREATE TABLE h_sts (a INT)")
+    assert [row["name"] for row in db.sql("SHOW TABLES LIKE 'H%'").to_pylist()] == ["hosts", "h_sts"]
+    assert [row["name"] for row in db.sql("SHOW TABLES LIKE '%hosts'").to_pylist()] == ["hosts", "ghosts"]
+    assert db.sql("SHOW STREAMS LIKE 'none'").num_rows == 0
+    assert [row["name"] for row in db.sql("SHOW SETTINGS LIKE 'shar%'").to_pylist()] == [
+        "shards",
+        "share_from",
+    ]

@@ -66,7 +66,7 @@ def test_rows_are_there_after_the_database_was_closed(tmp_path):
             (1, 40),
         ),
         ("INSERT INTO hosts VALUES (3, NULL, 1)", "name is NOT NULL: it cannot be NULL", (1, 27)),
-        ("INSERT INTO hosts (id) VALUES (3)", "name is NOT NULL: it cannot be NULL", (1, 32)),
+        ("INSERT INTO hosts (id) VALUES (3)", "name is NOT NULL: it cannot be NULL", (1, 20)),
         ("UPDATE hosts SET name = NULL", "name is NOT NULL: it cannot be NULL", (1, 25)),
         (
             "UPDATE hosts SET name = nullif(name, 'b')",

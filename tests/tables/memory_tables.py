@@ -9,8 +9,10 @@ import pyarrow as pa
 from panes.delta.consolidate import AT
 from panes.language import bind_delete, bind_insert, bind_update, parse
 from panes.language import statements as st
+from panes.language.binder.bind_insert import BoundValues
 from panes.tables.delete_rows import delete_rows
-from panes.tables.insert_rows import insert_rows, values_of
+from panes.tables.insert_rows import insert_rows
+from panes.tables.inserted_rows import inserted_rows
 from panes.tables.net_change import no_change
 from panes.tables.row_counts import RowCounts
 from panes.tables.table_contents import Contents
@@ -37,8 +39,8 @@ class MemoryTables:
     def names(self) -> list[str]:
         return list(self.definitions)
 
-    def is_query(self, name: str) -> bool:  # noqa: ARG002
-        return False
+    def registered(self, name: str) -> None:  # noqa: ARG002
+        return None
 
     # Tables.
 
@@ -75,8 +77,11 @@ class MemoryTables:
         match statement:
             case st.InsertInto():
                 insert = bind_insert(statement, self)
+                assert isinstance(insert, BoundValues)
+                assert isinstance(insert.into, st.CreateTable)
                 return transaction.change(
-                    insert.table, lambda contents: insert_rows(contents, values_of(insert), insert.conflict)
+                    insert.into,
+                    lambda contents: insert_rows(contents, inserted_rows(insert), insert.conflict),
                 )
             case st.UpdateTable():
                 update = bind_update(statement, self)

@@ -10,19 +10,21 @@ from sqlglot import exp
 
 from panes.language.binder import constants
 from panes.language.binder.scope import Scope
-from panes.language.parser.parse_definitions import TYPES, nearest_type
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.syntax import OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Call, Case, Cast, Expression, Literal
-from panes.plan.functions import ALIASES, CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
+from panes.plan.functions import ALIASES, DATE_PARTS, FUNCTIONS, TRUNC_UNITS, WrongTypes, can_cast
 from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
 from panes.plan.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
+    DECIMAL,
     DOUBLE,
+    FLOAT,
     INT,
     INTERVAL,
     NULL,
@@ -37,6 +39,8 @@ _BINARY: dict[type[exp.Expression], str] = {
     exp.Or: "or", exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide",
     exp.Mod: "modulo", exp.DPipe: "concat", exp.NullSafeEQ: "is_not_distinct", exp.NullSafeNEQ: "is_distinct",
 }  # fmt: skip
+
+_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "in", "is_distinct", "is_not_distinct", "nullif")
 
 LONGEST_CHAIN = 200
 
@@ -101,15 +105,19 @@ class ExpressionBinder:
     def _read_constants(
         self, name: str, args: Sequence[Expression], node: exp.Expression
     ) -> Sequence[Expression]:
-        """String constants next to dates and instants are read as such: `ts > '2026-01-31'`."""
+        """Constants are read as what they stand next to.
+
+        Text beside a date or an instant is one: `ts > '2026-01-31'`. A number beside a DECIMAL is one, so that
+        `price * 1.1` is exact. A number with a point is compared with a FLOAT as a FLOAT.
+        """
         targets = {arg.type for arg in args} & {DATE, TIMESTAMP}
-        if len(targets) != 1 or name in ("add", "date_trunc", "concat", "concat_ws"):
-            return args
-        (target,) = targets
-        return [
-            self.read(arg, target, node) if isinstance(arg, Literal) and arg.type == STRING else arg
-            for arg in args
-        ]
+        if len(targets) == 1 and name not in ("add", "date_trunc", "concat", "concat_ws"):
+            (target,) = targets
+            return [
+                self.read(arg, target, node) if isinstance(arg, Literal) and arg.type == STRING else arg
+                for arg in args
+            ]
+        return like_their_neighbors(args, name in _COMPARED)
 
     def _check_constants(self, name: str, args: Sequence[Expression], node: exp.Expression) -> None:
         values = [arg.value if isinstance(arg, Literal) else None for arg in args]
@@ -155,6 +163,9 @@ class ExpressionBinder:
         if node.is_string:
             return Literal(STRING, node.name)
         return self._number(node, node.name)
+
+    def _bytes(self, node: exp.Expression) -> Expression:
+        return Literal(BINARY, bytes.fromhex(node.name))
 
     def _number(self, node: exp.Expression, text: str) -> Expression:
         if constants.is_whole(text):
@@ -235,6 +246,7 @@ class ExpressionBinder:
             values.append(self.bind(branch.args["true"]))
         default = node.args.get("default")
         values.append(self.bind(default) if default else Literal(NULL, None))
+        values = list(like_their_neighbors(values, are_compared=False))
         common: Type | None = NULL
         for value in values:
             common = common and wider(common, value.type)
@@ -245,14 +257,11 @@ class ExpressionBinder:
         return Case(common, tuple(zip(conditions, branches, strict=True)), otherwise)
 
     def _cast(self, node: exp.Expression) -> Expression:
-        word = node.args["to"].name
-        if word not in TYPES:
-            self.refuse(f"there is no type {word}", node, nearest_type(word))
-        target = TYPES[word]
+        target: Type = node.args["to"].this
         value = self.bind(node.this)
         if isinstance(value, Literal) and value.type == STRING and target in (DATE, TIMESTAMP):
             return self.read(value, target, node)
-        if value.type != target and (value.type, target) not in CASTS:
+        if value.type != target and not can_cast(value.type, target):
             self.refuse(f"{with_article(value.type)} cannot be cast to {target}", node)
         return cast_to(value, target)
 
@@ -324,6 +333,28 @@ class ExpressionBinder:
         self.refuse("DISTINCT cannot stand here", node)
 
 
+def like_their_neighbors(args: Sequence[Expression], are_compared: bool) -> Sequence[Expression]:
+    """The arguments, in which numbers are DECIMALs beside these, and FLOATs when these are compared with them."""
+    others = {arg.type.family for arg in args if not isinstance(arg, Literal)}
+    if DECIMAL in others and not others & {FLOAT, DOUBLE}:
+        return [_as_written(arg) for arg in args]
+    if FLOAT in others and DOUBLE not in others and are_compared:
+        return [cast_to(arg, FLOAT) if _is_short(arg) else arg for arg in args]
+    return args
+
+
+def _as_written(arg: Expression) -> Expression:
+    if not isinstance(arg, Literal) or not arg.type.is_numeric or not isinstance(arg.value, (int, float)):
+        return arg
+    written = constants.as_written(arg.value)
+    return arg if written is None else Literal(written[1], written[0])
+
+
+def _is_short(arg: Expression) -> bool:
+    """Whether it is a number with a point that FLOAT has room for."""
+    return isinstance(arg, Literal) and arg.type == DOUBLE and constants.cast(arg.value, FLOAT) is not None
+
+
 def cast_to(value: Expression, target: Type) -> Expression:
     """The value in another type: constants are converted here, so that no evaluator has to."""
     if value.type == target:
@@ -340,6 +371,7 @@ def cast_to(value: Expression, target: Type) -> Expression:
 _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], Expression]] = {
     exp.Column: ExpressionBinder._column,
     exp.Literal: ExpressionBinder._literal,
+    exp.HexString: ExpressionBinder._bytes,
     exp.Neg: ExpressionBinder._negative,
     exp.Null: ExpressionBinder._null,
     exp.Boolean: ExpressionBinder._boolean,

@@ -1,22 +1,23 @@
-"""FROM: names looked up, derived streams expanded in place, windows put on."""
+"""FROM: names looked up, derived streams and registered queries expanded in place, windows put on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from panes.language.binder.bind_expressions import ExpressionBinder
 from panes.language.binder.bind_lookup import window_over
+from panes.language.binder.joined_items import JoinedItems
 from panes.language.binder.known_relations import find
 from panes.language.binder.refusals import check_always_on, slides_in_time
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.parser.syntax import FromItem, SelectBlock, WindowClause
-from panes.language.positions import did_you_mean, offset_of, refuse
-from panes.language.statements import CreateDerivedStream, CreateStream, CreateTable
-from panes.plan.expressions import Column, Expression
+from panes.language.positions import did_you_mean, offset_of
+from panes.language.statements import CreateDerivedStream, CreateQuery, CreateStream, CreateTable
+from panes.plan.expressions import Column
 from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamScan, TableScan, Window
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal, pattern_of
 from panes.plan.schema import Field, Schema
@@ -26,42 +27,21 @@ if TYPE_CHECKING:
     from panes.language.binder.bind_query import QueryBinder
 
 
-def bind_from(binder: QueryBinder, block: SelectBlock, scope: Scope) -> list[Expression]:
-    """Fills the scope with the relations of FROM; returns the conditions of ON and USING."""
-    conditions: list[Expression] = []
+def bind_from(binder: QueryBinder, block: SelectBlock, scope: Scope) -> JoinedItems:
+    """Fills the scope with the relations of FROM; returns them as far as they are joined in a given order, and the
+    conditions of the other joins."""
+    items = JoinedItems(scope, binder.catalog)
     for item in block.args["from_"]:
-        scope.add(_relation(binder, item, scope))
-        if item.args.get("on") is not None:
-            conditions += _on(item.args["on"], scope)
-        for name in item.args.get("using") or ():
-            conditions.append(_using(name, scope))
-    if scope.window is not None and not any(_has_window(r.node, scope.window) for r in scope.relations):
+        items.add(item, _relation(binder, item, scope))
+    if scope.window is not None and not any(_has_window(p.node, scope.window) for p in items.parts):
         binder.refuse(
             "BEGIN … END is for streams, and there is none in FROM", scope.window, "leave BEGIN … END out"
         )
-    return conditions
+    return items
 
 
 def _has_window(node: Node, clause: WindowClause) -> bool:
     return any(isinstance(n, Window) and n.spec is clause.args["spec"] for n in walk(node))
-
-
-def _on(node: exp.Expression, scope: Scope) -> list[Expression]:
-    if isinstance(node, exp.And):
-        return _on(node.this, scope) + _on(node.expression, scope)
-    return [ExpressionBinder(scope).condition(node, "ON")]
-
-
-def _using(name: exp.Identifier, scope: Scope) -> Expression:
-    *earlier, last = scope.relations
-    right = last.column(name.name)
-    lefts = [c for r in earlier if (c := r.column(name.name)) is not None and c.name not in scope.hidden]
-    if right is None or not lefts:
-        refuse(f"both sides of USING need a column named {name.name!r}", scope.text, offset_of(name))
-    if len(lefts) > 1:
-        refuse(f"more than one relation before it has a {name.name!r}", scope.text, offset_of(name), "use ON")
-    scope.hidden.add(right.name)
-    return ExpressionBinder(scope).call("eq", (lefts[0], right), name)
 
 
 def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> Relation:
@@ -79,6 +59,8 @@ def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> Relation:
         alias = f"query_{len(scope.relations) + 1}"
     prefix = scope.prefix_for(alias)
     node = _named(binder, item.this, prefix) if named else renamed(binder.query(item.this), prefix)
+    if item.args.get("columns"):
+        node = _with_columns(binder, node, item.args["columns"], prefix, alias)
     if is_table_only(node):
         if window is not None:
             binder.refuse(f"{alias} is a table: it has no window", window, "leave the window out")
@@ -94,20 +76,34 @@ def _named(binder: QueryBinder, name: exp.Identifier, prefix: str) -> Node:
     found = find(binder.catalog, name.name)
     match found:
         case CreateStream():
-            return StreamScan(found.name, prefix, _prefixed(found.columns, prefix))
+            return StreamScan(found.name, prefix, _prefixed(found.columns, prefix), binder.expansion.queries)
         case CreateTable():
-            return TableScan(found.name, prefix, _prefixed(found.columns, prefix), found.retroactive)
+            columns = _prefixed(found.columns, prefix)
+            return TableScan(found.name, prefix, columns, found.retroactive, queries=binder.expansion.queries)
         case CreateDerivedStream():
-            if any(same(found.name, other) for other in binder.expanding):
-                binder.refuse(f"{found.name} is derived from itself", name)
-            return renamed(binder.derived(found.name, found.query), prefix)
-    if binder.catalog.is_query(name.name):
-        binder.refuse(
-            f"{name.name} is a registered query, and a query reads streams and tables", name,
-            f"INVOKE {name.name} gives its answer; to read on from it, write its text in FROM or in WITH",
-        )  # fmt: skip
+            return renamed(binder.inside(found, name).stream(found.query), prefix)
+        case CreateQuery():
+            plan = binder.inside(found, name).query(found.query.tree)
+            return renamed(as_stream(plan) if has_internal(plan) else plan, prefix)
     hint = did_you_mean(name.name, list(binder.catalog.names()))
-    return binder.refuse(f"there is no stream or table named {name.name!r}", name, hint)
+    return binder.refuse(f"there is no stream, table or query named {name.name!r}", name, hint)
+
+
+def _with_columns(
+    binder: QueryBinder, node: Node, names: Sequence[exp.Identifier], prefix: str, alias: str
+) -> Node:
+    """The relation with other names for its columns, from the first one on."""
+    old = [f.name[len(prefix) + 1 :] for f in node.schema]
+    if len(names) > len(old):
+        binder.refuse(f"{alias} has {len(old)} columns, and these are {len(names)} names", names[len(old)])
+    new = [*(name.name for name in names), *old[len(names) :]]
+    for place, name in enumerate(names):
+        if name.name.startswith("_"):
+            binder.refuse("column names do not begin with an underscore", name)
+        if any(same(name.name, other) for other in new[:place] + new[place + 1 :]):
+            binder.refuse(f"two columns of {alias} are called {name.name!r}", name)
+    columns = zip(new, node.schema, strict=True)
+    return Project(node, tuple((f"{prefix}.{name}", Column(f.type, f.name)) for name, f in columns))
 
 
 def _prefixed(columns: Schema, prefix: str) -> Schema:

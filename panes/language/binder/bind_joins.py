@@ -3,50 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
-from panes.language.binder.scope import Relation, Scope
 from panes.language.names import unused
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
 from panes.plan.lookups import table_below
-from panes.plan.nodes import Join, Node, Project, Select
+from panes.plan.nodes import Join, Node, OuterJoin, Project, Select
 from panes.plan.walk import is_table_only
 
 
-def join_tree(scope: Scope, conditions: Sequence[Expression], catalog: KnownRelations) -> Node:
-    """The relations of a scope joined from left to right, streams before tables.
+@dataclass(frozen=True)
+class Part:
+    """A relation of FROM, or several that an outer join holds together: what can be joined in any order."""
 
-    The next relation is the first one that an equality ties to those before it, so that a product is made
-    only where the query asks for one.
+    node: Node
+    offset: int
+
+
+def join_tree(
+    parts: Sequence[Part], conditions: Sequence[Expression], catalog: KnownRelations, text: str
+) -> Node:
+    """The parts of a FROM clause joined from left to right, streams before tables.
+
+    The next one is the first that an equality ties to those before it, so that a product is made only where the
+    query asks for one.
     """
-    _check_bounded(scope)
+    _check_bounded(parts, text)
     rest = list(conditions)
-    waiting = sorted(scope.relations, key=_streams_first)
+    waiting = sorted(parts, key=_streams_first)
     plan = _selected(waiting.pop(0).node, rest)
     while waiting:
         # A table waits until the streams are joined, whatever ties it to them.
-        streams = [relation for relation in waiting if not is_table_only(relation.node)]
+        streams = [part for part in waiting if not is_table_only(part.node)]
         first = streams or waiting
-        relation = next((r for r in first if any(_key(c, plan, r.node) for c in rest)), first[0])
-        waiting.remove(relation)
-        plan = _join(plan, relation, rest, scope, catalog)
+        part = next((p for p in first if any(_key(c, plan, p.node) for c in rest)), first[0])
+        waiting.remove(part)
+        plan = _join(plan, part, rest, catalog, text)
     return selected(plan, rest)
 
 
-def _check_bounded(scope: Scope) -> None:
+def _check_bounded(parts: Sequence[Part], text: str) -> None:
     """Streams that are joined with others have windows."""
-    streams = [relation for relation in scope.relations if not is_table_only(relation.node)]
-    for relation in streams if len(streams) > 1 else ():
-        check_bounded("a join", scope.text, relation.offset, relation.node)
+    streams = [part for part in parts if not is_table_only(part.node)]
+    for part in streams if len(streams) > 1 else ():
+        check_bounded("a join", text, part.offset, part.node)
 
 
-def _streams_first(relation: Relation) -> int:
+def _streams_first(part: Part) -> int:
     """Streams, then tables that are not retroactive (they keep the pattern), then the others."""
-    if not is_table_only(relation.node):
+    if not is_table_only(part.node):
         return 0
-    table = table_below(relation.node)
+    table = table_below(part.node)
     return 2 if table is None or table.retroactive else 1
 
 
@@ -55,7 +65,16 @@ def _selected(node: Node, rest: list[Expression]) -> Node:
     mine = [c for c in rest if columns_of(c) and all(name in node.schema for name in columns_of(c))]
     for condition in mine:
         rest.remove(condition)
-    return selected(node, mine)
+    return _selected_below(node, mine)
+
+
+def _selected_below(node: Node, conditions: Sequence[Expression]) -> Node:
+    """Select by all the conditions; those on the rows that a LEFT JOIN keeps are tested before it."""
+    if not isinstance(node, OuterJoin) or node.is_full:
+        return selected(node, conditions)
+    below = [c for c in conditions if all(name in node.left.schema for name in columns_of(c))]
+    node = replace(node, left=_selected_below(node.left, below))
+    return selected(node, [c for c in conditions if c not in below])
 
 
 def selected(node: Node, conditions: Sequence[Expression]) -> Node:
@@ -64,26 +83,33 @@ def selected(node: Node, conditions: Sequence[Expression]) -> Node:
     return node if predicate is None else Select(node, predicate)
 
 
-def _join(
-    left: Node, relation: Relation, rest: list[Expression], scope: Scope, catalog: KnownRelations
-) -> Node:
-    right = _selected(relation.node, rest)
-    pairs = []
-    for condition in list(rest):
+def _join(left: Node, part: Part, rest: list[Expression], catalog: KnownRelations, text: str) -> Node:
+    right = _selected(part.node, rest)
+    known = set(left.schema.names) | set(right.schema.names)
+    mine = [c for c in rest if columns_of(c) and columns_of(c) <= known]
+    for condition in mine:
+        rest.remove(condition)
+    pairs, residual = split_keys(mine, left, right)
+    join = Join(*with_keys(left, right, pairs), residual)
+    if is_looked_up(left, right):
+        return bind_lookup(join, catalog, text, part.offset)
+    check_with_tables(left, right, text, part.offset)
+    check_bounded_with_tables(left, right, text, part.offset)
+    return join
+
+
+def split_keys(
+    conditions: Sequence[Expression], left: Node, right: Node
+) -> tuple[list[tuple[Expression, Expression]], Expression | None]:
+    """The equalities between left and right as pairs, and the other conditions together."""
+    pairs, residual = [], []
+    for condition in conditions:
         pair = _key(condition, left, right)
         if pair is not None:
             pairs.append(pair)
-            rest.remove(condition)
-    known = set(left.schema.names) | set(right.schema.names)
-    residual = [c for c in rest if columns_of(c) and columns_of(c) <= known]
-    for condition in residual:
-        rest.remove(condition)
-    join = Join(*with_keys(left, right, pairs), conjunction(tuple(residual)))
-    if is_looked_up(left, right):
-        return bind_lookup(join, catalog, scope.text, relation.offset)
-    check_with_tables(left, right, scope.text, relation.offset)
-    check_bounded_with_tables(left, right, scope.text, relation.offset)
-    return join
+        else:
+            residual.append(condition)
+    return pairs, conjunction(tuple(residual))
 
 
 def _key(condition: Expression, left: Node, right: Node) -> tuple[Expression, Expression] | None:

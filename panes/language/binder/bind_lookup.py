@@ -24,6 +24,7 @@ from panes.plan.nodes import (
     Intersect,
     Join,
     Node,
+    OuterJoin,
     Over,
     Project,
     Select,
@@ -136,6 +137,8 @@ class _Carrying:
             case SemiJoin() | AntiJoin():
                 below = self.carried(node.left, columns)
                 return replace(below, node=replace(node, left=below.node))
+            case OuterJoin():
+                return self._outer_join(node, columns)
             case Union():
                 return self._union(node, columns)
             case TableScan():
@@ -184,6 +187,15 @@ class _Carrying:
         children = [below.node if n == place else child for n, child in enumerate(node.children)]
         return replace(below, node=with_children(node, *children))
 
+    def _outer_join(self, node: OuterJoin, columns: Set[str]) -> _Carried:
+        """The rows that a LEFT JOIN keeps have their time, whether or not they have a partner."""
+        on_left = {name for name in columns if name in node.left.schema}
+        is_told = columns <= on_left or node.time is not None
+        if node.is_full or not is_told or is_table_only(node.left):
+            raise _NoTime("a row of an outer join may be without that tuple", _FIRST)
+        below = self.carried(node.left, on_left or {node.time} if node.time is not None else on_left)
+        return replace(below, node=replace(node, left=below.node))
+
     def _union(self, node: Union, columns: Set[str]) -> _Carried:
         places = [place for place, name in enumerate(node.schema.names) if name in columns]
         left, right = (
@@ -219,6 +231,9 @@ def _is_of_stream(node: Node, column: str) -> bool:
             if column in node.left.schema:
                 return _is_of_stream(node.left, column)
             return node.time is not None or _is_of_stream(node.right, column)
+        case OuterJoin():
+            side = node.left if column in node.left.schema else node.right
+            return (side is node.right and node.time is not None) or _is_of_stream(side, column)
         case SemiJoin() | AntiJoin():
             return _is_of_stream(node.left, column)
     return not is_table_only(node)

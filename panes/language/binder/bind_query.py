@@ -19,6 +19,7 @@ from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, i
 from panes.language.binder.bind_joins import join_tree
 from panes.language.binder.bind_over import OverBinder
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
+from panes.language.binder.expansion import Expansion
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import (
     check_aggregates,
@@ -33,7 +34,7 @@ from panes.language.binder.scope import Scope
 from panes.language.names import same
 from panes.language.parser.syntax import Nested, Output, OverCall, SelectBlock, SetOperation
 from panes.language.positions import did_you_mean, offset_of, refuse
-from panes.language.statements import SelectQuery
+from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
 from panes.plan.expressions import Column, Expression, Literal, columns_of
 from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
@@ -45,15 +46,13 @@ from panes.plan.windows import RangeWindow, RowsWindow
 
 
 class QueryBinder:
-    """Binds one query, and the subqueries and derived streams inside it.
+    """Binds one query, and the subqueries, derived streams and registered queries inside it."""
 
-    `expanding` are the derived streams that are being expanded: one that leads back to itself is refused.
-    """
-
-    def __init__(self, catalog: KnownRelations, text: str, expanding: tuple[str, ...] = ()) -> None:
+    def __init__(self, catalog: KnownRelations, text: str, expansion: Expansion | None = None) -> None:
+        """`expansion` says in which texts this one stands; None: it is the whole."""
         self.catalog = catalog
         self.text = text
-        self.expanding = expanding
+        self.expansion = expansion or Expansion()
 
     def query(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
         """The plan of a query; its columns have the names that users see."""
@@ -68,14 +67,20 @@ class QueryBinder:
                 return self._block(tree, outer)
         raise TypeError(f"{type(tree).__name__} is not a query")
 
-    def derived(self, name: str, query: SelectQuery) -> Node:
+    def inside(self, read: CreateDerivedStream | CreateQuery, name: exp.Expression) -> QueryBinder:
+        """The binder of the text of a derived stream or registered query that stands for its name in FROM."""
+        why_not = self.expansion.why_not(read)
+        if why_not is not None:
+            self.refuse(why_not[0], name, why_not[1])
+        return QueryBinder(self.catalog, read.query.text, self.expansion.inside(read))
+
+    def stream(self, query: SelectQuery) -> Node:
         """The plan of a derived stream: one that only grows."""
-        binder = QueryBinder(self.catalog, query.text, (*self.expanding, name))
-        plan = binder.query(query.tree)
+        plan = self.query(query.tree)
         check_always_on("a derived stream", plan, query.text, offset_of(query.tree))
         pattern, reason = answer_pattern(plan)
         if pattern is not MONOTONIC:
-            binder.refuse(
+            self.refuse(
                 f"a derived stream only grows, and this is a relation that changes ({reason})", query.tree,
                 "put Istream(…) around it, make its windows INTERNAL, or leave the windows to its readers",
             )  # fmt: skip
@@ -103,7 +108,8 @@ class QueryBinder:
     def source(self, block: SelectBlock, outer: Scope | None) -> tuple[Scope, Node, list[Expression]]:
         """FROM and WHERE of a block, and the conditions of WHERE that read the query around it."""
         scope = Scope(self.text, outer=outer, window=block.args.get("window"))
-        conditions = bind_from(self, block, scope)
+        items = bind_from(self, block, scope)
+        conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
         parts = _conjuncts(where) if where is not None else []
@@ -115,7 +121,7 @@ class QueryBinder:
             else:
                 conditions.append(ExpressionBinder(scope).condition(node, "WHERE"))
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
-        plan = join_tree(scope, [c for c in conditions if c not in correlated], self.catalog)
+        plan = join_tree(items.parts, [c for c in conditions if c not in correlated], self.catalog, self.text)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
             check_internal(plan, self.text, offset_of(predicate.node))
@@ -170,7 +176,7 @@ class QueryBinder:
             return None
         qualified = isinstance(item, exp.Column)
         return [
-            (exp.column(name), column)
+            (exp.column(name), column if qualified else scope.bare(column))
             for relation in relations
             for name, column in relation.columns
             if qualified or column.name not in scope.hidden

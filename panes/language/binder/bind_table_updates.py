@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and COPY: changes of tables, with names and types resolved."""
+"""UPDATE, DELETE, COPY and ON CONFLICT: changes of tables, with names and types resolved."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
+from panes.language.binder.bind_expressions import ExpressionBinder, cast_to, like_their_neighbors
 from panes.language.binder.known_relations import KnownRelations, find
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
-from panes.language.statements import CopyFrom, CreateTable, DeleteFrom, InsertInto, UpdateTable
-from panes.plan.expressions import Expression, Literal, Value
-from panes.plan.functions import CASTS
+from panes.language.statements import CopyFrom, CreateQuery, CreateTable, DeleteFrom, UpdateTable
+from panes.plan.expressions import Column, Expression, Literal
+from panes.plan.functions import can_cast
 from panes.plan.nodes import TableScan
 from panes.plan.schema import Field, Schema
-from panes.plan.types import DATE, STRING, TIMESTAMP, wider
+from panes.plan.types import DATE, STRING, TIMESTAMP, Type, wider
 
 EXCLUDED = "_excluded"
 """The prefix of the columns of a row that was to be inserted, in the expressions of DO UPDATE."""
@@ -37,18 +37,6 @@ class OnConflict:
 
 
 @dataclass(frozen=True)
-class BoundInsert:
-    """Rows of constants in the order of the table's columns; columns that were not named are NULL."""
-
-    table: CreateTable
-    rows: tuple[tuple[Value, ...], ...]
-    conflict: OnConflict | None
-    """None when a row whose primary key is there is an error."""
-    offsets: tuple[int, ...]
-    """Where each row stands in the text."""
-
-
-@dataclass(frozen=True)
 class BoundUpdate:
     """New values for the rows where the condition is true (None: all). Expressions read columns by their
     names in the table."""
@@ -64,40 +52,13 @@ class BoundDelete:
     condition: Expression | None
 
 
-def bind_insert(statement: InsertInto, catalog: KnownRelations) -> BoundInsert:
-    tree, text = statement.tree, statement.text
-    target = tree.this
-    named = isinstance(target, exp.Schema)
-    table = _table(target.this if named else target, catalog, text)
-    fields = list(table.columns)
-    if named:
-        fields = []
-        for column in target.expressions:
-            field = _field(table, column, text)
-            if field in fields:
-                refuse(f"{field.name} is given twice", text, offset_of(column))
-            fields.append(field)
-    rows, offsets = [], []
-    for row in tree.expression.expressions:
-        values = row.expressions
-        if len(values) != len(fields):
-            refuse(f"a row has {len(fields)} values here, not {len(values)}", text, offset_of(row))
-        given = {f.name: _constant(value, f, text) for f, value in zip(fields, values, strict=True)}
-        for name in (*table.primary_key, *table.not_null):
-            if given.get(name) is None:
-                refuse(why_not_null(table, name), text, offset_of(row))
-        rows.append(tuple(given.get(f.name) for f in table.columns))
-        offsets.append(offset_of(row))
-    return BoundInsert(table, tuple(rows), _conflict(tree, table, text), tuple(offsets))
-
-
 def why_not_null(table: CreateTable, column: str) -> str:
     """What to say of NULL in a column that cannot be NULL."""
     reason = "is part of the primary key and" if column in table.primary_key else "is NOT NULL: it"
     return f"{column} {reason} cannot be NULL"
 
 
-def _conflict(tree: exp.Expression, table: CreateTable, text: str) -> OnConflict | None:
+def bind_conflict(tree: exp.Expression, table: CreateTable, text: str) -> OnConflict | None:
     node = tree.args.get("conflict")
     if node is None:
         return None
@@ -115,21 +76,21 @@ def _conflict(tree: exp.Expression, table: CreateTable, text: str) -> OnConflict
     given = TableScan(table.name, EXCLUDED, excluded, table.retroactive)
     scope.add(Relation("excluded", EXCLUDED, given, offset_of(node)))
     scope.hidden |= set(excluded.names)  # a bare name means the row that is in the table
-    binder = _ChangeBinder(scope)
+    binder = ChangeBinder(scope)
     return OnConflict(_assignments(node, table, binder), _condition(node, binder))
 
 
 def bind_update(statement: UpdateTable, catalog: KnownRelations) -> BoundUpdate:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
-    binder = _ChangeBinder(_scope(table, text))
+    binder = ChangeBinder(_scope(table, text))
     return BoundUpdate(table, _assignments(tree, table, binder), _condition(tree, binder))
 
 
 def bind_delete(statement: DeleteFrom, catalog: KnownRelations) -> BoundDelete:
     tree, text = statement.tree, statement.text
     table = _table(tree.this, catalog, text)
-    return BoundDelete(table, _condition(tree, _ChangeBinder(_scope(table, text))))
+    return BoundDelete(table, _condition(tree, ChangeBinder(_scope(table, text))))
 
 
 def bind_copy(statement: CopyFrom, catalog: KnownRelations) -> CreateTable:
@@ -142,7 +103,8 @@ def _table(name: exp.Expression, catalog: KnownRelations, text: str) -> CreateTa
     if isinstance(found, CreateTable):
         return found
     if found is not None:
-        refuse(f"{found.name} is a stream, and only tables are changed by statements", text, offset_of(name))
+        kind = "query" if isinstance(found, CreateQuery) else "stream"
+        refuse(f"{found.name} is a {kind}, and only tables are changed by statements", text, offset_of(name))
     tables = [n for n in catalog.names() if catalog.table(n) is not None]
     return refuse(
         f"there is no table named {name.name!r}", text, offset_of(name), did_you_mean(name.name, tables)
@@ -167,7 +129,7 @@ def _scope(table: CreateTable, text: str) -> Scope:
 
 
 def _assignments(
-    tree: exp.Expression, table: CreateTable, binder: _ChangeBinder
+    tree: exp.Expression, table: CreateTable, binder: ChangeBinder
 ) -> tuple[tuple[str, Expression], ...]:
     assignments: dict[str, Expression] = {}
     for assignment in tree.expressions:
@@ -186,24 +148,29 @@ def _condition(tree: exp.Expression, binder: ExpressionBinder) -> Expression | N
     return None if where is None else binder.condition(where.this, "WHERE")
 
 
-def _constant(node: exp.Expression, field: Field, text: str) -> Value:
-    value = _ChangeBinder(Scope(text)).assigned(node, field)
-    if not isinstance(value, Literal):
-        refuse("VALUES takes constants", text, offset_of(node))
-    return value.value
+def fits(type_: Type, into: Type) -> bool:
+    """Whether values are taken as they are: of the same type, a narrower one, or numbers that fit without rounding
+    if they fit at all, which is checked."""
+    if wider(type_, into) == into:
+        return True
+    if into.is_decimal:
+        return type_.is_integer or (type_.is_decimal and type_.scale <= into.scale)
+    return type_.is_integer and into.is_integer
 
 
-class _ChangeBinder(ExpressionBinder):
+class ChangeBinder(ExpressionBinder):
     """Binds what a change of a table computes from its row."""
 
     def assigned(self, node: exp.Expression, field: Field) -> Expression:
-        """The value in the type of the column: that of the column, a narrower one, or any integer that fits."""
-        value = self.bind(node)
+        """The value in the type of the column: that of the column, a narrower one, or any number that fits as it
+        is."""
+        (value, _) = like_their_neighbors(
+            (self.bind(node), Column(field.type, field.name)), are_compared=True
+        )
         if isinstance(value, Literal) and value.type == STRING and field.type in (DATE, TIMESTAMP):
             value = self.read(value, field.type, node)
-        is_narrower = wider(value.type, field.type) == field.type
-        if not is_narrower and not (value.type.is_integer and field.type.is_integer):
-            hint = f"write CAST(… AS {field.type})" if (value.type, field.type) in CASTS else None
+        if not fits(value.type, field.type):
+            hint = f"write CAST(… AS {field.type})" if can_cast(value.type, field.type) else None
             self.refuse(
                 f"{field.name} is {with_article(field.type)}, and this is {with_article(value.type)}",
                 node,

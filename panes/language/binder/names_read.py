@@ -1,4 +1,4 @@
-"""Which streams and tables a query names."""
+"""Which streams, tables and queries a query names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from panes.language.statements import SelectQuery
 def names_read(query: SelectQuery) -> frozenset[str]:
     """The names in FROM clauses at any depth, case folded.
 
-    Streams behind derived streams are not among them.
+    What stands behind derived streams and queries is not among them.
     """
     items = (item.this for item in query.tree.find_all(FromItem))
     return frozenset(name.name.casefold() for name in items if isinstance(name, exp.Identifier))

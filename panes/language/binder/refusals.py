@@ -17,6 +17,7 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Node,
+    OuterJoin,
     Over,
     Project,
     Rstream,
@@ -39,6 +40,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     # A row whose first match leaves while a later one stays is given again, as DISTINCT does.
     SemiJoin: ("EXISTS or IN", _DUPLICATED),
     AntiJoin: ("negation", _BROKEN),
+    OuterJoin: ("an outer join", "results that stay would lack the partners that come later"),
     Except: ("EXCEPT", _BROKEN),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
     Over: ("OVER", "results that stay would keep values that others have changed"),

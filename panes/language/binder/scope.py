@@ -9,7 +9,7 @@ from sqlglot import exp
 from panes.language.names import same
 from panes.language.parser.syntax import WindowClause
 from panes.language.positions import did_you_mean, offset_of, refuse
-from panes.plan.expressions import Column
+from panes.plan.expressions import Column, Expression
 from panes.plan.nodes import Node
 
 
@@ -44,6 +44,8 @@ class Scope:
     """The BEGIN … END of the query; subqueries without their own share it."""
     hidden: set[str] = field(default_factory=set)
     """Columns that JOIN … USING has merged into their partner: only found under their alias."""
+    merged: dict[str, Expression] = field(default_factory=dict)
+    """What a column that JOIN … USING has merged others into means where it is written without its alias."""
 
     def default_window(self) -> WindowClause | None:
         """The BEGIN … END for streams without a window of their own."""
@@ -66,7 +68,7 @@ class Scope:
             prefix = f"{alias}_{number}"
         return prefix
 
-    def resolve(self, node: exp.Column) -> Column:
+    def resolve(self, node: exp.Column) -> Expression:
         """The column that a name means here, or in the nearest query around that has one.
 
         An alias means the nearest relation of that name, also when that one has no such column.
@@ -96,7 +98,11 @@ class Scope:
     def _chain(self) -> list[Scope]:
         return [self, *(self.outer._chain() if self.outer else [])]
 
-    def _find(self, name: str, alias: str, offset: int, text: str) -> Column | None:
+    def bare(self, column: Column) -> Expression:
+        """What a column means where it is written without its alias."""
+        return self.merged.get(column.name, column)
+
+    def _find(self, name: str, alias: str, offset: int, text: str) -> Expression | None:
         found = []
         for relation in self.relations:
             if alias and not same(alias, relation.alias):
@@ -107,7 +113,9 @@ class Scope:
         if len(found) > 1:
             choices = " or ".join(f"{relation.alias}.{name}" for relation, _ in found)
             refuse(f"{name!r} could be {choices}", text, offset, "write the alias in front")
-        return found[0][1] if found else None
+        if not found:
+            return None
+        return found[0][1] if alias else self.bare(found[0][1])
 
     def _refuse_unknown(self, name: str, alias: str, offset: int) -> None:
         scopes = self._chain()

@@ -10,6 +10,7 @@ from sqlglot.generator import Generator
 from panes.language.names import quoted
 from panes.language.parser.syntax import (
     AtInstant,
+    Default,
     FromItem,
     NamedWindow,
     Nested,
@@ -20,6 +21,7 @@ from panes.language.parser.syntax import (
     SelectBlock,
     SetOperation,
     StatementNode,
+    TypeName,
     WindowClause,
     WindowedCall,
 )
@@ -55,13 +57,15 @@ def _over_window(self: Generator, node: OverWindow) -> str:
 
 
 def _from_item(self: Generator, node: FromItem) -> str:
-    kind = node.args.get("kind")
-    lead = {"": "", ",": ", ", "JOIN": " JOIN "}[kind or ""]
+    kind = node.args.get("kind") or ""
+    lead = {"": "", ",": ", "}.get(kind, f"{' NATURAL' * bool(node.args.get('natural'))} {kind} ")
     text = lead + self.sql(node, "this")
     if node.args.get("window"):
         text += f" {self.sql(node, 'window')}"
     if node.args.get("alias"):
         text += f" AS {self.sql(node, 'alias')}"
+    if node.args.get("columns"):
+        text += f"({_csv(self, node.args['columns'])})"
     if node.args.get("on"):
         text += f" ON {self.sql(node, 'on')}"
     if node.args.get("using"):
@@ -84,8 +88,9 @@ def _insert(self: Generator, node: exp.Insert) -> str:
     this = node.this
     columns = f" ({_csv(self, this.expressions)})" if isinstance(this, exp.Schema) else ""
     name = this.this if isinstance(this, exp.Schema) else this
-    rows = _csv(self, node.expression.expressions)
-    return f"INSERT INTO {self.sql(name)}{columns} VALUES {rows}{_after(self, node, 'conflict', 'at')}"
+    source = node.expression
+    given = f"VALUES {_csv(self, source.expressions)}" if isinstance(source, exp.Values) else self.sql(source)
+    return f"INSERT INTO {self.sql(name)}{columns} {given}{_after(self, node, 'conflict', 'at')}"
 
 
 def _on_conflict(self: Generator, node: OnConflict) -> str:
@@ -159,7 +164,9 @@ class PanesGenerator(Generator):
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,
+        TypeName: lambda _, node: str(node.this),
         OnConflict: _on_conflict,
+        Default: lambda *_: "DEFAULT",
         AtInstant: lambda self, node: f"AT TIMESTAMP {self.sql(node, 'this')}",
         exp.Where: lambda self, node: f"WHERE {self.sql(node, 'this')}",
         exp.Insert: _insert,
@@ -176,6 +183,7 @@ class PanesGenerator(Generator):
         exp.Anonymous: lambda self, node: f"{quoted(node.name)}({_csv(self, node.expressions)})",
         exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
         exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+        exp.HexString: lambda _, node: f"x'{node.name}'",
         exp.Identifier: lambda _, node: quoted(node.name),
         exp.Star: lambda *_: "*",
         exp.Neg: lambda self, node: f"-{' ' * isinstance(node.this, exp.Neg)}{self.sql(node, 'this')}",

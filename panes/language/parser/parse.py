@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError, TokenError
 from panes.errors import SqlError
 from panes.language.guarded import guarded
 from panes.language.parser.dialect import Panes
+from panes.language.parser.parameters import Parameters, with_parameters
 from panes.language.positions import refuse
 from panes.language.statements import Statement
 
@@ -21,19 +22,23 @@ LONGEST = 1_000_000
 _QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>['"]|/\*)|.""", re.DOTALL)
 
 
-def parse(text: str) -> list[Statement]:
-    """The statements of a text, separated by semicolons. SqlError when one of them is not understood."""
+def parse(text: str, parameters: Parameters | None = None) -> list[Statement]:
+    """The statements of a text, separated by semicolons, with the values of its parameters.
+
+    Raises SqlError when one of them is not understood.
+    """
     if len(text) > LONGEST:
         hint = f"at most {LONGEST} are read; COPY and db.load bring many rows into a table"
         raise SqlError(f"a text of {len(text)} characters is too long", hint=hint)
     with guarded(text):
-        return [tree.this for tree in _trees(text) if isinstance(tree, exp.Expression)]
+        return [tree.this for tree in _trees(text, parameters) if isinstance(tree, exp.Expression)]
 
 
-def _trees(text: str) -> Sequence[object]:
+def _trees(text: str, parameters: Parameters | None) -> Sequence[object]:
     dialect = Panes()
     try:
-        return dialect.parser().parse(dialect.tokenize(text), text)
+        tokens = with_parameters(dialect.tokenize(text), text, parameters)
+        return dialect.parser().parse(tokens, text)
     except TokenError:
         _refuse_unclosed(text)
     except ParseError as error:

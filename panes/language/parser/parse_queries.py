@@ -10,14 +10,6 @@ from sqlglot import Token, TokenType, exp
 from panes.language.parser.parse_with import WithParser
 from panes.language.parser.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
 
-_OUTER = {
-    "LEFT": "LEFT JOIN is not supported: a row without a partner may get one later",
-    "RIGHT": "RIGHT JOIN is not supported: a row without a partner may get one later",
-    "FULL": "FULL JOIN is not supported: a row without a partner may get one later",
-}
-_INSTEAD_OF_OUTER = (
-    "nearest: JOIN … ON for the pairs, and a query with NOT EXISTS for the rows without a partner"
-)
 _REFUSED_CLAUSES = {
     "ORDER": ("ORDER BY is not supported: an answer is a set of rows", "sort the answer after INVOKE"),
     "LIMIT": ("LIMIT is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
@@ -26,7 +18,10 @@ _REFUSED_CLAUSES = {
 }  # fmt: skip
 
 
-CLAUSES = ("WHERE", "GROUP", "HAVING", "QUALIFY", "JOIN", "INNER", "UNION", "INTERSECT", "EXCEPT", "BEGIN")
+CLAUSES = (
+    "WHERE", "GROUP", "HAVING", "QUALIFY", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "UNION", "INTERSECT",
+    "EXCEPT", "BEGIN",
+)  # fmt: skip
 """The words with which something may go on after FROM."""
 
 
@@ -195,36 +190,44 @@ class QueryParser(WithParser):
         return self._curr.token_type == TokenType.VAR and self._curr.text.upper() in words
 
     def _join(self) -> FromItem:
-        word = self._curr.text.upper()
-        if word in _OUTER:
-            if self._next.text.upper() in ("SEMI", "ANTI"):
-                self._refuse_semi_join(self._next.text.upper())
-            self._fail(_OUTER[word], hint=_INSTEAD_OF_OUTER)
-        if word in ("SEMI", "ANTI"):
-            self._refuse_semi_join(word)
-        if word == "NATURAL":
-            self._fail("NATURAL JOIN is not supported", hint="name the columns: JOIN … USING (…)")
-        if word == "LATERAL":
-            self._fail("LATERAL is not supported", hint="use [NOT] EXISTS or [NOT] IN (subquery) in WHERE")
+        self._refuse_lateral()
         if self._word("CROSS"):
             self._expect("JOIN")
-            return self._from_item(",")
-        self._word("INNER")
-        self._expect("JOIN")
-        item = self._from_item("JOIN")
-        if self._word("ON"):
+            self._refuse_lateral()
+            return self._from_item("CROSS JOIN")
+        natural = self._word("NATURAL")
+        kind = self._kind_of_join()
+        self._refuse_lateral()
+        item = self._from_item(kind)
+        if natural:
+            item.set("natural", True)
+        elif self._word("ON"):
             item.set("on", self._condition())
         elif self._word("USING"):
             item.set("using", self._in_parentheses(lambda: self._list(lambda: self._name("a column"))))
         else:
-            self._unexpected("ON or USING", "for all pairs, write a comma instead of JOIN")
+            all_pairs = "for all pairs, write a comma instead of JOIN"
+            self._unexpected("ON or USING", all_pairs if kind == "JOIN" else "for all pairs, write ON TRUE")
         return item
 
-    def _refuse_semi_join(self, word: str) -> None:
-        negation = "NOT " if word == "ANTI" else ""
-        self._fail(
-            f"{word} JOIN is not supported", hint=f"nearest: WHERE {negation}EXISTS (SELECT * FROM … WHERE …)"
-        )
+    def _kind_of_join(self) -> str:
+        """The words up to JOIN: those of Spark for semi- and anti-joins, too."""
+        side = next((word for word in ("INNER", "LEFT", "RIGHT", "FULL") if self._word(word)), "")
+        what = next((word for word in ("SEMI", "ANTI") if side in ("", "LEFT") and self._word(word)), "")
+        if side in ("RIGHT", "FULL") and (self._at("SEMI") or self._at("ANTI")):
+            word = self._curr.text.upper()
+            self._fail(f"there is no {side} {word} JOIN", hint=f"{word} JOIN keeps rows of its left side")
+        if side not in ("", "INNER") and not what:
+            self._word("OUTER")
+        self._expect("JOIN")
+        return f"{what or ('' if side == 'INNER' else side)} JOIN".strip()
+
+    def _refuse_lateral(self) -> None:
+        if self._at("LATERAL"):
+            self._fail(
+                "LATERAL is not supported: a query in FROM cannot read the items beside it",
+                hint="join it with ON, or write a scalar subquery",
+            )
 
     def _from_item(self, kind: str) -> FromItem:
         token = self._curr
@@ -241,14 +244,20 @@ class QueryParser(WithParser):
             this = self._common_query(name.name, token) or name
         window = self._optional_window()
         self._refuse_bare_window()
-        alias = self._alias() or (name if name is not this else None)
+        written = self._alias()
+        alias = written or (name if name is not this else None)
+        columns = self._column_names() if written and self._curr.token_type == TokenType.L_PAREN else None
         self._refuse_bare_window()
         second = self._curr
         other = self._optional_window()
         if window and other:
             self._fail("a stream has one window, and this is the second", second, "keep one of the two")
         window = window or other
-        return self._placed(FromItem(this=this, window=window, alias=alias, kind=kind), token)
+        item = FromItem(this=this, window=window, alias=alias, columns=columns, kind=kind)
+        return self._placed(item, token)
+
+    def _column_names(self) -> list[exp.Identifier]:
+        return self._in_parentheses(lambda: self._list(lambda: self._name("a name for a column")))
 
     def _optional_window(self) -> exp.Expression | None:
         return self._bracketed_window() if self._curr.token_type == TokenType.L_BRACKET else None

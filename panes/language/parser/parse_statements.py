@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from typing import Literal, get_args
 
 from sqlglot import Token, TokenType, exp
 
@@ -21,6 +21,12 @@ from panes.plan.types import TIMESTAMP
 
 _BEGINS_TARGET = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SELECT, TokenType.L_PAREN)
 """What follows EXPLAIN ANALYZE, where ANALYZE is not the name of a query."""
+
+
+_STREAM_CLAUSES = ("slack", "ahead", "idle_advance", "retain")
+_CHANGEABLE = "slack, ahead, idle_advance and retain can"
+
+_KINDS: tuple[st.Kind, ...] = ("QUERY", "STREAM", "TABLE")
 
 
 class StatementParser(TableParser):
@@ -48,19 +54,29 @@ class StatementParser(TableParser):
     # CREATE
 
     def _create(self) -> st.Statement:
-        if self._word("STREAM"):
-            return self._create_stream()
-        if self._word("TABLE"):
-            return self._create_table()
-        if self._word("QUERY"):
-            name = self._relation_name("a name for the query").name
-            self._expect("AS")
-            return st.CreateQuery(name, self._select_query())
+        or_replace = self._word("OR", "REPLACE")
+        for kind, parse in _CREATES.items():
+            if self._word(kind):
+                token = self._curr
+                if_not_exists = self._word("IF", "NOT", "EXISTS")
+                if or_replace and if_not_exists:
+                    self._fail(
+                        "OR REPLACE and IF NOT EXISTS do not go together", token, "keep one of the two"
+                    )
+                statement = parse(self)
+                if or_replace or if_not_exists:
+                    return st.CreateAgain(statement, "OR REPLACE" if or_replace else "IF NOT EXISTS")
+                return statement
         if self._at("VIEW") or self._at("MATERIALIZED"):
             self._fail("there are no views", hint="CREATE QUERY name AS SELECT … keeps its answer up to date")
         return self._unexpected("STREAM, TABLE or QUERY")
 
-    def _create_stream(self) -> st.Statement:
+    def _create_query(self) -> st.CreateQuery:
+        name = self._relation_name("a name for the query").name
+        self._expect("AS")
+        return st.CreateQuery(name, self._select_query())
+
+    def _create_stream(self) -> st.CreateStream | st.CreateDerivedStream:
         name = self._relation_name("a name for the stream").name
         if self._word("AS"):
             return st.CreateDerivedStream(name, self._select_query())
@@ -203,23 +219,70 @@ class StatementParser(TableParser):
     def _show(self) -> st.Statement:
         for kind in ("QUERIES", "STREAMS", "TABLES", "SETTINGS"):
             if self._word(kind):
-                return st.Show(kind)
-        return self._unexpected("QUERIES, STREAMS, TABLES or SETTINGS")
+                return st.Show(kind, self._text("a pattern in quotes") if self._word("LIKE") else None)
+        if self._word("COLUMNS"):
+            if not self._word("FROM") and not self._word("IN"):
+                self._unexpected("FROM")
+            return self._describe()
+        if self._word("CREATE"):
+            kind_of = self._kind()
+            return st.ShowCreate(kind_of, self._relation_name("a name").name)
+        return self._unexpected("QUERIES, STREAMS, TABLES, SETTINGS, COLUMNS FROM or CREATE")
+
+    def _describe(self) -> st.Statement:
+        return st.Describe(self._relation_name("the name of a stream, a table or a query").name)
+
+    def _comment(self) -> st.Statement:
+        self._expect("ON")
+        if self._word("COLUMN"):
+            name = self._relation_name("the name of a stream, a table or a query").name
+            if not self._match(TokenType.DOT):
+                self._unexpected("a dot and a column", "write COMMENT ON COLUMN name.column IS '…'")
+            column = self._name("a column").name
+            return st.CommentOn("COLUMN", name, column, self._comment_text())
+        kind = self._kind("COLUMN")
+        return st.CommentOn(kind, self._relation_name("a name").name, None, self._comment_text())
+
+    def _comment_text(self) -> str | None:
+        self._expect("IS")
+        return None if self._match(TokenType.NULL) else self._text("a text in quotes, or NULL")
+
+    def _kind(self, *others: str) -> st.Kind:
+        """What a name is that follows. `others` are what an error lists beside."""
+        for kind in _KINDS:
+            if self._word(kind):
+                return kind
+        expected = [*_KINDS, *others]
+        return self._unexpected(f"{', '.join(expected[:-1])} or {expected[-1]}")
+
+    def _text(self, what: str) -> str:
+        token = self._curr
+        if token.token_type != TokenType.STRING:
+            self._unexpected(what)
+        self._advance()
+        return str(token.text)
 
     def _drop(self) -> st.Statement:
-        for kind in ("QUERY", "STREAM", "TABLE"):
-            if self._word(kind):
-                if_exists = self._word("IF", "EXISTS")
-                return st.Drop(kind, self._relation_name("a name").name, if_exists)
-        return self._unexpected("QUERY, STREAM or TABLE")
+        kind = self._kind()
+        if_exists = self._word("IF", "EXISTS")
+        return st.Drop(kind, self._relation_name("a name").name, if_exists)
 
     def _alter(self) -> st.Statement:
-        self._expect("QUERY")
-        name = self._name("the name of a query").name
+        if self._word("STREAM"):
+            return self._alter_stream()
+        if self._word("TABLE"):
+            return self._rename("TABLE", self._relation_name("the name of a table").name)
+        if not self._word("QUERY"):
+            self._unexpected("QUERY, STREAM or TABLE")
+        name = self._relation_name("the name of a query").name
         if self._word("RESUME"):
             return st.AlterQuery(name, "RESUME")
+        if self._word("AS"):
+            return st.AlterQueryAs(name, self._select_query())
+        if self._at("RENAME"):
+            return self._rename("QUERY", name)
         if not self._word("SET"):
-            self._unexpected("RESUME or SET")
+            self._unexpected("AS, RENAME TO, RESUME or SET")
         token = self._curr
         setting = self._name("a setting").name
         if not same(setting, "shards"):
@@ -232,6 +295,54 @@ class StatementParser(TableParser):
             self._unexpected("=")
         return st.SetShards(name, self._option_value())
 
+    def _rename(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> st.Statement:
+        if not self._word("RENAME"):
+            self._unexpected("RENAME TO")
+        if self._at("COLUMN"):
+            self._fail(
+                "a column cannot be renamed: rows that are kept have it under its name",
+                hint="CREATE STREAM … AS SELECT a AS b FROM … gives it another name"
+                if kind == "STREAM"
+                else "give it another name where it is read: SELECT a AS b",
+            )
+        self._expect("TO")
+        return st.Rename(kind, name, self._relation_name("another name").name)
+
+    def _alter_stream(self) -> st.Statement:
+        name = self._relation_name("the name of a stream").name
+        if self._at("RENAME"):
+            return self._rename("STREAM", name)
+        if not self._word("SET"):
+            self._unexpected("RENAME TO or SET")
+        if self._curr.token_type == TokenType.L_PAREN:
+            clauses = self._in_parentheses(lambda: self._list(self._stream_clause))
+        else:
+            clauses = [self._stream_clause()]
+        options: dict[str, int | bool | None] = {}
+        for token, clause, value in clauses:
+            if clause in options:
+                self._fail(f"{clause} is given twice", token)
+            options[clause] = value
+        return st.AlterStream(name, tuple(options.items()))
+
+    def _stream_clause(self) -> tuple[Token, str, int | bool | None]:
+        token = self._curr
+        clause = self._name("an option").name.lower()
+        if clause not in _STREAM_CLAUSES:
+            self._fail(f"{clause!r} of a stream cannot be changed", token, _CHANGEABLE)
+        if not self._match(TokenType.EQ) and not self._word("TO"):
+            self._unexpected("=")
+        if clause == "idle_advance":
+            if self._curr.token_type not in (TokenType.TRUE, TokenType.FALSE):
+                self._unexpected("TRUE or FALSE")
+            self._advance()
+            return token, clause, self._prev.token_type == TokenType.TRUE
+        if clause == "retain" and self._match(TokenType.NULL):
+            return token, clause, None
+        if not self._at("INTERVAL"):
+            self._unexpected("INTERVAL and a length, such as INTERVAL 10 SECONDS")
+        return token, clause, self._interval_us()
+
     def _set(self) -> st.Statement:
         token = self._curr
         name = self._name("a setting").name
@@ -242,15 +353,27 @@ class StatementParser(TableParser):
         )
 
 
+_CREATES: dict[
+    str,
+    Callable[[StatementParser], st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery],
+] = {
+    "STREAM": StatementParser._create_stream,
+    "TABLE": StatementParser._create_table,
+    "QUERY": StatementParser._create_query,
+}
 _STATEMENTS: dict[str, Callable[[StatementParser], st.Statement]] = {
     "CREATE": StatementParser._create,
     "INSERT": StatementParser._insert,
     "UPDATE": StatementParser._update,
     "DELETE": StatementParser._delete,
+    "TRUNCATE": StatementParser._truncate,
     "COPY": StatementParser._copy,
     "INVOKE": StatementParser._invoke,
     "EXPLAIN": StatementParser._explain,
     "SHOW": StatementParser._show,
+    "DESCRIBE": StatementParser._describe,
+    "DESC": StatementParser._describe,
+    "COMMENT": StatementParser._comment,
     "DROP": StatementParser._drop,
     "ALTER": StatementParser._alter,
     "SET": StatementParser._set,

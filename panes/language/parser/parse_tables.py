@@ -8,18 +8,19 @@ from panes.language import statements as st
 from panes.language.binder.constants import instant_us
 from panes.language.names import same
 from panes.language.parser.parse_definitions import DefinitionParser
-from panes.language.parser.syntax import AtInstant, OnConflict
+from panes.language.parser.syntax import AtInstant, Default, OnConflict
 from panes.language.positions import did_you_mean
 from panes.plan.schema import Schema
 from panes.plan.types import Type
 
 
 class TableParser(DefinitionParser):
-    def _create_table(self) -> st.Statement:
+    def _create_table(self) -> st.CreateTable:
         name = self._relation_name("a name for the table").name
         keys: list[tuple[Token, str]] = []
         columns: list[tuple[Token, str, Type]] = []
         not_null: list[str] = []
+        defaults: dict[str, st.ColumnDefault] = {}
 
         def part() -> None:
             token = self._curr
@@ -37,6 +38,10 @@ class TableParser(DefinitionParser):
                     keys.append((token, column))
                 elif self._word("NOT", "NULL"):
                     not_null.append(column)
+                elif self._word("DEFAULT"):
+                    if column in defaults:
+                        self._fail(f"{column} has two defaults", token)
+                    defaults[column] = self._default(column)
                 else:
                     break
 
@@ -49,7 +54,15 @@ class TableParser(DefinitionParser):
             self._word("RETROACTIVE")
         primary_key = self._primary_key(keys, schema)
         also_not_null = tuple(f.name for f in schema if f.name in not_null and f.name not in primary_key)
-        return st.CreateTable(name, schema, primary_key, retroactive, also_not_null)
+        return st.CreateTable(
+            name, schema, primary_key, retroactive, also_not_null, tuple(defaults.values()), text=self.sql
+        )
+
+    def _default(self, column: str) -> st.ColumnDefault:
+        # An operand of a comparison: `DEFAULT 5 NOT NULL` goes on with the next constraint.
+        tree = self._parse_bitwise()
+        assert isinstance(tree, exp.Expression)
+        return st.ColumnDefault(column, self._canonical(tree), tree)
 
     def _key_column(self) -> tuple[Token, str]:
         token = self._curr
@@ -71,24 +84,42 @@ class TableParser(DefinitionParser):
 
     def _insert(self) -> st.Statement:
         self._expect("INTO")
-        table = self._relation_name("a table")
+        table = self._relation_name("a table or a stream")
         columns = None
-        if self._curr.token_type == TokenType.L_PAREN:
+        if self._curr.token_type == TokenType.L_PAREN and not self._at_query_in_parentheses():
             columns = self._in_parentheses(lambda: self._list(lambda: self._name("a column")))
-        if self._at("SELECT"):
-            self._fail("INSERT takes VALUES, not a query")
-        self._expect("VALUES")
-        rows = self._list(lambda: exp.Tuple(expressions=self._in_parentheses(self._values)))
+        source = self._inserted()
         tree = exp.Insert(
             this=exp.Schema(this=table, expressions=columns) if columns else table,
-            expression=exp.Values(expressions=rows),
+            expression=source,
             conflict=self._on_conflict(),
         )
-        self._check_end(tree, "a comma, ON CONFLICT, AT TIMESTAMP or the end of the statement")
+        if self._at("RETURNING"):
+            self._fail("RETURNING is not supported", hint="db.sql gives the number of rows")
+        if isinstance(source, exp.Values):
+            self._check_end(tree, "a comma, ON CONFLICT, AT TIMESTAMP or the end of the statement")
+        elif self._at("AT"):
+            hint = "leave it out: the rows are those of now"
+            self._fail("AT TIMESTAMP is for VALUES", hint=hint)
         return self._change(st.InsertInto, table, tree)
 
+    def _inserted(self) -> exp.Expression:
+        """VALUES, or a query."""
+        if self._word("VALUES"):
+            rows = self._list(lambda: exp.Tuple(expressions=self._in_parentheses(self._values)))
+            return exp.Values(expressions=rows)
+        if self._at("SELECT") or self._at("WITH") or self._at_query_in_parentheses() or self._at_output():
+            return self._query()
+        return self._unexpected("VALUES or a query")
+
     def _values(self) -> list[exp.Expression]:
-        return self._list(self._condition)
+        return self._list(self._inserted_value)
+
+    def _inserted_value(self) -> exp.Expression:
+        token = self._curr
+        if self._next.token_type in (TokenType.COMMA, TokenType.R_PAREN) and self._word("DEFAULT"):
+            return self._placed(Default(), token)
+        return self._condition()
 
     def _on_conflict(self) -> OnConflict | None:
         token = self._curr
@@ -123,10 +154,18 @@ class TableParser(DefinitionParser):
 
     def _delete(self) -> st.Statement:
         self._expect("FROM")
+        return self._delete_from()
+
+    def _delete_from(self) -> st.Statement:
         table = self._relation_name("a table")
         tree = exp.Delete(this=table, where=self._where())
         self._check_end(tree, "WHERE, AT TIMESTAMP or the end of the statement")
         return self._change(st.DeleteFrom, table, tree)
+
+    def _truncate(self) -> st.Statement:
+        """`TRUNCATE [TABLE] t`, short for `DELETE FROM t`."""
+        self._word("TABLE")
+        return self._delete_from()
 
     def _where(self) -> exp.Where | None:
         return exp.Where(this=self._condition()) if self._word("WHERE") else None

@@ -30,14 +30,18 @@ class SelectBlock(exp.Expression):
 class FromItem(exp.Expression):
     """A stream, a table (`this` is its name) or a query in parentheses, its window and its alias.
 
-    `kind` is how it is joined to the items before it: "" (the first), "," or "JOIN" with `on` or `using`.
+    `kind` is how it is joined to the items before it: "" (the first), ",", "CROSS JOIN", or "JOIN", "LEFT JOIN",
+    "RIGHT JOIN", "FULL JOIN", "SEMI JOIN" or "ANTI JOIN" with `on`, `using` or, where it is `natural`, neither.
+    `columns` are names for its columns, from the first one on.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "window": False,
         "alias": False,
+        "columns": False,
         "kind": False,
+        "natural": False,
         "on": False,
         "using": False,
     }
@@ -96,6 +100,12 @@ class NamedWindow(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
 
 
+class TypeName(exp.Expression):
+    """The type after `CAST(… AS` and `::`; `this` is a `panes.plan.types.Type`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 class OnConflict(exp.Expression):
     """`ON CONFLICT (keys) DO …` of INSERT: without assignments (`expressions`) it does nothing."""
 
@@ -106,6 +116,12 @@ class AtInstant(exp.Expression):
     """`AT TIMESTAMP '…'`: `this` is the text of the instant."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Default(exp.Expression):
+    """DEFAULT among the values of INSERT."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
 
 
 class StatementNode(exp.Expression):

@@ -7,11 +7,13 @@ from collections.abc import Set
 from dataclasses import replace
 
 from panes.plan.expressions import Column, columns_of
+from panes.plan.lookups import Matching
 from panes.plan.nodes import (
     AntiJoin,
     GroupBy,
     Join,
     Node,
+    OuterJoin,
     Project,
     Select,
     SemiJoin,
@@ -45,14 +47,14 @@ def _kept(node: Node, wanted: Set[str]) -> Node:
         case GroupBy():
             args = [columns_of(a.arg) for a in node.aggregates if a.arg is not None]
             return replace(node, child=_kept(node.child, frozenset(node.keys).union(*args)))
-        case Join():
+        case Join() | OuterJoin():
             return _matching(node, wanted, wanted)
         case SemiJoin() | AntiJoin():
             return _matching(node, wanted, frozenset())
     return with_children(node, *(_kept(child, frozenset(child.schema.names)) for child in node.children))
 
 
-def _matching(node: Join | SemiJoin | AntiJoin, left: Set[str], right: Set[str]) -> Node:
+def _matching(node: Matching, left: Set[str], right: Set[str]) -> Node:
     tested = frozenset[str]() if node.residual is None else columns_of(node.residual)
     time = set() if node.time is None else {node.time}
     return replace(

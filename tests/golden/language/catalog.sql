@@ -17,3 +17,18 @@ CREATE TABLE tariffs (proto STRING, rate DOUBLE, PRIMARY KEY (proto)) NON RETROA
 CREATE TABLE wards (id INT PRIMARY KEY, ward STRING, since DATE) NON RETROACTIVE;
 CREATE TABLE owned (a BIGINT, b BIGINT);
 CREATE TABLE priced (a BIGINT, b BIGINT) NON RETROACTIVE;
+CREATE STREAM items (at TIMESTAMP, id SMALLINT, kind TINYINT, price DECIMAL(8, 2), tax DECIMAL(4, 4), ratio FLOAT,
+  code BINARY) TIMESTAMP BY at;
+CREATE TABLE rates (kind TINYINT PRIMARY KEY, rate DECIMAL(6, 3), label BINARY);
+CREATE QUERY talkers AS SELECT src, count(*) AS n, sum(bytes) AS total
+  FROM packets [RANGE 10 MINUTES SLIDE 1 MINUTE] GROUP BY src;
+CREATE QUERY loud AS SELECT src, n FROM talkers WHERE n > 2;
+CREATE QUERY recent AS SELECT src, dst, bytes FROM packets [RANGE 1 MINUTE] WHERE bytes > 2;
+CREATE QUERY latest AS SELECT src, bytes FROM packets [PARTITION BY src ROWS 1];
+CREATE QUERY paired AS SELECT x.src, y.dst FROM link0 [RANGE 1 MINUTE] x JOIN link1 [RANGE 1 MINUTE] y ON x.src = y.src;
+CREATE QUERY labeled AS SELECT src, owner FROM packets [RANGE 1 HOUR] JOIN hosts USING (src);
+CREATE QUERY arrivals AS SELECT Istream(src, bytes) FROM packets [RANGE 1 MINUTE];
+CREATE QUERY seen AS SELECT src, bytes FROM packets WHERE bytes > 1;
+CREATE QUERY totals AS SELECT sum(bytes) AS b FROM packets [RANGE 6 SECONDS SLIDE 6 SECONDS INTERNAL];
+CREATE QUERY asked AS SELECT src, bytes FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW);
+CREATE QUERY "Two words" AS SELECT a AS "first one", b FROM s1 [NOW];
