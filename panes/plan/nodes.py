@@ -159,8 +159,8 @@ class GroupBy(_Unary):
                 key in self.child.schema, f"GROUP BY {key}: there is no such column in ({self.child.schema})"
             )
         for aggregate in self.aggregates:
-            if aggregate.arg is not None:
-                _need_columns(aggregate.arg, self.child)
+            for arg in aggregate.args:
+                _need_columns(arg, self.child)
 
     @cached_property
     def _schema(self) -> Schema:

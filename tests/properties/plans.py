@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
@@ -423,14 +423,30 @@ class Drawing:
             return None
         if self.one_in(4):  # FILTER (WHERE …)
             arg = Case(type_, ((self.predicate(child), arg),), Literal(type_, None))
-        functions = ["count", "distinct", "min", "max", "top_k"]
+        functions = ["count", "distinct", "min", "max", "top_k", "mode", "array_agg", "pairs"]
         if type_ != STRING:
             functions += ["sum", "avg"]
         if type_ == DOUBLE:
-            functions += ["median", "quantile"]
+            functions += ["median", "quantile", "moment", "moment"]
+        if type_ == STRING:
+            functions.append("string_agg")
         function = self.choose(functions)
         name = self.name("g")
         match function:
+            case "sum" | "avg":
+                result = DOUBLE if function == "avg" else type_
+                return Aggregate(name, function, arg, result, distinct=self.one_in(3))
+            case "moment":
+                return self.moment(name, arg, child)
+            case "pairs":
+                function = self.choose(["min_by", "max_by", "first", "last"])
+                return Aggregate(name, function, arg, type_, by=self.ordering(child))
+            case "array_agg":
+                result = list_of(type_)
+                return Aggregate(name, function, arg, result, descending=self.one_in(2), **self.listed(child))
+            case "string_agg":
+                how = self.listed(child)
+                return Aggregate(name, function, arg, STRING, parameters=("-",), **how)
             case "distinct":
                 if self.one_in(4):
                     return Aggregate(name, "approx_count_distinct", arg, BIGINT)
@@ -443,6 +459,27 @@ class Drawing:
                 return Aggregate(name, function, arg, list_of(type_), parameters=(self.choose([1, 2, 3]),))
         results = {"count": BIGINT, "avg": DOUBLE, "median": DOUBLE}
         return Aggregate(name, function, arg, results.get(function, type_))
+
+    def listed(self, child: nodes.Node) -> dict[str, Any]:
+        """Which values a list has, and in which order."""
+        if self.one_in(3):
+            return {"distinct": True}
+        return {"by": self.ordering(child)} if self.one_in(2) else {}
+
+    def ordering(self, child: nodes.Node) -> Expression:
+        """What pairs are ordered by: the time of a tuple where rows have it, or any other column."""
+        times = [f.name for f in child.schema if f.name.endswith(nodes.TIME)]
+        if times and self.one_in(2):
+            return Column(BIGINT, self.choose(times))
+        return self.column(child, self.choose([BIGINT, DOUBLE, STRING])) or Literal(BIGINT, 1)
+
+    def moment(self, name: str, arg: Expression, child: nodes.Node) -> Aggregate:
+        if self.one_in(2):
+            function = self.choose(["var_samp", "var_pop", "stddev_samp", "stddev_pop"])
+            return Aggregate(name, function, arg, DOUBLE)
+        other = self.column(child, DOUBLE)
+        assert other is not None
+        return Aggregate(name, self.choose(["covar_samp", "covar_pop", "corr"]), arg, DOUBLE, by=other)
 
 
 def plans(deepest: int = 3) -> SearchStrategy[nodes.Node]:

@@ -202,7 +202,11 @@ class Reference:
         results = {}
         for key, rows in groups.items():
             values = [
-                aggregate(call, rows if call.arg is None else [evaluate(call.arg, row) for row in rows])
+                aggregate(
+                    call,
+                    rows if call.arg is None else [evaluate(call.arg, row) for row in rows],
+                    None if call.by is None else [evaluate(call.by, row) for row in rows],
+                )
                 for call in node.aggregates
             ]
             # A new value of a group is another row.

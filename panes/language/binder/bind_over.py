@@ -187,7 +187,8 @@ class OverBinder(ExpressionBinder):
         call, condition = node.this, None
         if isinstance(call, exp.Filter):
             condition, call = call.expression.this, call.this
-        name = AGGREGATE_ALIASES.get(call.name, call.name)
+        # Without OVER, first_value is another name of an aggregate.
+        name = call.name if call.name in PICKED else AGGREGATE_ALIASES.get(call.name, call.name)
         self._check_call(name, call, has_filter=condition is not None)
         bound = self._window(node.args["window"])
         if name in PLACES:

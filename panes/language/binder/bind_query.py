@@ -17,6 +17,7 @@ from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import join_tree
+from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_over import OverBinder
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
 from panes.language.binder.expansion import Expansion
@@ -143,7 +144,10 @@ class QueryBinder:
         qualify = over.qualify()
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
-        grouped = group(plan, keys, list(binder.aggregates.values()))
+        plan, aggregates = with_times(
+            plan, list(binder.aggregates.values()), self.catalog, self.text, binder.places
+        )
+        grouped = group(plan, keys, aggregates)
         check_aggregates(grouped, self.text, binder.places)
         plan = grouped if condition is None else Select(grouped, condition)
         return Project(over.applied(plan, columns, qualify), columns)

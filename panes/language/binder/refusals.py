@@ -31,8 +31,6 @@ from panes.plan.patterns import has_internal
 from panes.plan.walk import has_relation, is_table_only, tables_of, walk
 from panes.plan.windows import UnboundedWindow
 
-_ALL_VALUES = ("quantile", "median", "top_k")
-
 _BROKEN = "results that stay would break the condition they were given under"
 _DUPLICATED = "results that stay would turn into duplicates"
 _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
@@ -176,7 +174,7 @@ def check_aggregates(node: GroupBy, text: str, places: Mapping[str, int]) -> Non
     alias = unbounded_stream(node.child)
     for aggregate in node.aggregates if alias is not None else ():
         is_approximate = AGGREGATES[aggregate.function].is_approximate
-        if aggregate.distinct or is_approximate or aggregate.function in _ALL_VALUES:
+        if aggregate.distinct or AGGREGATES[aggregate.function].keeps_values:
             exactly = (
                 "; approx_ aggregates are computed exactly, and keep every value" if is_approximate else ""
             )

@@ -146,6 +146,13 @@ def _ordered(self: Generator, node: exp.Ordered) -> str:
     return f"{self.sql(node, 'this')}{' DESC' if node.args.get('desc') else ''}{nulls}"
 
 
+def _call(self: Generator, node: exp.Anonymous) -> str:
+    order = [arg for arg in node.expressions if isinstance(arg, exp.Order)]
+    inside = _csv(self, [arg for arg in node.expressions if not isinstance(arg, exp.Order)])
+    ordered = f" ORDER BY {_csv(self, order[0].expressions)}" if order else ""
+    return f"{quoted(node.name)}({inside}{ordered})"
+
+
 def _csv(self: Generator, nodes: list[exp.Expression]) -> str:
     return ", ".join(self.sql(node) for node in nodes)
 
@@ -180,7 +187,7 @@ class PanesGenerator(Generator):
         exp.Ordered: _ordered,
         exp.Exists: lambda self, node: f"EXISTS ({self.sql(node, 'this')})",
         exp.Interval: lambda self, node: f"INTERVAL {self.sql(node, 'this')} {self.sql(node, 'unit')}",
-        exp.Anonymous: lambda self, node: f"{quoted(node.name)}({_csv(self, node.expressions)})",
+        exp.Anonymous: _call,
         exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
         exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
         exp.HexString: lambda _, node: f"x'{node.name}'",

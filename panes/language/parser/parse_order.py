@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from panes.language.parser.parse_expressions import ExpressionParser
+from panes.language.parser.parse_spoken_calls import SpokenCallParser
 
 
-class OrderParser(ExpressionParser):
+class OrderParser(SpokenCallParser):
+    def _arguments(self) -> list[exp.Expression]:
+        """What stands in the parentheses of a call; ORDER BY is the last of it."""
+        arguments = super()._arguments()
+        token = self._curr
+        if self._at("ORDER", "BY"):
+            arguments.append(self._placed(exp.Order(expressions=self._order_by()), token))
+        return arguments
+
     def _order_by(self) -> list[exp.Expression]:
         """What stands after ORDER BY, which is next; each is an `exp.Ordered` with `desc` and `nulls_first`."""
         self._expect("ORDER", "BY")
