@@ -194,11 +194,17 @@ class CreateQuery(Statement):
 
 @dataclass(frozen=True)
 class Invoke(Statement):
+    """The answer of a registered query. With ORDER BY, LIMIT or OFFSET `canonical` is the text of these and `tree`
+    what was read: `bind_invoke` gives the order and the places."""
+
     name: str
+    canonical: str = ""
+    tree: exp.Expression | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
 
     @property
     def sql(self) -> str:
-        return f"INVOKE {quoted(self.name)}"
+        return f"INVOKE {quoted(self.name)}{self.canonical}"
 
 
 @dataclass(frozen=True)

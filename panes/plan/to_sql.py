@@ -63,6 +63,12 @@ class _Writer:
             case nodes.Over():
                 shown = [f"{over_sql(f, node)} AS {quoted(f.name)}" for f in node.functions]
                 return f"SELECT *, {', '.join(shown)} FROM ({self.select(node.child)})"
+            case nodes.TopN():
+                return self._top_n(node)
+            case nodes.OrderBy():
+                columns = ", ".join(map(quoted, node.schema.names))
+                order = order_sql(total_order(node.order, node.child.schema.names))
+                return f"SELECT {columns} FROM ({self.select(node.child)}) ORDER BY {order}"
             case nodes.Join():
                 return self._join(node, "JOIN")
             case nodes.OuterJoin():
@@ -84,6 +90,16 @@ class _Writer:
         columns = keys + [f"{aggregate_sql(a)} AS {quoted(a.name)}" for a in node.aggregates]
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
+
+    def _top_n(self, node: nodes.TopN) -> str:
+        columns = ", ".join(map(quoted, node.schema.names))
+        by = f"PARTITION BY {', '.join(map(quoted, node.partition_by))} " if node.partition_by else ""
+        order = order_sql(total_order(node.order, node.schema.names))
+        numbered = (
+            f"SELECT *, row_number() OVER ({by}ORDER BY {order}) AS _place FROM ({self.select(node.child)})"
+        )
+        places = f"_place > {node.offset} AND _place <= {node.offset + node.limit}"
+        return f"SELECT {columns} FROM ({numbered}) WHERE {places}"
 
     def _join(self, node: nodes.Join | nodes.OuterJoin, word: str) -> str:
         both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
@@ -188,7 +204,7 @@ def aggregate_sql(aggregate: Aggregate) -> str:
 
 def over_sql(function: OverFunction, node: nodes.Over) -> str:
     """A function of OVER; one that tells peers apart goes by the total order."""
-    total = _order_sql(total_order(node.order, node.child.schema.names))
+    total = total_order(node.order, node.child.schema.names)
     by = f"PARTITION BY {', '.join(map(quoted, node.partition_by))} " if node.partition_by else ""
     frame = function.frame
     inside = [] if function.arg is None else [expression_sql(function.arg)]
@@ -198,11 +214,12 @@ def over_sql(function: OverFunction, node: nodes.Over) -> str:
     else:
         inside += map(str, function.parameters)
     arguments = ", ".join(inside) or ("*" if function.function == "count" else "")
-    order = total if function.tells_peers_apart else _order_sql(node.order)
+    keys = total if function.tells_peers_apart else node.order
     if function.function in PICKED and frame is not None and not frame.by_rows:
         # Peers are in the frame together, and the total order tells which of them comes first.
-        arguments, order = f"{arguments} {total}", _order_sql(node.order)
-    within = f" {_frame_sql(frame)}" if frame is not None and (order or not frame.is_whole) else ""
+        arguments, keys = f"{arguments} ORDER BY {order_sql(total)}", node.order
+    order = f"ORDER BY {order_sql(keys)}" if keys else ""
+    within = f" {_frame_sql(frame)}" if frame is not None and (keys or not frame.is_whole) else ""
     called = f"{function.function}({arguments}) OVER ({by}{order}{within})"
     return f"CAST({called} AS {sql_type(function.type)})" if function.function == "sum" else called
 
@@ -220,16 +237,6 @@ def _end_sql(distance: Distance | None, unbounded: str) -> str:
         return "CURRENT ROW"
     text = f"to_microseconds({abs(amount)})" if isinstance(distance, timedelta) else str(abs(amount))
     return f"{text} {'PRECEDING' if amount < 0 else 'FOLLOWING'}"
-
-
-def _order_sql(keys: Sequence[SortKey]) -> str:
-    if not keys:
-        return ""
-    sorted_by = (
-        f"{quoted(key.column)}{' DESC' * key.descending} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-        for key in keys
-    )
-    return f"ORDER BY {', '.join(sorted_by)}"
 
 
 def _list_sql(aggregate: Aggregate, arg: str) -> str:
@@ -271,6 +278,15 @@ def _top_k_sql(arg: str, k: Value) -> str:
         f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
     )
     return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
+
+
+def order_sql(order: Sequence[SortKey]) -> str:
+    """What stands after ORDER BY."""
+    parts = []
+    for key in order:
+        way, nulls = "DESC" if key.descending else "ASC", "FIRST" if key.nulls_first else "LAST"
+        parts.append(f"{quoted(key.column)} {way} NULLS {nulls}")
+    return ", ".join(parts)
 
 
 def quoted(name: str) -> str:

@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Window,
     Wstream,
 )
@@ -47,6 +48,7 @@ _STATEFUL = (
     OuterJoin,
     Over,
     SemiJoin,
+    TopN,
     *OUTPUT_STREAMS,
 )
 

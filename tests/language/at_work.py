@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -16,11 +18,12 @@ from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT
 from panes.language import statements as st
 from panes.plan import nodes
 from panes.plan.begin_end import is_begin_end
+from panes.plan.order_of_answer import order_of
 from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.schema import Field
 from panes.plan.walk import streams_of, walk
-from panes.testing import Oracle, same_rows
+from panes.testing import Oracle, counted, same_rows
 from tests.language.corpus import Shelf
 from tests.properties.shards import Shards
 
@@ -37,6 +40,11 @@ def is_answered(plan: nodes.Node) -> bool:
     """Whether a plan gives a relation over streams all the time, which the oracle knows."""
     is_stream = has_internal(plan) or any(isinstance(node, OUTPUT_STREAMS) for node in walk(plan))
     return not is_stream and not is_begin_end(plan) and bool(streams_of(plan))
+
+
+def in_sequence(rows: pa.Table) -> list[Counter[tuple[Any, ...]]]:
+    """The rows one by one, so that their order can be compared."""
+    return [counted(rows.slice(place, 1)) for place in range(rows.num_rows)]
 
 
 @dataclass
@@ -66,8 +74,11 @@ class AtWork:
             if clock == CLOCKS[0]:
                 continue  # hardly anything has come
             answer = query.answer(clock)
-            difference = same_rows(answer, self.oracle.answer_at(plan, clock))
+            expected = self.oracle.answer_at(plan, clock)
+            difference = same_rows(answer, expected)
             assert difference is None, f"at {clock}: {difference}"
+            if order_of(plan):
+                assert in_sequence(answer) == in_sequence(expected), f"at {clock} the order differs"
         return answer
 
     def _drawn(self, thing: st.CreateStream | st.CreateTable, chance: random.Random) -> pa.Table:

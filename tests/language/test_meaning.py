@@ -28,6 +28,7 @@ from panes.plan.types import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, STRING, TIMES
 from panes.plan.walk import walk
 from tests.language.at_work import Values
 from tests.language.corpus import Case, Shelf, read_cases, read_catalog
+from tests.language.total_orders import with_total_orders
 
 CATALOG = read_catalog()
 OTHER_IN_DUCKDB = (
@@ -142,7 +143,7 @@ def column_sql(name: str) -> str:
 def answer_of_text(
     query: st.SelectQuery, connection: duckdb.DuckDBPyConnection
 ) -> Counter[tuple[object, ...]]:
-    return answer(without_windows(query.tree), connection)
+    return answer(without_windows(with_total_orders(query.tree, connection, without_windows)), connection)
 
 
 def answer_of_plan(plan: nodes.Node, connection: duckdb.DuckDBPyConnection) -> Counter[tuple[object, ...]]:

@@ -86,7 +86,8 @@ class Drawing:
         if self.retracts:
             # Group-by is drawn more often, because it has most kinds.
             negations = [self.anti_join, self.outer_join, lambda depth: nodes.Except(*self.alike(depth))]
-            operators += [*negations, *[self.group_by] * 4, lambda depth: self.over(self.relation(depth - 1))]
+            operators += [*negations, *[self.group_by] * 4, *[self.top_n] * 2]
+            operators += [lambda depth: self.over(self.relation(depth - 1))] * 2
         return self.choose(operators)(depth)
 
     def spec(self) -> WindowSpec:
@@ -353,6 +354,19 @@ class Drawing:
         null_aware = len(left_keys) == 1 and self.one_in(2)
         residual = self.residual(left, right)
         return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware=null_aware)
+
+    def top_n(self, depth: int) -> nodes.Node:
+        return self.first_rows(self.relation(depth - 1))
+
+    def first_rows(self, child: nodes.Node) -> nodes.Node:
+        """Some rows of an order, of all rows or of each partition."""
+        if any(f.type.item is not None for f in child.schema):
+            child = self.narrow(child)
+        names = child.schema.names
+        order = [SortKey(name, self.one_in(2), self.one_in(3)) for name in self.some(names, 0, 2)]
+        limit, offset = self.random.randint(0, 4), self.choose([0, 0, 0, 1, 3])
+        partition_by = self.some(names, 1, 2) if self.one_in(2) else ()
+        return nodes.TopN(child, tuple(order), limit, offset, tuple(partition_by))
 
     def outer_join(self, depth: int) -> nodes.Node:
         left, right = self.sides(depth)

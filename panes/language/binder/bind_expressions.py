@@ -17,7 +17,7 @@ from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.syntax import OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Call, Case, Cast, Expression, Literal
+from panes.plan.expressions import Call, Case, Cast, Expression, Literal, columns_of
 from panes.plan.functions import (
     ALIASES,
     DIFF_UNITS,
@@ -80,6 +80,10 @@ class ExpressionBinder:
     def known(self, _: exp.Expression) -> Expression | None:
         """What stands for a whole expression here, if anything does: a key of GROUP BY, or an aggregate."""
         return None
+
+    def reads_own(self, expression: Expression) -> bool:
+        """Whether an expression reads nothing of the queries around this one."""
+        return all(map(self.scope.is_own, columns_of(expression)))
 
     def condition(self, node: exp.Expression, what: str) -> Expression:
         """An expression that must be a condition; `what` names the clause."""
@@ -360,7 +364,7 @@ class ExpressionBinder:
 
     def _over(self, node: exp.Expression) -> Expression:
         self.refuse(
-            "OVER stands in SELECT and QUALIFY", node,
+            "OVER stands in SELECT, QUALIFY and ORDER BY", node,
             "QUALIFY tests its values; elsewhere put the query in FROM and name the column",
         )  # fmt: skip
 

@@ -59,9 +59,11 @@ class GroupedBinder(ExpressionBinder):
         self.places: dict[str, int] = {}
         """Where in the text each aggregate stands."""
 
+    def reads_own(self, _: Expression) -> bool:
+        return True  # keys and aggregates do, and there is nothing else
+
     def having(self, node: exp.Expression, block: SelectBlock) -> Expression:
         """The condition of HAVING, which may name columns of the SELECT list."""
-
         return self.condition(by_aliases(node, block, self.scope), "HAVING")
 
     def known(self, node: exp.Expression) -> Expression | None:
@@ -230,16 +232,16 @@ def _of_select_list(
     return _by_alias(node, block, scope) or node
 
 
-def by_aliases(condition: exp.Expression, block: SelectBlock, scope: Scope) -> exp.Expression:
-    """A condition with what its names stand for in the SELECT list."""
+def by_aliases(node: exp.Expression, block: SelectBlock, scope: Scope) -> exp.Expression:
+    """An expression with what its names stand for in the SELECT list."""
 
     def named(inside: exp.Expr) -> exp.Expr:
         target = _by_alias(inside, block, scope)
         return inside if target is None else target.copy()
 
-    named_condition = condition.transform(named)
-    assert isinstance(named_condition, exp.Expression)
-    return named_condition
+    meant = node.transform(named)
+    assert isinstance(meant, exp.Expression)
+    return meant
 
 
 def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:

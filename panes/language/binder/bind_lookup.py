@@ -33,6 +33,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Union,
     Window,
     with_children,
@@ -123,6 +124,7 @@ _MANY = {
     Over: "a row of OVER has values of many",
     Intersect: "a row of INTERSECT stands for many",
     Except: "a row of EXCEPT stands for many",
+    TopN: "which rows are the first is decided by many",
 }
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
-from panes.language.binder.bind_groups import GroupedBinder, by_aliases
+from panes.language.binder.bind_groups import by_aliases
 from panes.language.binder.refusals import check_bounded, check_internal
 from panes.language.names import same, unused
 from panes.language.parser.syntax import OverCall, OverWindow, SelectBlock
 from panes.language.positions import did_you_mean, offset_of, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Case, Column, Expression, Literal, Value, columns_of
+from panes.plan.expressions import Case, Column, Expression, Literal, Value, columns_of, walk
 from panes.plan.functions import WrongTypes
 from panes.plan.nodes import Node, Over, Project, Select
 from panes.plan.over_functions import (
@@ -68,9 +68,15 @@ class OverBinder(ExpressionBinder):
         self._first: OverCall | None = None
 
     @property
-    def names(self) -> set[str]:
+    def _names(self) -> set[str]:
         """The columns of the functions."""
         return {function.name for functions in self._windows.values() for function in functions}
+
+    def reads_own(self, expression: Expression) -> bool:
+        rest = (
+            part for part in walk(expression) if isinstance(part, Column) and part.name not in self._names
+        )
+        return all(map(self.inner.reads_own, rest))
 
     def known(self, node: exp.Expression) -> Expression | None:
         return self._function(node) if isinstance(node, OverCall) else self.inner.known(node)
@@ -175,7 +181,7 @@ class OverBinder(ExpressionBinder):
         if nested is not None:
             self.refuse("OVER cannot stand inside OVER", nested, "put the inner one in a derived table")
         bound = self.inner.bind(node)
-        if not isinstance(self.inner, GroupedBinder) and not all(map(self.scope.is_own, columns_of(bound))):
+        if not self.inner.reads_own(bound):
             self.refuse("OVER cannot read a column of the query around it", node)
         return cast_to(bound, BIGINT) if bound.type == NULL else bound
 
@@ -315,7 +321,7 @@ class OverBinder(ExpressionBinder):
         functions = self._windows.setdefault(window, [])
         known = next((f for f in functions if replace(f, name="") == function), None)
         if known is None:
-            taken = [*self.scope.own_names(), *self._read, *self.names, *self._computed.values()]
+            taken = [*self.scope.own_names(), *self._read, *self._names, *self._computed.values()]
             known = replace(function, name=unused(f"{replace(function, frame=None)} OVER (…)", taken))
             functions.append(known)
         return Column(known.type, known.name)

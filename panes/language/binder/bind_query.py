@@ -2,7 +2,7 @@
 
 A SELECT block becomes, from the bottom up: what stands in FROM, seen through its windows; selections; joins;
 semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; OVER; QUALIFY; the projection, which gives the columns
-their final names; DISTINCT.
+their final names; DISTINCT; the first rows of an order.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import join_tree
 from panes.language.binder.bind_lookup import with_times
+from panes.language.binder.bind_order import Order, bind_sorted, distinct_on
 from panes.language.binder.bind_over import OverBinder
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
 from panes.language.binder.expansion import Expansion
@@ -33,12 +34,13 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
-from panes.language.parser.syntax import Nested, Output, OverCall, SelectBlock, SetOperation
+from panes.language.parser.syntax import Nested, Output, OverCall, SelectBlock, SetOperation, Sorted
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
 from panes.plan.expressions import Column, Expression, Literal, columns_of
 from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
+from panes.plan.order_of_answer import shown, without_order
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
 from panes.plan.schema import Field
 from panes.plan.types import BIGINT, INTERVAL, NULL, Type, wider
@@ -56,16 +58,22 @@ class QueryBinder:
         self.expansion = expansion or Expansion()
 
     def query(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
-        """The plan of a query; its columns have the names that users see."""
+        """The plan of a query as a relation; its columns have the names that users see."""
+        return without_order(self.in_order(tree, outer))
+
+    def in_order(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
+        """The same, with the order in which its answer is read at the top."""
         match tree:
             case Nested():
-                return self.query(tree.this, outer)
+                return self.in_order(tree.this, outer)
+            case Sorted():
+                return bind_sorted(self, tree, outer)
             case Output():
                 return self._output(tree, outer)
             case SetOperation():
                 return self._set_operation(tree, outer)
             case SelectBlock():
-                return self._block(tree, outer)
+                return shown(self.block(tree, outer, Order(self.text)))
         raise TypeError(f"{type(tree).__name__} is not a query")
 
     def inside(self, read: CreateDerivedStream | CreateQuery, name: exp.Expression) -> QueryBinder:
@@ -92,19 +100,22 @@ class QueryBinder:
 
     # SELECT
 
-    def _block(self, block: SelectBlock, outer: Scope | None) -> Node:
+    def block(self, block: SelectBlock, outer: Scope | None, order: Order) -> Node:
+        """The plan of a SELECT, and beside its columns those that it is sorted by and does not show."""
         if has_windowed_call(block):
             block = over_last_results(block, self.text)
         scope, plan, correlated = self.source(block, outer)
         if correlated:
             self.refuse(
-                "a subquery with groups, or in a set operation, cannot read the query around it", block,
+                "a subquery with groups, LIMIT, or in a set operation, cannot read the query around it", block,
                 "join a derived table in FROM instead",
             )  # fmt: skip
-        plan = self._grouped(plan, block, scope) if is_grouped(block) else self.projected(plan, block, scope)
+        order.on = block.args.get("distinct_on") or ()
+        of_list = self._grouped if is_grouped(block) else self.projected
+        plan = of_list(plan, block, scope, order)
         if block.args.get("distinct"):
             plan = self._distinct(plan, block)
-        return plan
+        return distinct_on(plan, order, block) if order.on else plan
 
     def source(self, block: SelectBlock, outer: Scope | None) -> tuple[Scope, Node, list[Expression]]:
         """FROM and WHERE of a block, and the conditions of WHERE that read the query around it."""
@@ -128,7 +139,7 @@ class QueryBinder:
             check_internal(plan, self.text, offset_of(predicate.node))
         return scope, plan, correlated
 
-    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope) -> Node:
+    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope, order: Order) -> Node:
         """GROUP BY, HAVING and the projection above them."""
         for item in block.expressions:
             if isinstance(item, exp.Star) or (
@@ -139,6 +150,7 @@ class QueryBinder:
         binder = GroupedBinder(scope, keys)
         over = OverBinder(binder, block)
         columns = self._named([(item, over.bind(unaliased(item))) for item in block.expressions])
+        columns = order.with_hidden(block, columns, over)
         having = block.args.get("having")
         condition = binder.having(having, block) if having is not None else None
         qualify = over.qualify()
@@ -152,7 +164,7 @@ class QueryBinder:
         plan = grouped if condition is None else Select(grouped, condition)
         return Project(over.applied(plan, columns, qualify), columns)
 
-    def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
+    def projected(self, plan: Node, block: SelectBlock, scope: Scope, order: Order | None = None) -> Project:
         """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
         over = OverBinder(ExpressionBinder(scope), block)
@@ -162,10 +174,12 @@ class QueryBinder:
                 items += starred
             else:
                 bound = over.bind(unaliased(item))
-                if not all(map(scope.is_own, columns_of(bound) - over.names)):
+                if not over.reads_own(bound):
                     self.refuse("a SELECT list cannot read a column of the query around it", item)
                 items.append((item, bound))
         columns = self._named(items)
+        if order is not None:
+            columns = order.with_hidden(block, columns, over)
         return Project(over.applied(plan, columns, over.qualify()), columns)
 
     def _star(self, item: exp.Expression, scope: Scope) -> list[tuple[exp.Expression, Expression]] | None:

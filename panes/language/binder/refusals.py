@@ -24,6 +24,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Window,
     Wstream,
 )
@@ -40,6 +41,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     AntiJoin: ("negation", _BROKEN),
     OuterJoin: ("an outer join", "results that stay would lack the partners that come later"),
     Except: ("EXCEPT", _BROKEN),
+    TopN: ("LIMIT or DISTINCT ON", "results that stay would not make room for others"),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
     Over: ("OVER", "results that stay would keep values that others have changed"),
 }
@@ -52,7 +54,7 @@ def unbounded_stream(node: Node) -> str | None:
             return node.alias
         case Window(spec=UnboundedWindow()):
             return unbounded_stream(node.child)
-        case Window() | Wstream() | GroupBy() | Distinct():
+        case Window() | Wstream() | GroupBy() | Distinct() | TopN():
             # One row per group or value is counted as bounded: it grows with the domain, not with time.
             return None
         case Istream() | Dstream() | Rstream():

@@ -20,6 +20,7 @@ from panes.language.parser.syntax import (
     OverWindow,
     SelectBlock,
     SetOperation,
+    Sorted,
     StatementNode,
     TypeName,
     WindowClause,
@@ -29,6 +30,8 @@ from panes.language.parser.syntax import (
 
 def _select_block(self: Generator, node: SelectBlock) -> str:
     parts = ["SELECT DISTINCT" if node.args.get("distinct") else "SELECT", _csv(self, node.expressions)]
+    if node.args.get("distinct_on"):
+        parts[0] = f"SELECT DISTINCT ON ({_csv(self, node.args['distinct_on'])})"
     parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
     if node.args.get("where"):
         parts.append(f"WHERE {self.sql(node, 'where')}")
@@ -76,6 +79,16 @@ def _from_item(self: Generator, node: FromItem) -> str:
 def _set_operation(self: Generator, node: SetOperation) -> str:
     word = node.args["kind"] + (" ALL" if node.args.get("all") else "")
     return f"{self.sql(node, 'this')} {word} {self.sql(node, 'expression')}"
+
+
+def _sorted(self: Generator, node: Sorted) -> str:
+    text = self.sql(node, "this")
+    if node.args.get("order"):
+        text += f" ORDER BY {_csv(self, node.args['order'])}"
+    for word in ("limit", "offset"):
+        if node.args.get(word):
+            text += f" {word.upper()} {self.sql(node, word)}"
+    return text
 
 
 def _output(self: Generator, node: Output) -> str:
@@ -168,6 +181,7 @@ class PanesGenerator(Generator):
         OverWindow: _over_window,
         NamedWindow: lambda self, node: f"{self.sql(node, 'this')} AS {self.sql(node, 'window')}",
         SetOperation: _set_operation,
+        Sorted: _sorted,
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,

@@ -10,14 +10,6 @@ from sqlglot import Token, TokenType, exp
 from panes.language.parser.parse_with import WithParser
 from panes.language.parser.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
 
-_REFUSED_CLAUSES = {
-    "ORDER": ("ORDER BY is not supported: an answer is a set of rows", "sort the answer after INVOKE"),
-    "LIMIT": ("LIMIT is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
-    "OFFSET": ("OFFSET is not supported: an answer has no order", "cut the answer after INVOKE"),
-    "FETCH": ("FETCH is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
-}  # fmt: skip
-
-
 CLAUSES = (
     "WHERE", "GROUP", "HAVING", "QUALIFY", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "UNION", "INTERSECT",
     "EXCEPT", "BEGIN",
@@ -34,8 +26,7 @@ class QueryParser(WithParser):
         this = self._intersections()
         while self._at("UNION") or self._at("EXCEPT"):
             this = self._set_operation(this, self._intersections)
-        self._refuse_clauses()
-        return this
+        return self._sorted(this)
 
     def _intersections(self) -> exp.Expression:
         this = self._query_operand()
@@ -113,16 +104,15 @@ class QueryParser(WithParser):
 
     # SELECT and its clauses.
 
-    def _projections(self) -> tuple[bool, list[exp.Expression]]:
-        distinct = self._word("DISTINCT")
-        if distinct and self._at("ON"):
-            self._fail(
-                "DISTINCT ON is not supported", hint="use [PARTITION BY … ROWS 1], the latest row of each"
-            )
+    def _projections(self) -> tuple[bool | list[exp.Expression], list[exp.Expression]]:
+        """DISTINCT, or what stands after DISTINCT ON, and the SELECT list."""
+        distinct: bool | list[exp.Expression] = self._word("DISTINCT")
         if not distinct:
             self._word("ALL")
+        elif self._word("ON"):
+            distinct = self._in_parentheses(lambda: self._list(self._condition))
         if self._at("TOP") and self._next.token_type == TokenType.NUMBER:
-            self._fail("TOP is not supported: an answer has no order", hint=_REFUSED_CLAUSES["LIMIT"][1])
+            self._fail("TOP is not supported", hint="nearest: LIMIT at the end of the query")
         return distinct, self._list(self._projection)
 
     def _projection(self) -> exp.Expression:
@@ -133,7 +123,9 @@ class QueryParser(WithParser):
             return self._placed(exp.Alias(this=expression, alias=alias), token)
         return expression
 
-    def _clauses(self, distinct: bool, projections: list[exp.Expression]) -> SelectBlock:
+    def _clauses(
+        self, distinct: bool | list[exp.Expression], projections: list[exp.Expression]
+    ) -> SelectBlock:
         if not self._word("FROM"):
             self._unexpected_instead_of("FROM", "FROM")
         items = self._from_items()
@@ -151,10 +143,10 @@ class QueryParser(WithParser):
             if window is not None:
                 self._fail("there are two BEGIN … END clauses", late)
             window = self._begin_end(late)
-        self._refuse_clauses()
         return SelectBlock(
-            distinct=distinct, expressions=projections, from_=items, where=where, window=window, group=group,
-            having=having, windows=windows, qualify=qualify,
+            distinct=distinct is True, distinct_on=distinct if isinstance(distinct, list) else None,
+            expressions=projections, from_=items, where=where, window=window, group=group, having=having,
+            windows=windows, qualify=qualify,
         )  # fmt: skip
 
     def _group_by(self) -> list[exp.Expression]:
@@ -165,13 +157,6 @@ class QueryParser(WithParser):
                     f"{word} is not supported", hint="write one query for each grouping, with UNION ALL"
                 )
         return self._list(self._condition)
-
-    def _refuse_clauses(self) -> None:
-        refused = (
-            _REFUSED_CLAUSES.get(self._curr.text.upper()) if self._curr.token_type == TokenType.VAR else None
-        )
-        if refused:
-            self._fail(refused[0], hint=refused[1])
 
     # FROM.
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from sqlglot import Token, TokenType, exp
 
 from panes.language import statements as st
-from panes.language.names import same
+from panes.language.names import quoted, same
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.parse_expressions import NANOSECONDS
 from panes.language.parser.parse_queries import CLAUSES
@@ -183,7 +183,11 @@ class StatementParser(TableParser):
     # The rest
 
     def _invoke(self) -> st.Statement:
-        return st.Invoke(self._relation_name("the name of a query").name)
+        name = self._relation_name("the name of a query")
+        tree = self._sorted(name)
+        if tree is name:
+            return st.Invoke(name.name)
+        return st.Invoke(name.name, self._canonical(tree).removeprefix(quoted(name.name)), tree, self.sql)
 
     def _explain(self) -> st.Statement:
         form, analyze = "TEXT", False

@@ -16,6 +16,7 @@ class SelectBlock(exp.Expression):
 
     arg_types: ClassVar[dict[str, bool]] = {
         "distinct": False,
+        "distinct_on": False,
         "expressions": True,
         "from_": True,
         "where": False,
@@ -57,6 +58,12 @@ class SetOperation(exp.Expression):
     """UNION, INTERSECT or EXCEPT (`kind`) of two queries."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "kind": True, "all": False}
+
+
+class Sorted(exp.Expression):
+    """A query with ORDER BY (`order`), LIMIT and OFFSET, which are literals; at least one of them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "order": False, "limit": False, "offset": False}
 
 
 class Nested(exp.Expression):

@@ -77,7 +77,8 @@ def check_strategy(plan: nodes.Node, strategy: str) -> None:
 def _refuse_strict(node: nodes.Node, *, is_kept: bool = False) -> None:
     """`is_kept` says that OVER above the node keeps its rows."""
     pattern, reason = pattern_of(node)
-    # A value of a group or of OVER replaces the one before without a look at any state, so on top it is no harm.
+    # A value of a group or of OVER replaces the one before without a look at any state, so on top it is no harm;
+    # nor is top-n, which says what leaves it.
     if pattern is Pattern.STRICT and (is_kept or not _gives_new_values(node)):
         raise SettingError(
             f"strategy 'direct' cannot run this query: the output of {type(node).__name__} is STRICT "
@@ -91,4 +92,4 @@ def _refuse_strict(node: nodes.Node, *, is_kept: bool = False) -> None:
 def _gives_new_values(node: nodes.Node) -> bool:
     while isinstance(node, (nodes.Select, nodes.Project)):
         node = node.child
-    return isinstance(node, (nodes.GroupBy, nodes.Over))
+    return isinstance(node, (nodes.GroupBy, nodes.Over, nodes.TopN))
