@@ -97,6 +97,14 @@ def predicates(drawing: draw.DrawFn, aliases: list[str], number: int) -> str:
         subject = drawing(columns(aliases))
         return f"{subject} {negation}IN (SELECT {inner}.a FROM {source} {inner} WHERE {where})"
     tie = f"{inner}.a = {drawing(columns(aliases))}"
+    if drawing(draw.booleans()):
+        tied = drawing(draw.sampled_from((f"{tie} AND ", "")))
+        form = drawing(
+            draw.sampled_from(("count(*)", "max({0}.b)", "count({0}.b) + coalesce(sum({0}.a), 1)"))
+        )
+        test = drawing(draw.sampled_from(("{0} >= {1}", "{0} = {1}", "({0} < {1} OR {1} IS NULL)")))
+        value = f"(SELECT {form.format(inner)} FROM {source} {inner} WHERE {tied}{where})"
+        return str(test.format(drawing(columns(aliases)), value))
     more = drawing(conditions([inner, *aliases], 1))
     return f"{negation}EXISTS (SELECT * FROM {source} {inner} WHERE {tie} AND {where} AND {more})"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -14,7 +14,7 @@ from panes.language.names import same, unused
 from panes.language.parser.syntax import OverCall, OverWindow, SelectBlock
 from panes.language.positions import did_you_mean, offset_of, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Case, Column, Expression, Literal, Value, columns_of, walk
+from panes.plan.expressions import Case, Column, Expression, Literal, Value, walk
 from panes.plan.functions import WrongTypes
 from panes.plan.nodes import Node, Over, Project, Select
 from panes.plan.over_functions import (
@@ -32,6 +32,7 @@ from panes.plan.types import BIGINT, DOUBLE, INTERVAL, NULL, TIMESTAMP, Type, wi
 
 MOST_ROWS = 2**31 - 1
 
+Columns = tuple[tuple[str, Expression], ...]
 Window = tuple[tuple[str, ...], tuple[SortKey, ...]]
 """Partition columns and order."""
 
@@ -57,8 +58,9 @@ class OverBinder(ExpressionBinder):
     """
 
     def __init__(self, inner: ExpressionBinder, block: SelectBlock) -> None:
-        super().__init__(inner.scope)
+        super().__init__(inner.scope, takes_subqueries=inner.takes_subqueries)
         self.inner = inner
+        self.scalars = inner.scalars
         self._block = block
         self._windows: dict[Window, list[OverFunction]] = {}
         self._computed: dict[Expression, str] = {}
@@ -91,28 +93,38 @@ class OverBinder(ExpressionBinder):
             self.refuse("QUALIFY needs a function with OVER", written, "put the condition in WHERE or HAVING")
         return condition
 
-    def applied(
-        self, plan: Node, columns: Sequence[tuple[str, Expression]], condition: Expression | None
-    ) -> Node:
+    def columns_read(self, columns: Columns, condition: Expression | None) -> Columns:
+        """The columns that OVER and what is above it read; none when there is no OVER."""
+        if self._first is None:
+            return ()
+        found: dict[str, Column] = {}
+        for expression in self._expressions(columns, condition):
+            found |= {part.name: part for part in walk(expression) if isinstance(part, Column)}
+        found |= {name: Column(type_, name) for name, type_ in self._read.items()}
+        kept = tuple((name, column) for name, column in found.items() if name not in self._names)
+        return kept or (("rows", Literal(BIGINT, 1)),)
+
+    def applied(self, plan: Node, columns: Columns, condition: Expression | None) -> Node:
         """The rows of a plan with the functions that the SELECT list (`columns`) and QUALIFY read; those that the
         condition of QUALIFY lets through."""
         if self._first is None:
             return plan
         check_bounded("OVER", self.text, offset_of(self._first), plan)
-        read = [expression for _, expression in columns]
-        plan = self._narrowed(plan, read if condition is None else [*read, condition])
+        plan = self._narrowed(plan, frozenset(name for name, _ in self.columns_read(columns, condition)))
         for (partition_by, order), functions in self._windows.items():
             plan = Over(plan, partition_by, order, tuple(functions))
         check_internal(plan, self.text, offset_of(self._first))
         return plan if condition is None else Select(plan, condition)
 
-    def _narrowed(self, plan: Node, read: Sequence[Expression]) -> Node:
+    def _expressions(self, columns: Columns, condition: Expression | None) -> list[Expression]:
+        functions = [function for window in self._windows.values() for function in window]
+        args = [function.arg for function in functions if function.arg is not None]
+        conditions = [] if condition is None else [condition]
+        return [*(expression for _, expression in columns), *conditions, *args, *self._computed]
+
+    def _narrowed(self, plan: Node, needed: Set[str]) -> Node:
         """The columns that something reads, and those by which rows are partitioned or sorted. All of them decide
         the order of peers, so none is left out later."""
-        functions = [function for window in self._windows.values() for function in window]
-        read = [*read, *(f.arg for f in functions if f.arg is not None), *self._computed]
-        needed = frozenset[str]().union(*map(columns_of, read))
-        needed |= {name for by, order in self._windows for name in (*by, *(key.column for key in order))}
         kept = [f for f in plan.schema if f.name in needed] or list(plan.schema)[:1]
         if len(kept) == len(plan.schema) and not self._computed:
             return plan

@@ -12,6 +12,7 @@ from panes.language.parser.syntax import (
     AtInstant,
     Default,
     FromItem,
+    Grouping,
     NamedWindow,
     Nested,
     OnConflict,
@@ -74,6 +75,11 @@ def _from_item(self: Generator, node: FromItem) -> str:
     if node.args.get("using"):
         text += f" USING ({_csv(self, node.args['using'])})"
     return text
+
+
+def _grouping(self: Generator, node: Grouping) -> str:
+    word = {"SETS": "GROUPING SETS"}.get(node.args["kind"], node.args["kind"])
+    return f"{word} ({_csv(self, node.expressions)})"
 
 
 def _set_operation(self: Generator, node: SetOperation) -> str:
@@ -175,6 +181,7 @@ class PanesGenerator(Generator):
         **Generator.TRANSFORMS,
         SelectBlock: _select_block,
         FromItem: _from_item,
+        Grouping: _grouping,
         WindowClause: lambda _, node: node.args["spec"].text(quoted),
         WindowedCall: lambda self, node: f"Wstream({self.sql(node, 'this')}) {self.sql(node, 'window')}",
         OverCall: lambda self, node: f"{self.sql(node, 'this')} OVER {self.sql(node, 'window')}",
@@ -205,6 +212,7 @@ class PanesGenerator(Generator):
         exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
         exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
         exp.HexString: lambda _, node: f"x'{node.name}'",
+        exp.Tuple: lambda self, node: f"({_csv(self, node.expressions)})",
         exp.Identifier: lambda _, node: quoted(node.name),
         exp.Star: lambda *_: "*",
         exp.Neg: lambda self, node: f"-{' ' * isinstance(node.this, exp.Neg)}{self.sql(node, 'this')}",

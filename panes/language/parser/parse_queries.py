@@ -8,7 +8,15 @@ from typing import Any
 from sqlglot import Token, TokenType, exp
 
 from panes.language.parser.parse_with import WithParser
-from panes.language.parser.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
+from panes.language.parser.syntax import (
+    OUTPUTS,
+    FromItem,
+    Grouping,
+    Nested,
+    Output,
+    SelectBlock,
+    SetOperation,
+)
 
 CLAUSES = (
     "WHERE", "GROUP", "HAVING", "QUALIFY", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "UNION", "INTERSECT",
@@ -151,12 +159,39 @@ class QueryParser(WithParser):
 
     def _group_by(self) -> list[exp.Expression]:
         self._expect("GROUP", "BY")
-        for word in ("ROLLUP", "CUBE", "GROUPING"):
-            if self._at(word) and self._next.token_type == TokenType.L_PAREN:
-                self._fail(
-                    f"{word} is not supported", hint="write one query for each grouping, with UNION ALL"
-                )
-        return self._list(self._condition)
+        return self._list(self._grouping_item)
+
+    def _grouping_item(self) -> exp.Expression:
+        """A key, or GROUPING SETS, ROLLUP or CUBE of keys and tuples of keys."""
+        token = self._curr
+        kind = next((word for word in ("ROLLUP", "CUBE") if self._at(word)), "")
+        if kind and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            return self._grouping(kind, self._grouping_keys, token)
+        if self._word("GROUPING", "SETS"):
+            return self._grouping("SETS", self._grouping_set, token)
+        return self._condition()
+
+    def _grouping(self, kind: str, parse: Callable[[], exp.Expression], token: Token) -> exp.Expression:
+        parts = self._in_parentheses(lambda: self._list(parse))
+        return self._placed(Grouping(kind=kind, expressions=parts), token)
+
+    def _grouping_set(self) -> exp.Expression:
+        is_nested = self._at("ROLLUP") or self._at("CUBE") or self._at("GROUPING", "SETS")
+        return self._grouping_item() if is_nested else self._grouping_keys()
+
+    def _grouping_keys(self) -> exp.Expression:
+        """A key, or some in parentheses."""
+        token, start = self._curr, self._index
+        if token.token_type == TokenType.L_PAREN:
+            keys = self._in_parentheses(self._keys_in_parentheses)
+            if self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+                return self._placed(exp.Tuple(expressions=keys), token)
+            self._retreat(start)
+        return self._condition()
+
+    def _keys_in_parentheses(self) -> list[exp.Expression]:
+        return [] if self._curr.token_type == TokenType.R_PAREN else self._list(self._condition)
 
     # FROM.
 

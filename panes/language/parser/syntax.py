@@ -54,6 +54,12 @@ class WindowClause(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"spec": True}
 
 
+class Grouping(exp.Expression):
+    """GROUPING SETS ("SETS"), ROLLUP or CUBE (`kind`) of a GROUP BY: keys, and tuples of them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "expressions": True}
+
+
 class SetOperation(exp.Expression):
     """UNION, INTERSECT or EXCEPT (`kind`) of two queries."""
 
