@@ -206,15 +206,6 @@ def _variadic(name: str) -> Callable[[Call, Sequence[str]], str]:
     return lambda _, args: f"{name}({', '.join(args)})"
 
 
-def _array(call: Call, args: Sequence[str]) -> str:
-    return f"CAST([{', '.join(args)}] AS {sql_type(call.type)})"
-
-
-def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _round(call: Call, args: Sequence[str]) -> str:
     if len(args) == 2:
         return f"round({args[0]}, CAST({args[1]} AS INTEGER))"
@@ -228,6 +219,15 @@ def _regexp_extract(_: Call, args: Sequence[str]) -> str:
 
 def _trim(name: str) -> Callable[[Call, Sequence[str]], str]:
     return lambda _, args: f"{name}({args[0]}, {args[1] if len(args) == 2 else chr(39) + ' ' + chr(39)})"
+
+
+def _array(call: Call, args: Sequence[str]) -> str:
+    return f"CAST([{', '.join(args)}] AS {sql_type(call.type)})"
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _concat(_: Call, args: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
@@ -14,10 +14,10 @@ from panes.language.binder.groups_of import groups_of
 from panes.language.binder.scope import Scope
 from panes.language.binder.short_forms import SHORT_FORMS
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.syntax import WindowedCall
+from panes.language.parser.syntax import Nested, OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal
+from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, columns_of
 from panes.plan.functions import (
     ALIASES,
     DIFF_UNITS,
@@ -27,6 +27,7 @@ from panes.plan.functions import (
     WrongTypes,
     can_cast,
 )
+from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
 from panes.plan.types import (
     BIGINT,
     BINARY,
@@ -43,6 +44,9 @@ from panes.plan.types import (
     Type,
     wider,
 )
+
+if TYPE_CHECKING:
+    from panes.language.binder.bind_scalar_subqueries import Scalar
 
 _BINARY: dict[type[exp.Expression], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
@@ -61,9 +65,13 @@ LONGEST_TEXT = 10_000
 class ExpressionBinder:
     """Binds expressions within one scope. Aggregates are not expressions: see bind_groups."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, *, takes_subqueries: bool = False) -> None:
+        """`takes_subqueries` promises that the query is joined with `scalars` below what is bound here."""
         self.scope = scope
         self.text = scope.text
+        self.takes_subqueries = takes_subqueries
+        self.scalars: list[Scalar] = []
+        """The subqueries that stand for values in what was bound."""
 
     def bind(self, node: exp.Expression) -> Expression:
         known = self.known(node)
@@ -79,6 +87,10 @@ class ExpressionBinder:
     def known(self, _: exp.Expression) -> Expression | None:
         """What stands for a whole expression here, if anything does: a key of GROUP BY, or an aggregate."""
         return None
+
+    def reads_own(self, expression: Expression) -> bool:
+        """Whether an expression reads nothing of the queries around this one."""
+        return all(map(self.scope.is_own, columns_of(expression)))
 
     def condition(self, node: exp.Expression, what: str) -> Expression:
         """An expression that must be a condition; `what` names the clause."""
@@ -301,6 +313,27 @@ class ExpressionBinder:
             "join conditions with AND; for OR write UNION ALL of two queries that exclude each other",
         )  # fmt: skip
 
+    def _quantified(self, node: exp.Expression) -> Expression:
+        word = type(node).__name__.upper()
+        self.refuse(
+            f"{word} of a subquery stands to the right of {'=' if word == 'ANY' else '<>'}", node,
+            "for other comparisons, compare with (SELECT max(…) …) or (SELECT min(…) …)",
+        )  # fmt: skip
+
+    def _subquery(self, node: exp.Expression) -> Expression:
+        assert isinstance(node, Nested)
+        if not self.takes_subqueries or self.scope.bind_scalar is None:
+            self.refuse(
+                "a subquery cannot stand for a value here",
+                node,
+                "it can in SELECT, WHERE and HAVING of a query",
+            )
+        scalar = next((scalar for scalar in self.scalars if scalar.node == node), None)
+        if scalar is None:
+            scalar = self.scope.bind_scalar(node, self.scope)
+            self.scalars.append(scalar)
+        return scalar.value
+
     def _like(self, node: exp.Expression) -> Expression:
         name = "ilike" if isinstance(node, exp.ILike) else "like"
         test = self.call(name, (self.bind(node.this), self.bind(node.expression)), node)
@@ -364,6 +397,8 @@ class ExpressionBinder:
             if written is not None:
                 return written
         if function is None or (function.symbol is not None):
+            if name in (*PLACES, *NEIGHBORS, *PICKED):
+                self.refuse(f"{name} needs OVER", node, f"{name}(…) OVER (PARTITION BY … ORDER BY …)")
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
@@ -376,6 +411,12 @@ class ExpressionBinder:
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one
         self.refuse(f"FILTER is for aggregates, and {node.this.name} is none", node)
+
+    def _over(self, node: exp.Expression) -> Expression:
+        self.refuse(
+            "OVER stands in SELECT, QUALIFY and ORDER BY", node,
+            "QUALIFY tests its values; elsewhere put the query in FROM and name the column",
+        )  # fmt: skip
 
     def _windowed_call(self, node: exp.Expression) -> Expression:
         self.refuse("Wstream stands around a whole query", node, "SELECT Wstream(…) [ROWS n] FROM …")
@@ -445,7 +486,11 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Interval: ExpressionBinder._interval,
     exp.Anonymous: ExpressionBinder._call,
     exp.Filter: ExpressionBinder._filter,
+    Nested: ExpressionBinder._subquery,
+    exp.Any: ExpressionBinder._quantified,
+    exp.All: ExpressionBinder._quantified,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
+    OverCall: ExpressionBinder._over,
     WindowedCall: ExpressionBinder._windowed_call,
 }
