@@ -19,13 +19,14 @@ from panes.plan.expressions import (
     Cast,
     Column,
     Expression,
+    FieldOf,
     Literal,
     Value,
 )
 from panes.plan.lookups import Matching
 from panes.plan.over_functions import NEIGHBORS, PICKED, Distance, Frame, OverFunction
 from panes.plan.sort_key import SortKey, total_order
-from panes.plan.sql_functions import call_sql, cast_sql, sql_type
+from panes.plan.sql_functions import call_sql, cast_sql, quoted, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
 
 _LIFETIME = ("_ts", "_exp")
@@ -146,6 +147,9 @@ def expression_sql(expression: Expression, sides: Mapping[str, str] | None = Non
             return call_sql(expression, [expression_sql(arg, sides) for arg in expression.args])
         case Cast():
             return cast_sql(expression_sql(expression.arg, sides), expression.arg.type, expression.type)
+        case FieldOf():
+            name = expression.name.replace("'", "''")
+            return f"struct_extract({expression_sql(expression.arg, sides)}, '{name}')"
         case Case():
             whens = "".join(
                 f" WHEN {expression_sql(c, sides)} THEN {expression_sql(v, sides)}"
@@ -289,6 +293,4 @@ def order_sql(order: Sequence[SortKey]) -> str:
     return ", ".join(parts)
 
 
-def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return '"' + name.replace('"', '""') + '"'
+__all__ = ["aggregate_sql", "expression_sql", "literal_sql", "order_sql", "quoted", "to_sql"]

@@ -20,6 +20,8 @@ CATALOG = read_catalog()
 DUCK: duckdb.DuckDBPyConnection = small_database(8, CATALOG, lambda field, chance: value(field.type, chance))
 STREAMS = ("s1", "s2", "s3", "r", "s")
 TABLES = ("owned", "priced")
+QUERIES = ("kept", "summed")
+"""Registered queries, the second of which reads the first."""
 REFUSED = ("is looked up as it was at the time of one tuple", "is NON RETROACTIVE")
 """Queries that look a table up by rows that have no time of their own are not drawn on purpose."""
 TESTS = (
@@ -81,9 +83,9 @@ def over(drawing: draw.DrawFn, aliases: list[str]) -> str:
 
 @draw.composite
 def sources(drawing: draw.DrawFn, window: str) -> str:
-    """A stream with a window, or a table."""
-    name = drawing(draw.sampled_from((*STREAMS, *TABLES)))
-    return name if name in TABLES else f"{name} {window}"
+    """A stream with a window, a table or a registered query."""
+    name = drawing(draw.sampled_from((*STREAMS, *TABLES, *QUERIES)))
+    return f"{name} {window}" if name in STREAMS else name
 
 
 @draw.composite

@@ -17,7 +17,7 @@ from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.syntax import Nested, OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Call, Case, Cast, Expression, Literal, columns_of
+from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, columns_of
 from panes.plan.functions import (
     ALIASES,
     DIFF_UNITS,
@@ -218,7 +218,29 @@ class ExpressionBinder:
         if isinstance(node.this, exp.Star):
             self.refuse("* cannot stand in an expression", node)
         assert isinstance(node, exp.Column)
+        alias = node.args.get("table")
+        if alias is not None and not self.scope.has_alias(alias.name) and self.scope.has(alias.name):
+            # Not alias.column, so it is column.field.
+            return self._field_of(self.scope.resolve(exp.Column(this=alias)), node.this, node)
         return self.scope.resolve(node)
+
+    def _dot(self, node: exp.Expression) -> Expression:
+        return self._field_of(self.bind(node.this), node.expression, node)
+
+    def _field_of(self, value: Expression, name: exp.Identifier, node: exp.Expression) -> Expression:
+        if not value.type.fields:
+            self.refuse(f"{value} is {with_article(value.type)}, and has no fields", node)
+        found = value.type.field(name.name)
+        if found is None:
+            names = [field for field, _ in value.type.fields]
+            self.refuse(f"{value} has no field {name.name!r}", node, did_you_mean(name.name, names))
+        return FieldOf(found[1], value, found[0])
+
+    def _item(self, node: exp.Expression) -> Expression:
+        return self.call("element", (self.bind(node.this), self.bind(node.expressions[0])), node)
+
+    def _array(self, node: exp.Expression) -> Expression:
+        return self.call("array", [self.bind(item) for item in node.expressions], node)
 
     def _literal(self, node: exp.Expression) -> Expression:
         if node.is_string:
@@ -445,6 +467,9 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Column: ExpressionBinder._column,
     exp.Literal: ExpressionBinder._literal,
     exp.HexString: ExpressionBinder._bytes,
+    exp.Dot: ExpressionBinder._dot,
+    exp.Bracket: ExpressionBinder._item,
+    exp.Array: ExpressionBinder._array,
     exp.Neg: ExpressionBinder._negative,
     exp.Null: ExpressionBinder._null,
     exp.Boolean: ExpressionBinder._boolean,

@@ -251,8 +251,9 @@ def bind_keys(nodes: Iterable[exp.Expression], block: SelectBlock, scope: Scope)
             binder.refuse("GROUP BY takes columns, not constants", node)
         if not all(map(scope.is_own, columns_of(key))):
             binder.refuse("GROUP BY cannot take a column of the query around it", node)
-        if key.type.item is not None:
-            binder.refuse(f"GROUP BY cannot take a {key.type}", node)
+        if key.type.is_nested:
+            hint = "take its items with unnest, or its fields"
+            binder.refuse(f"GROUP BY cannot take a {key.type}", node, hint)
         if key not in keys:
             # There may be a column with a strange name: c."a + 1" is not c.a + 1.
             taken = [*scope.own_names(), *keys.values()]

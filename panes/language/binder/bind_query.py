@@ -266,8 +266,9 @@ class QueryBinder:
 
     def _distinct(self, plan: Node, node: exp.Expression) -> Node:
         for column in plan.schema:
-            if column.type.item is not None:
-                self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node)
+            if column.type.is_nested:
+                hint = "take its items with unnest, or its fields"
+                self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node, hint)
         distinct = Distinct(plan)
         check_internal(distinct, self.text, offset_of(node))
         return distinct
@@ -358,13 +359,15 @@ def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _name_of(node: exp.Expression, place: int) -> str:
-    """The name of a column of a SELECT list: its alias, its column, its function, or its place."""
+    """The name of a column of a SELECT list: its alias, its column or field, its function, or its place."""
     if isinstance(node, exp.Alias):
         return node.alias
     while isinstance(node, (exp.Paren, exp.Cast, exp.Filter, OverCall)):
         node = node.this
     if isinstance(node, (exp.Column, exp.Anonymous)):
         return node.name
+    if isinstance(node, exp.Dot):
+        return str(node.expression.name)
     return f"column_{place}"
 
 
