@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 from panes.aggregates.partials import partial_schema
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
+from panes.operators.constant import Constant
 from panes.operators.dataflow import Dataflow
 from panes.operators.distinct import distinct
 from panes.operators.dstream import Dstream
@@ -158,6 +159,9 @@ class _Lowering:
         if given is not None or is_stream(node):
             return self._hold(self.arrivals(node))
         match node:
+            case nodes.Values():
+                edge = self._edge(node, has_until=self.has_until)
+                return self._add("constant", Constant(node, self.has_until), edge)
             case nodes.Window() | nodes.Wstream():
                 return self._window(node)
             case nodes.Select() | nodes.Project():
@@ -397,6 +401,8 @@ def changes_at_slides(node: nodes.Node) -> bool:
     """Whether the relation changes at slides only, so that its value can be given at every change."""
     if isinstance(node, nodes.Window):
         return node.spec.slide_us is not None
+    if isinstance(node, nodes.Values):
+        return True  # it never changes
     if isinstance(node, nodes.TableScan):
         return node.stream is not None  # updates of one that is looked up change nothing that is there
     return bool(node.children) and all(map(changes_at_slides, node.children))

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
+from panes.operators.constant import Constant
 from panes.operators.distinct import Distinct
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.dstream import Dstream
@@ -46,6 +47,7 @@ from panes.plan.schema import Schema
 
 _CLASSES: tuple[type[Operator], ...] = (
     AntiJoin,
+    Constant,
     Distinct,
     DistinctStar,
     Dstream,

@@ -116,6 +116,7 @@ def _restorable(word: str) -> Callable[[Any], str]:
 _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.StreamScan: _scan,
     nodes.TableScan: _table,
+    nodes.Values: lambda node: f"Values, {len(node.rows)} row{'s' * (len(node.rows) != 1)}",
     nodes.Window: lambda node: f"Window {node.spec.text()}",
     nodes.Select: lambda node: f"Select {node.predicate}",
     nodes.Project: _project,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from panes.plan.expressions import Aggregate, Column, Expression, walk
+from panes.plan.expressions import Aggregate, Column, Expression, Value, walk
 from panes.plan.over_functions import OverFunction
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
@@ -82,6 +82,22 @@ class TableScan(Node):
     def attribute(self, column: str) -> str:
         """The name that the table has for a column of the scan."""
         return _attribute(self.alias, column)
+
+
+@dataclass(frozen=True)
+class Values(Node):
+    """Rows of constants, which were always there and stay."""
+
+    columns: Schema
+    rows: tuple[tuple[Value, ...], ...]
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            _need(len(row) == len(self.columns), f"{row} has not the columns ({self.columns})")
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
 
 
 def _attribute(alias: str, column: str) -> str:

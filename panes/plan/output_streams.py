@@ -17,6 +17,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Values,
     Window,
     Wstream,
 )
@@ -52,7 +53,7 @@ def counts_each_result(relation: Node) -> bool:
     if is_lookup(relation):
         return counts_each_result(relation.left)
     match relation:
-        case StreamScan() | TableScan() | Window():
+        case StreamScan() | TableScan() | Values() | Window():
             return True
         case Select() | Project() | Union():
             return all(map(counts_each_result, relation.children))

@@ -52,6 +52,8 @@ class _Writer:
         if node in self._relations:
             return self._relations[node]
         match node:
+            case nodes.Values():
+                return _values(node)
             case nodes.Select():
                 return f"SELECT * FROM ({self.select(node.child)}) WHERE {expression_sql(node.predicate)}"
             case nodes.Project():
@@ -118,6 +120,13 @@ class _Writer:
 
     def _set_operation(self, node: nodes.Union | nodes.Intersect | nodes.Except, word: str) -> str:
         return f"({self.select(node.left)}) {word} ({self.select(node.right)})"
+
+
+def _values(node: nodes.Values) -> str:
+    types = node.schema.types
+    rows = (", ".join(map(literal_sql, row, types)) for row in node.rows)
+    names = ", ".join(map(quoted, node.schema.names))
+    return f"SELECT * FROM (VALUES {', '.join(f'({row})' for row in rows)}) AS v({names})"
 
 
 def _matching(node: Matching, *, null_matches: bool) -> str:

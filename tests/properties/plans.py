@@ -318,8 +318,22 @@ class Drawing:
         left, right = self.of_internal_windows(depth - 1), self.of_internal_windows(depth - 2)
         return nodes.Join(left, right, *self.keys(left, right), self.residual(left, right))
 
+    def values(self) -> nodes.Node:
+        """Some constants."""
+        types = [self.choose(list(COMPARABLE)) for _ in range(self.random.randint(1, 3))]
+        columns = Schema(tuple(Field(self.name("c"), type_) for type_ in types))
+        count = self.random.randint(1, 3)
+        rows = [tuple(self.choose([*COMPARABLE[type_], None]) for type_ in types) for _ in range(count)]
+        node: nodes.Node = nodes.Values(columns, tuple(rows))
+        return self.select(node) if self.one_in(4) else node
+
+    def other_side(self, depth: int) -> nodes.Node:
+        """What stands beside a relation: another one, or constants."""
+        return self.values() if self.one_in(12) else self.relation(depth)
+
     def alike(self, depth: int) -> tuple[nodes.Node, nodes.Node]:
-        return self.narrow(self.relation(depth - 1)), self.narrow(self.relation(depth - 2))
+        sides = self.narrow(self.relation(depth - 1)), self.narrow(self.other_side(depth - 2))
+        return sides if self.one_in(2) else sides[::-1]
 
     def distinct(self, depth: int) -> nodes.Node:
         child = self.relation(depth - 1)
@@ -334,7 +348,7 @@ class Drawing:
         return tuple(a for a, _ in both), tuple(b for _, b in both)
 
     def sides(self, depth: int) -> tuple[nodes.Node, nodes.Node]:
-        left, right = self.relation(depth - 1), self.relation(depth - 2)
+        left, right = self.relation(depth - 1), self.other_side(depth - 2)
         return (left, right) if self.one_in(2) else (right, left)
 
     def residual(self, left: nodes.Node, right: nodes.Node) -> Expression | None:

@@ -20,13 +20,14 @@ from panes.aggregates.ordered_rows import OrderedRows
 from panes.aggregates.over_rows import OverRows
 from panes.aggregates.pairs import pairs_of
 from panes.aggregates.steps import Steps, steps_of
-from panes.delta.delta import ALWAYS, EXP, FOREVER, WEIGHT, Delta, Instants
+from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
 from panes.delta.orders import in_order
 from panes.delta.rows import with_column
 from panes.operators import group_by, lookup, lower, over, rows_window, select, session_window, top_n
 from panes.operators.anti_join import AntiJoin
+from panes.operators.constant import Constant
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.group_by import GroupBy
@@ -284,6 +285,16 @@ def full_join(drawing: Drawing) -> nodes.Node:
             return node
 
 
+def beside_values(drawing: Drawing) -> nodes.Node:
+    left, right = drawing.window(), drawing.values()
+    return nodes.Union(drawing.narrow(left), drawing.narrow(right))
+
+
+def in_every_span(operator: Constant, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+    rows = _CONSTANTS(operator, inputs, BEGINNING, clock).table
+    return Delta(with_column(rows, TS, np.full(rows.num_rows, since + 1)), clock)
+
+
 def not_in_lookup(drawing: Drawing) -> nodes.Node:
     """A lookup that is NOT IN."""
     while True:
@@ -292,6 +303,7 @@ def not_in_lookup(drawing: Drawing) -> nodes.Node:
             return node
 
 
+_CONSTANTS = Constant.process
 _EXPANDED = lower.expand_outer_join
 
 
@@ -447,6 +459,8 @@ MUTATIONS = [
     ),
     Mutation("some rows do not count", lambda d: d.top_n(1), replaced(OrderedRows, "add", some_rows_alone)),
     Mutation("NULLs are sorted as they like", lambda d: d.top_n(1), replaced(top_n, "in_order", nulls_first)),
+    Mutation("a constant is lost", beside_values, output_of(Constant, without_last)),
+    Mutation("constants come again", beside_values, replaced(Constant, "process", in_every_span)),
     Mutation("nothing leaves", lambda d: d.window(), output_of(ExplicitExpiry, never_taking_back), NT),
 ]
 

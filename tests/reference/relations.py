@@ -95,6 +95,8 @@ class Reference:
                 return {t.name: t.row for t in held(node.spec, stream, columns, now)}
             case nodes.TableScan():
                 return self._table(node, now)
+            case nodes.Values():
+                return {number: tuple(map(plain, row)) for number, row in enumerate(node.rows)}
             case nodes.Wstream():
                 stream = self._streams.generated(node.child)
                 return {t.name: t.row for t in held(node.spec, stream, node.schema.names, now)}

@@ -35,6 +35,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Values,
     Window,
     with_children,
 )
@@ -168,6 +169,8 @@ class _Carrying:
                 return self._union(node, columns)
             case TableScan():
                 raise _NoTime(f"a row of {node.table} has no such time", _FIRST)
+            case Values():
+                raise _NoTime("a row of VALUES has no such time", _FIRST)
         reason = _MANY.get(type(node), f"{type(node).__name__} gives its results times of their own")
         raise _NoTime(reason, _FIRST)
 

@@ -18,7 +18,7 @@ from panes.language.binder.aggregate_of_results import has_windowed_call, over_l
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
-from panes.language.binder.bind_joins import join_tree
+from panes.language.binder.bind_joins import Part, join_tree
 from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_order import Order, bind_sorted, distinct_on
 from panes.language.binder.bind_over import OverBinder
@@ -29,6 +29,7 @@ from panes.language.binder.bind_scalar_subqueries import (
     with_scalars,
 )
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
+from panes.language.binder.bind_values import ONE_ROW, bind_values
 from panes.language.binder.expansion import Expansion
 from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
@@ -36,6 +37,7 @@ from panes.language.binder.refusals import (
     check_aggregates,
     check_always_on,
     check_bounded,
+    check_has_times,
     check_internal,
     check_restore,
     check_with_tables,
@@ -43,7 +45,15 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
-from panes.language.parser.syntax import Nested, Output, OverCall, SelectBlock, SetOperation, Sorted
+from panes.language.parser.syntax import (
+    Nested,
+    Output,
+    OverCall,
+    SelectBlock,
+    SetOperation,
+    Sorted,
+    ValuesBlock,
+)
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
@@ -83,6 +93,8 @@ class QueryBinder:
                 return self._set_operation(tree, outer)
             case SelectBlock():
                 return shown(self.block(tree, outer, Order(self.text)))
+            case ValuesBlock():
+                return bind_values(tree, self.text)
         raise TypeError(f"{type(tree).__name__} is not a query")
 
     def inside(self, read: CreateDerivedStream | CreateQuery, name: exp.Expression) -> QueryBinder:
@@ -95,6 +107,7 @@ class QueryBinder:
     def stream(self, query: SelectQuery) -> Node:
         """The plan of a derived stream: one that only grows."""
         plan = self.query(query.tree)
+        check_has_times(plan, query.text, offset_of(query.tree))
         check_always_on("a derived stream", plan, query.text, offset_of(query.tree))
         pattern, reason = answer_pattern(plan)
         if pattern is not MONOTONIC:
@@ -133,10 +146,10 @@ class QueryBinder:
         conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
-        parts = _conjuncts(where) if where is not None else []
+        conjuncts = _conjuncts(where) if where is not None else []
         binder = ExpressionBinder(scope, takes_subqueries=True)
-        binder.check_length(len(parts), block)
-        for node in parts:
+        binder.check_length(len(conjuncts), block)
+        for node in conjuncts:
             predicate = as_predicate(node)
             if predicate is not None:
                 predicates.append(predicate)
@@ -145,7 +158,8 @@ class QueryBinder:
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
         with_values = [c for c in conditions if columns_of(c) & scope.computed and c not in correlated]
         before = [c for c in conditions if c not in correlated and c not in with_values]
-        plan = join_tree(items.parts, before, self.catalog, self.text)
+        parts = items.parts or [Part(ONE_ROW, offset_of(block))]
+        plan = join_tree(parts, before, self.catalog, self.text)
         plan = filtered_by_scalars(self, plan, binder.scalars, with_values)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
@@ -226,6 +240,8 @@ class QueryBinder:
     def _star(self, item: exp.Expression, scope: Scope) -> list[tuple[exp.Expression, Expression]] | None:
         if isinstance(item, exp.Star):
             relations = scope.relations
+            if not relations:
+                self.refuse("* means the columns of FROM, and there is none", item, "write FROM …")
         elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
             relations = [r for r in scope.relations if same(r.alias, item.text("table"))]
             if not relations:

@@ -24,6 +24,7 @@ from panes.language.parser.syntax import (
     Sorted,
     StatementNode,
     TypeName,
+    ValuesBlock,
     WindowClause,
     WindowedCall,
 )
@@ -33,7 +34,8 @@ def _select_block(self: Generator, node: SelectBlock) -> str:
     parts = ["SELECT DISTINCT" if node.args.get("distinct") else "SELECT", _csv(self, node.expressions)]
     if node.args.get("distinct_on"):
         parts[0] = f"SELECT DISTINCT ON ({_csv(self, node.args['distinct_on'])})"
-    parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
+    if node.args.get("from_"):
+        parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
     if node.args.get("where"):
         parts.append(f"WHERE {self.sql(node, 'where')}")
     if node.args.get("window"):
@@ -189,6 +191,7 @@ class PanesGenerator(Generator):
         NamedWindow: lambda self, node: f"{self.sql(node, 'this')} AS {self.sql(node, 'window')}",
         SetOperation: _set_operation,
         Sorted: _sorted,
+        ValuesBlock: lambda self, node: f"VALUES {_csv(self, node.expressions)}",
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,

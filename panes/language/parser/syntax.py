@@ -18,7 +18,7 @@ class SelectBlock(exp.Expression):
         "distinct": False,
         "distinct_on": False,
         "expressions": True,
-        "from_": True,
+        "from_": False,
         "where": False,
         "window": False,
         "group": False,
@@ -70,6 +70,12 @@ class Sorted(exp.Expression):
     """A query with ORDER BY (`order`), LIMIT and OFFSET, which are literals; at least one of them."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "order": False, "limit": False, "offset": False}
+
+
+class ValuesBlock(exp.Expression):
+    """`VALUES (…), (…)` as a query."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
 
 
 class Nested(exp.Expression):
