@@ -23,6 +23,10 @@ _WINDOWS = ("RANGE", "ROWS", "PARTITION", "NOW", "SESSION")
 NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
 
 
+QUERIES = ("SELECT", "WITH", "VALUES")
+"""The words with which a query begins."""
+
+
 class ExpressionParser(TypeParser):
     FUNCTIONS: ClassVar[dict[Any, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {}
@@ -208,7 +212,7 @@ class ExpressionParser(TypeParser):
         return query
 
     def _at_query_in_parentheses(self) -> bool:
-        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("SELECT", "WITH")
+        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in QUERIES
 
     def _at_quantifier(self) -> bool:
         """Whether ANY, SOME or ALL comes next, with a query in parentheses."""
@@ -218,7 +222,7 @@ class ExpressionParser(TypeParser):
         ):
             return False
         after = self._tokens[self._index + 2 : self._index + 3]
-        return bool(after) and after[0].text.upper() in ("SELECT", "WITH")
+        return bool(after) and after[0].text.upper() in QUERIES
 
     def _column(self) -> exp.Expression:
         token = self._curr
@@ -250,8 +254,10 @@ class ExpressionParser(TypeParser):
         if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
             self._advance()
             call = self._placed(exp.Filter(this=call, expression=self._in_parentheses(self._filter)), token)
-        if self._at("OVER"):
-            self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
+        return self._after_call(call, token)
+
+    def _after_call(self, call: exp.Expression, token: Token) -> exp.Expression:  # noqa: ARG002
+        """What a call becomes by the words after it."""
         return call
 
     def _arguments(self) -> list[exp.Expression]:
@@ -347,7 +353,7 @@ class ExpressionParser(TypeParser):
 
     def _in(self, this: exp.Expression) -> exp.Expression:
         def inside() -> exp.Expression:
-            if self._at("SELECT") or self._at("WITH") or self._at_query_in_parentheses() or self._at_output():
+            if any(map(self._at, QUERIES)) or self._at_query_in_parentheses() or self._at_output():
                 return exp.In(this=this, query=self._query())
             return exp.In(this=this, expressions=self._list(self._condition))
 
