@@ -34,7 +34,7 @@ from panes.sqlite_file import Change, Copy, SqliteFile
 _SCHEMA = """
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
-  sql TEXT NOT NULL);
+  sql TEXT NOT NULL, created_with INTEGER, retains_from INTEGER);
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
@@ -206,6 +206,22 @@ class Catalog:
                 raise CatalogError(
                     f"there is already a {kind} named {name!r}; drop it first or choose another name"
                 )
+
+    def alter(self, statement: CreateStream, retains_from: int | None = None) -> None:
+        """Puts another definition in the place of that of a stream, which may have more columns.
+
+        `retains_from` is the clock from which on it keeps what its RETAIN says, when it kept less before.
+        """
+        stream = statement.stream
+        self._execute(
+            "UPDATE objects SET sql = ?, created_with = ?, retains_from = coalesce(?, retains_from) WHERE id = ?",
+            *(statement.sql, stream.created_with, retains_from, stream.number),
+        )
+
+    def retains_from(self, stream: int) -> int | None:
+        """The clock from which on a stream keeps what its RETAIN says; None: it always did."""
+        rows = self._select("SELECT retains_from FROM objects WHERE id = ?", stream)
+        return rows[0][0] if rows else None
 
     def drop(self, kind: str, name: str) -> None:
         with self._file.transaction():
@@ -511,13 +527,13 @@ class Catalog:
         )
 
     def _object(self, name: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
-        rows = self._select("SELECT id, sql FROM objects WHERE name = ?", name)
+        rows = self._select("SELECT id, sql, created_with FROM objects WHERE name = ?", name)
         if not rows:
             return None
-        number, sql = rows[0]
+        number, sql, created_with = rows[0]
         statement = _parsed(str(sql))
         if isinstance(statement, CreateStream):
-            return CreateStream(replace(statement.stream, number=int(number)))
+            return CreateStream(replace(statement.stream, number=int(number), created_with=created_with))
         if isinstance(statement, CreateTable):
             return replace(statement, number=int(number))
         if not isinstance(statement, CreateDerivedStream):

@@ -118,8 +118,10 @@ class _NewQueries:
 
     def _in_store(self, group: GroupRecord, stream: Stream) -> Iterator[tuple[Retained, int]]:
         """What the store of a group surely has of a stream: what it keeps for each query, and from when on."""
+        altered = self._catalog.retains_from(stream.number)
+        retains_from = BEGINNING if altered is None else altered + 1
         if stream.retain_us is not None:
-            yield Retained(stream.retain_us), BEGINNING
+            yield Retained(stream.retain_us), retains_from
         for record in self._begun:
             plan = self._plan_of(record)
             if stream.name not in streams_of(plan):
@@ -132,4 +134,6 @@ class _NewQueries:
             if not is_member and record.first_epoch > group.first_epoch and record.first_clock is not None:
                 # When the query began, the store may have let go of some of what the history still had.
                 since = max(since, record.first_clock + 1)
+            if not is_member:
+                since = max(since, retains_from)
             yield kept_for(plan, stream) if reading is None else held_by(reading.window), since

@@ -24,8 +24,8 @@ class RunningQueries:
     def __init__(self, catalog: Catalog, history: History, registered: Registered) -> None:
         self._catalog = catalog
         self._registered = registered
-        self._kept: dict[int, dict[int, Retained]] = {}
-        """What each query makes each stream keep."""
+        self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
+        """What each query makes each stream keep, by its number and whether it has RETAIN."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
 
     def incomplete(self, latest: EpochRecord) -> dict[str, int]:
@@ -79,10 +79,10 @@ class RunningQueries:
     def _kept_for(self, records: Sequence[QueryRecord], stream: Stream) -> set[Retained]:
         found = set()
         for record in records:
-            of_query = self._kept[record.id]
-            if stream.number not in of_query:
-                of_query[stream.number] = kept_for(self._registered.plan_of(record), stream)
-            found.add(of_query[stream.number])
+            of_query, key = self._kept[record.id], (stream.number, stream.retain_us is None)
+            if key not in of_query:
+                of_query[key] = kept_for(self._registered.plan_of(record), stream)
+            found.add(of_query[key])
         return found
 
     def _shared(

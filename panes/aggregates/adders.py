@@ -1,21 +1,26 @@
 """Exact addition: the int64 accumulators behind counts and sums.
 
 Sums go up and down for as long as a query stands, so they may not round: a value that leaves the window must
-leave no trace. Integers are kept in two halves, which no window can overflow. Doubles are cut into pieces of
-32 bits at fixed places, from the smallest double to the greatest, and each piece is summed as an integer; of
-these many accumulators the few that the data needs exist. What is not finite is counted.
+leave no trace. Integers are kept in two parts and DECIMALs in four, which no window can overflow. Doubles are cut
+into pieces of 32 bits at fixed places, from the smallest double to the greatest, and each piece is summed as an
+integer; of these many accumulators the few that the data needs exist. What is not finite is counted.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from panes.aggregates.base import Accumulators, Ints
-from panes.plan.types import DOUBLE, Type
+from panes.delta.decimals import to_floating
+from panes.delta.rows import from_words, words_of
+from panes.plan.types import DOUBLE, MOST_DIGITS, Type, decimal
 
 Doubles = npt.NDArray[np.float64]
 
@@ -75,6 +80,48 @@ class IntegerSum(Adder):
         return low & _MASK, high + (low >> _BITS)
 
 
+class DecimalSum(Adder):
+    """The 128 bits of each value in four parts, from the lowest to the highest, summed apart."""
+
+    width = 4
+
+    def __init__(self, scale: int) -> None:
+        self._type = decimal(MOST_DIGITS, scale)
+
+    def lift(self, column: pa.ChunkedArray) -> Accumulators:
+        whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        low, high = words_of(whole)
+        low_half, high_half = low & np.uint64(_MASK), low >> np.uint64(_BITS)
+        parts = (low_half.astype(np.int64), high_half.astype(np.int64), high & _MASK, high >> _BITS)
+        if not whole.null_count:
+            return dict(enumerate(parts))
+        there = np.asarray(whole.is_valid())
+        return {number: np.where(there, part, 0) for number, part in enumerate(parts)}
+
+    def decimals(self, accumulators: Accumulators, rows: int) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+        """The sums, and which of them fit into 38 digits; what the others are means nothing."""
+        parts = _carry({number: _get(accumulators, number, rows) for number in range(self.width)}, rows)
+        # What is carried beyond the highest part is the sign, when the sum fits into 128 bits.
+        sign = parts.pop(self.width)
+        fits = np.where(sign < 0, (sign == -1) & (parts[3] >= 1 << 31), (sign == 0) & (parts[3] < 1 << 31))
+        words = [part.astype(np.uint64) for part in parts.values()]
+        low, high = words[0] | (words[1] << np.uint64(_BITS)), words[2] | (words[3] << np.uint64(_BITS))
+        sums = from_words(low, high.view(np.int64), self._type.arrow)
+        # 38 digits are fewer than 128 bits hold.
+        most = pa.scalar(10**MOST_DIGITS - 1).cast(pa.decimal128(MOST_DIGITS, 0))
+        plain = from_words(low, high.view(np.int64), most.type)
+        within = pc.and_(pc.less_equal(plain, most), pc.greater_equal(plain, pc.negate(most)))
+        return sums, fits & np.asarray(within)
+
+    def doubles(self, accumulators: Accumulators, rows: int) -> Doubles:
+        sums, fits = self.decimals(accumulators, rows)
+        nearest = to_floating(pc.if_else(pa.array(fits), sums, pa.scalar(None, sums.type)), DOUBLE)
+        # A mean may be small though its sum has no place in a DECIMAL.
+        parts = (_get(accumulators, number, rows) * 2.0 ** (_BITS * number) for number in range(self.width))
+        rough = sum(parts, np.zeros(rows)) / 10.0**self._type.scale
+        return np.where(fits, nearest.to_numpy(zero_copy_only=False), rough)
+
+
 class DoubleSum(Adder):
     """Limbs from the lowest to the highest; then the numbers of NaN, inf and -inf."""
 
@@ -97,9 +144,23 @@ class DoubleSum(Adder):
         sums[(_get(accumulators, _NAN, rows) > 0) | (up & down)] = np.nan
         return sums
 
+    def less(self, accumulators: Accumulators, doubles: Doubles) -> Accumulators:
+        """The accumulators of the finite sums less these numbers."""
+        limbs = {limb: a.copy() for limb, a in accumulators.items() if limb < _LIMBS}
+        for limb, piece in _cut(np.where(np.isfinite(doubles), doubles, 0.0)).items():
+            limbs[limb] = limbs.get(limb, np.zeros(len(doubles), np.int64)) - piece
+        return limbs
+
+    def exactly(self, accumulators: Mapping[int, int]) -> Fraction:
+        """One finite sum, not rounded at all."""
+        limbs = (a << (limb * _BITS) for limb, a in accumulators.items() if limb < _LIMBS)
+        return Fraction(sum(limbs), 1 << -_LOWEST)
+
 
 def adder_for(type_: Type) -> Adder:
     """The adder of a column of sums of that type."""
+    if type_.is_decimal:
+        return DecimalSum(type_.scale)
     return DoubleSum() if type_ == DOUBLE else IntegerSum()
 
 

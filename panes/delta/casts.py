@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.plan.types import BOOLEAN, DATE, DOUBLE, NULL, STRING, TIMESTAMP, Type
+from panes.delta import decimals
+from panes.plan.types import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, NULL, STRING, TIMESTAMP, Type
 
 Datum = Any
 
@@ -23,9 +24,15 @@ def cast(datum: Datum, source: Type, target: Type) -> Datum:
         return datum
     if source == NULL:
         return pc.cast(datum, target.arrow)
-    if source == STRING:
-        return _text_to_double(datum) if target == DOUBLE else _text_to_integer(datum, target.arrow)
-    if source == DOUBLE and target.is_integer:
+    if source.is_decimal or target.is_decimal:
+        return _decimal(datum, source, target)
+    if source == STRING and target != BINARY:
+        return (
+            _text_to_floating(datum, target) if target.is_floating else _text_to_integer(datum, target.arrow)
+        )
+    if source == DOUBLE and target == FLOAT:
+        return _shorter(datum)
+    if source.is_floating and target.is_integer:
         return pc.cast(pc.trunc(datum), target.arrow)
     if source == BOOLEAN and target.is_integer:
         return pc.cast(pc.cast(datum, pa.int8()), target.arrow)
@@ -33,7 +40,7 @@ def cast(datum: Datum, source: Type, target: Type) -> Datum:
         return pc.cast(pc.floor_temporal(pc.cast(datum, pa.timestamp("us")), unit="day"), target.arrow)
     if source == DATE and target == TIMESTAMP:
         return pc.cast(pc.cast(datum, pa.timestamp("us")), target.arrow)
-    # Beyond 2^53 an integer becomes the nearest double.
+    # An integer that a FLOAT or a DOUBLE does not hold becomes the nearest one that it does.
     return pc.cast(datum, options=pc.CastOptions(target.arrow, allow_float_truncate=True))
 
 
@@ -50,10 +57,31 @@ def _text_to_integer(text: Datum, target: pa.DataType) -> Datum:
     return pc.cast(_only_where(fits, whole), target)
 
 
-def _text_to_double(text: Datum) -> Datum:
+def _decimal(datum: Datum, source: Type, target: Type) -> Datum:
+    if source.is_decimal and target.is_decimal:
+        return decimals.rescaled(datum, target)
+    if target.is_integer:
+        return decimals.to_integers(datum, target)
+    if target.is_floating:
+        return decimals.to_floating(datum, target)
+    if target == STRING:
+        return decimals.to_text(datum)
+    if source == STRING:
+        return decimals.of_text(datum, target)
+    return decimals.of_integers(datum, target) if source.is_integer else decimals.of_doubles(datum, target)
+
+
+def _shorter(doubles: Datum) -> Datum:
+    floats = pc.cast(doubles, FLOAT.arrow)
+    if pc.any(pc.and_(pc.is_finite(doubles), pc.is_inf(floats))).as_py():
+        raise pa.ArrowInvalid("a DOUBLE is out of the range of FLOAT")
+    return floats
+
+
+def _text_to_floating(text: Datum, target: Type) -> Datum:
     is_number = pc.match_substring_regex(text, _DOUBLE)
     number = pc.replace_substring_regex(text, r"^ *[+]?(.*?) *$", r"\1")
-    return pc.cast(_only_where(is_number, number), pa.float64())
+    return pc.cast(_only_where(is_number, number), target.arrow)
 
 
 def _only_where(condition: Datum, value: Datum) -> Datum:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
-from panes.delta.rows import Positions, array_of, fixed_width
+from panes.delta.rows import Positions, array_of, fixed_width, words_of
 
 HASH = "_hash"
 """The hidden column of state that is sorted by the hash of the key."""
@@ -123,6 +123,10 @@ def _bits(array: pa.Array, seed: np.uint64) -> Hashes:
         bits = _float_bits(array)
     elif pat.is_string(kind) or pat.is_large_string(kind) or pat.is_binary(kind) or pat.is_large_binary(kind):
         bits = _string_bits(array, seed)
+    elif pat.is_decimal128(kind):
+        low, high = words_of(array)
+        bits = low * _FACTOR + high.view(np.uint64) + seed
+        _mix(bits)
     elif pat.is_list(kind):
         bits = _list_bits(array, seed)
     else:

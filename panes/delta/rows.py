@@ -37,6 +37,21 @@ def fixed_width(array: pa.Array) -> npt.NDArray[Any] | None:
     return np.frombuffer(values, dtype=dtype, count=len(array), offset=array.offset * width)
 
 
+def words_of(decimals: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The low and the high 64 bits of DECIMALs, without a copy; positions that are NULL hold anything."""
+    values = decimals.buffers()[1]
+    if values is None or len(decimals) == 0:
+        return np.zeros(len(decimals), np.uint64), np.zeros(len(decimals), np.int64)
+    words = np.frombuffer(values, dtype="<u8", count=2 * len(decimals), offset=decimals.offset * 16)
+    return words[::2], words[1::2].view(np.int64)
+
+
+def from_words(low: npt.NDArray[np.uint64], high: npt.NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """The inverse of `words_of`."""
+    words = np.column_stack([low, high.view(np.uint64)])
+    return pa.Array.from_buffers(kind, len(low), [None, pa.py_buffer(np.ascontiguousarray(words))])
+
+
 def from_fixed_width(values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
     """The inverse of `fixed_width` for values without NULL, without a copy."""
     values = np.ascontiguousarray(values)

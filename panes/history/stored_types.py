@@ -10,13 +10,30 @@ Anything else cannot be read.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
+from panes.delta.decimals import cut, of_integers, rescaled, to_scale
+from panes.plan.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    MOST_DIGITS,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    Type,
+    decimal,
+)
 
 Reading = Literal["EXACT", "BY_VALUE"]
 
@@ -36,15 +53,18 @@ def reading_of(stored: pa.DataType, declared: Type) -> Reading | None:
         return "BY_VALUE"
     if types.is_integer(stored):
         return _reading_of_integer(stored, declared)
-    if types.is_floating(stored) and declared == DOUBLE:
-        return "BY_VALUE" if types.is_float16(stored) else "EXACT"
+    if types.is_floating(stored) and declared.is_floating:
+        if types.is_float16(stored):
+            return "BY_VALUE"
+        return "EXACT" if stored.bit_width <= declared.arrow.bit_width else None
     if types.is_decimal(stored):
-        is_whole = stored.scale <= 0 and declared in (INT, BIGINT)
-        return "BY_VALUE" if is_whole or declared == DOUBLE else None
+        return _reading_of_decimal(stored, declared)
     if _is_text(stored) and declared == STRING:
         return "EXACT"
     if (_is_bytes(stored) or types.is_string_view(stored)) and declared == STRING:
         return "BY_VALUE"
+    if _is_bytes(stored) and declared == BINARY:
+        return "EXACT" if types.is_binary(stored) else "BY_VALUE"
     if types.is_timestamp(stored) and declared == TIMESTAMP:
         return "BY_VALUE" if stored.unit == "ns" else "EXACT"
     if types.is_date(stored) and declared in (DATE, TIMESTAMP):
@@ -54,14 +74,14 @@ def reading_of(stored: pa.DataType, declared: Type) -> Reading | None:
 
 def type_for(stored: pa.DataType) -> Type | None:
     """The type to declare a stored column as; None when Panes has none that holds it."""
-    return next(
-        (
-            type_
-            for type_ in (BOOLEAN, INT, BIGINT, DOUBLE, STRING, DATE, TIMESTAMP)
-            if reading_of(stored, type_) is not None
-        ),
-        None,
-    )
+    if types.is_decimal(stored) and stored.precision <= MOST_DIGITS and stored.scale >= 0:
+        return decimal(stored.precision, stored.scale)
+    if _is_bytes(stored):
+        return BINARY
+    choices = (
+        BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP
+    )  # fmt: skip
+    return next((type_ for type_ in choices if reading_of(stored, type_) is not None), None)
 
 
 def converted(column: pa.ChunkedArray, declared: Type) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -75,6 +95,9 @@ def converted(column: pa.ChunkedArray, declared: Type) -> tuple[pa.ChunkedArray,
     usable = column
     if not pc.all(holds).as_py():
         usable = pc.if_else(holds, column, pa.scalar(None, column.type))
+    if declared.is_decimal and not types.is_null(column.type):
+        convert = of_integers if types.is_integer(column.type) else rescaled
+        return _without_rest(convert(_or_zero(holds, column), declared), usable), holds
     if types.is_date(column.type) and declared == TIMESTAMP:
         usable = usable.cast(pa.timestamp("us"))
     # What would lose something is NULL by now; a decimal is read as the DOUBLE nearest to it.
@@ -90,19 +113,32 @@ def why_unreadable(name: str, declared: Type, stored: pa.DataType) -> str:
 
 def _reading_of_integer(stored: pa.DataType, declared: Type) -> Reading | None:
     bits = stored.bit_width + types.is_unsigned_integer(stored)
-    if declared == INT:
-        return "EXACT" if bits <= pa.int32().bit_width else None
-    if declared == BIGINT:
-        return "EXACT" if bits <= pa.int64().bit_width else "BY_VALUE"
-    if declared == DOUBLE:
-        return "EXACT" if stored.bit_width <= pa.int32().bit_width else "BY_VALUE"
-    return None
+    if declared.is_integer:
+        if bits <= declared.arrow.bit_width:
+            return "EXACT"
+        return "BY_VALUE" if declared == BIGINT else None
+    if declared.is_floating:
+        exact = pa.int32() if declared == DOUBLE else pa.int16()
+        if stored.bit_width <= exact.bit_width:
+            return "EXACT"
+        return "BY_VALUE" if declared == DOUBLE else None
+    return "BY_VALUE" if declared.is_decimal else None
+
+
+def _reading_of_decimal(stored: pa.DataType, declared: Type) -> Reading | None:
+    if declared.is_decimal:
+        is_same = types.is_decimal128(stored) and stored == declared.arrow
+        return "EXACT" if is_same else "BY_VALUE"
+    is_whole = stored.scale <= 0 and declared.is_integer
+    return "BY_VALUE" if is_whole or declared == DOUBLE else None
 
 
 def _holds(column: pa.ChunkedArray, declared: Type) -> pa.ChunkedArray:
     """Whether the declared type can hold each value; it can always hold NULL."""
     stored = column.type
-    if types.is_decimal(stored) and declared == DOUBLE:
+    if declared.is_decimal and (types.is_decimal(stored) or types.is_integer(stored)):
+        holds = _holds_in_decimal(column, declared)
+    elif types.is_decimal(stored) and declared == DOUBLE:
         digits = pc.replace_substring_regex(column.cast(pa.string()), r"[-.]|E.*", "")
         holds = pc.less_equal(pc.utf8_length(pc.utf8_trim(digits, "0")), _DOUBLE_DIGITS)
     elif types.is_decimal(stored):
@@ -123,6 +159,29 @@ def _holds(column: pa.ChunkedArray, declared: Type) -> pa.ChunkedArray:
     else:
         return pa.chunked_array([pa.repeat(True, len(column))])
     return pc.fill_null(holds, True)
+
+
+def _holds_in_decimal(column: pa.ChunkedArray, declared: Type) -> pa.ChunkedArray:
+    if types.is_integer(column.type):
+        column = column.cast(pa.decimal256(20, 0))
+    # Beyond 38 digits before the point it does not fit anyway, and there may be no room for more after it.
+    bound = pa.scalar(Decimal(10) ** (declared.precision - declared.scale)).cast(pa.decimal256(76, 0))
+    whole = cut(column.cast(pa.decimal256(76, max(column.type.scale, 0))), 0)
+    fits = pc.less(pc.abs(whole), bound)
+    small = _or_zero(fits, column)
+    kept = to_scale(small, declared.scale)
+    return pc.and_(fits, pc.equal(*(value.cast(pa.decimal256(76, 38)) for value in (kept, small))))
+
+
+def _or_zero(holds: pa.ChunkedArray, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Casts of decimals also look at what stands where a value is NULL."""
+    there = pc.and_(pc.fill_null(holds, False), pc.is_valid(column))
+    zero = pa.scalar(Decimal(0) if types.is_decimal(column.type) else 0, column.type)
+    return pc.if_else(there, column, zero)
+
+
+def _without_rest(column: pa.ChunkedArray, usable: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(pc.is_valid(usable), column, pa.scalar(None, column.type))
 
 
 def _bounds(type_: pa.DataType) -> tuple[int, int]:

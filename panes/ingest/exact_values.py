@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -11,13 +12,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
+from panes.delta.decimals import rescaled
+from panes.plan.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DECIMAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    Type,
+    limit_of,
+)
 
-_LIMITS = {INT: 2**31, BIGINT: 2**63}
 _EXACT_IN_DOUBLE = 2**53
+_EXACT_IN_FLOAT = 2**24
+_BEYOND_FLOAT = (2 - 2**-24) * 2.0**127
+"""The least number that is too large to be rounded to a FLOAT."""
+WIDEST_DECIMAL = pa.decimal256(76, 38)
 _PLAIN: dict[Type, type] = {
-    BOOLEAN: bool, INT: int, BIGINT: int, DOUBLE: float, STRING: str, DATE: date, TIMESTAMP: datetime,
+    BOOLEAN: bool, TINYINT: int, SMALLINT: int, INT: int, BIGINT: int, DECIMAL: Decimal, FLOAT: type(None),
+    DOUBLE: float, STRING: str, BINARY: bytes, DATE: date, TIMESTAMP: datetime,
 }  # fmt: skip
+"""The types of Python that Arrow takes as they are, by families; FLOAT has none, as numbers may be too large."""
 _MISSING = ("NaTType", "NAType")
 """The types of the missing values of pandas, which is not imported for them."""
 
@@ -38,7 +60,8 @@ class Inexact(Exception):
 def exact(values: Sequence[Any] | pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
     """A column in a declared type. Raises Inexact for the first value that the type does not take.
 
-    Integers take numbers without a fraction, DOUBLE takes numbers that it holds exactly, and decimals. TIMESTAMP
+    Integers take numbers without a fraction, DECIMAL takes numbers with no more digits than it has, DOUBLE takes
+    integers that it holds exactly, and decimals. FLOAT takes the same, and doubles within its range. TIMESTAMP
     takes instants in whole microseconds (UTC where there is no zone) and dates, DATE takes dates and instants at
     midnight UTC.
     """
@@ -79,8 +102,10 @@ def _plain_text(type_: pa.DataType) -> pa.DataType:
 def _is_taken(given: pa.DataType, type_: Type) -> bool:
     is_number = pa.types.is_integer(given) or pa.types.is_floating(given) or pa.types.is_decimal(given)
     is_time = pa.types.is_timestamp(given) or pa.types.is_date(given)
-    if type_ in (INT, BIGINT, DOUBLE):
+    if type_.is_numeric:
         return bool(is_number)
+    if type_ == BINARY:
+        return _is_bytes(given)
     if type_ in (DATE, TIMESTAMP):
         return bool(is_time)
     if type_ == BOOLEAN:
@@ -88,7 +113,19 @@ def _is_taken(given: pa.DataType, type_: Type) -> bool:
     return bool(_plain_text(given) == pa.string())
 
 
+def _is_bytes(given: pa.DataType) -> bool:
+    kinds = (
+        pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary
+    )  # fmt: skip
+    return any(is_kind(given) for is_kind in kinds)
+
+
 def _cast(type_: Type) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
+    if type_.is_decimal:
+        return lambda column: _decimals(column, type_)
+    if type_ == FLOAT:
+        return _floats
+
     def cast(column: pa.ChunkedArray) -> pa.ChunkedArray:
         result = column.cast(type_.arrow)
         if type_ == STRING:
@@ -98,6 +135,27 @@ def _cast(type_: Type) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
         return result
 
     return cast
+
+
+def _decimals(column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
+    if pa.types.is_floating(column.type):
+        # The digits that a double is written with: 0.1 is meant, and not the double next to it.
+        column = column.cast(pa.float64()).cast(pa.string())
+    exact = column.cast(WIDEST_DECIMAL)
+    result = rescaled(exact, type_)
+    if pc.all(pc.equal(result.cast(WIDEST_DECIMAL), exact)).as_py() is False:
+        raise ValueError("more digits after the point than the type has")
+    return result
+
+
+def _floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_integer(column.type):
+        return column.cast(FLOAT.arrow)  # fails for what it does not hold
+    doubles = column.cast(pa.float64())
+    result = doubles.cast(FLOAT.arrow)
+    if pc.any(pc.and_(pc.is_finite(doubles), pc.is_inf(result))).as_py():
+        raise ValueError("out of range")
+    return result
 
 
 def first_failure(cast: Callable[[pa.ChunkedArray], object], column: pa.ChunkedArray) -> int:
@@ -118,7 +176,7 @@ def first_failure(cast: Callable[[pa.ChunkedArray], object], column: pa.ChunkedA
 
 
 def _of_values(values: Sequence[Any], type_: Type) -> pa.Array:
-    if {type(value) for value in values} <= {_PLAIN[type_], type(None)}:
+    if {type(value) for value in values} <= {_PLAIN[type_.family], type(None)}:
         try:
             return pa.array(values, type_.arrow)
         except FAILURES:
@@ -138,17 +196,17 @@ def _of_values(values: Sequence[Any], type_: Type) -> pa.Array:
 
 _TAKEN: dict[Type, tuple[type, ...]] = {
     BOOLEAN: (bool,),
-    INT: (int, float, Decimal),
-    BIGINT: (int, float, Decimal),
-    DOUBLE: (int, float, Decimal),
     STRING: (str,),
+    BINARY: (bytes, bytearray, memoryview),
     DATE: (date,),
     TIMESTAMP: (date,),
 }
+_NUMBERS = (int, float, Decimal)
 
 
 def _is_taken_value(value: Any, type_: Type) -> bool:
-    return isinstance(value, _TAKEN[type_]) and (type_ == BOOLEAN or not isinstance(value, bool))
+    taken = _NUMBERS if type_.is_numeric else _TAKEN[type_]
+    return isinstance(value, taken) and (type_ == BOOLEAN or not isinstance(value, bool))
 
 
 def _moment(value: np.datetime64) -> datetime:
@@ -169,10 +227,14 @@ def _value(value: Any, type_: Type) -> Any:
         return None
     if not _is_taken_value(value, type_):
         raise TypeError
-    if type_ in _LIMITS:
-        return _whole(value, _LIMITS[type_])
-    if type_ == DOUBLE:
-        return _double(value)
+    if type_.is_integer:
+        return _whole(value, limit_of(type_))
+    if type_.is_decimal:
+        return _decimal(value, type_)
+    if type_.is_floating:
+        return _floating(value, type_)
+    if type_ == BINARY:
+        return bytes(value)
     if type_ == STRING:
         value.encode()  # a lone surrogate is no text
         return str(value)
@@ -188,10 +250,21 @@ def _whole(value: float | Decimal, limit: int) -> int:
     return whole
 
 
-def _double(value: float | Decimal) -> float:
-    if isinstance(value, int) and abs(value) > _EXACT_IN_DOUBLE:
+def _decimal(value: float | Decimal, type_: Type) -> Decimal:
+    # A double means the digits that it is written with.
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    pa.scalar(exact, type_.arrow)  # raises when it has too many digits
+    return exact
+
+
+def _floating(value: float | Decimal, type_: Type) -> float:
+    most = _EXACT_IN_DOUBLE if type_ == DOUBLE else _EXACT_IN_FLOAT
+    if isinstance(value, int) and abs(value) > most:
         raise ValueError
-    return float(value)
+    number = float(value)
+    if type_ == FLOAT and _BEYOND_FLOAT <= abs(number) < math.inf:
+        raise ValueError
+    return number
 
 
 def _time(value: date, type_: Type) -> date:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.ingest.exact_values import FAILURES, Inexact, first_failure, shown
+from panes.ingest.exact_values import FAILURES, WIDEST_DECIMAL, Inexact, exact, first_failure, shown
 from panes.language.positions import with_article
-from panes.plan.types import STRING, TIMESTAMP, Type
+from panes.plan.types import BINARY, FLOAT, STRING, TIMESTAMP, Type
 
 _WITH_ZONE = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 
@@ -15,13 +15,19 @@ _WITH_ZONE = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 def from_text(column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
     """The values that texts stand for; spaces around them do not count. Raises Inexact for the first that is none.
 
-    Numbers are decimal, a BOOLEAN is true or false, dates and instants are in ISO 8601, in UTC without a zone.
+    Numbers are decimal, and a DECIMAL has no more digits than its type. A BOOLEAN is true or false, dates and
+    instants are in ISO 8601, in UTC without a zone.
     """
     if type_ == STRING:
         return column
 
     def read(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         texts = pc.utf8_trim_whitespace(texts)
+        if type_.is_decimal or type_ == FLOAT:
+            between = WIDEST_DECIMAL if type_.is_decimal else pa.float64()
+            return exact(texts.cast(between), type_)
+        if type_ == BINARY:
+            raise ValueError("bytes have no text")
         return _instants(texts) if type_ == TIMESTAMP else texts.cast(type_.arrow)
 
     try:

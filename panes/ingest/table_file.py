@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from panes.errors import SourceError
-from panes.ingest.exact_values import Inexact, exact
+from panes.ingest.exact_values import WIDEST_DECIMAL, Inexact, exact
 from panes.ingest.from_text import from_text
 from panes.plan.schema import Schema
-from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, INT, Type
+from panes.plan.types import BOOLEAN, Type
 
 FORMATS = ("csv", "parquet", "json")
 _LARGE = 10_000_000
@@ -139,17 +139,20 @@ def _read_parquet(file: TableFile, columns: Schema) -> Columns:
     return {name: table.column(stored) for name, stored in own.items()}
 
 
-_IN_JSON: dict[Type, pa.DataType] = {
-    INT: pa.int64(), BIGINT: pa.int64(), DOUBLE: pa.float64(), BOOLEAN: pa.bool_()
-}  # fmt: skip
-"""The types that JSON has; the others are text."""
+def _in_json(type_: Type) -> pa.DataType:
+    """What a value is in JSON; dates, instants and numbers with more digits than a double are text."""
+    if type_.is_integer:
+        return pa.int64()
+    if type_.is_decimal:
+        return WIDEST_DECIMAL
+    return pa.float64() if type_.is_floating else pa.bool_() if type_ == BOOLEAN else pa.string()
 
 
 def _read_json(file: TableFile, columns: Schema) -> Columns:
     content = file.content()
     if content.lstrip().startswith(b"["):
         content = "\n".join(json.dumps(row) for row in json.loads(content)).encode()
-    schema = pa.schema([(f.name, _IN_JSON.get(f.type, pa.string())) for f in columns])
+    schema = pa.schema([(f.name, _in_json(f.type)) for f in columns])
     if not content.strip():
         return dict(zip(columns.names, schema.empty_table().columns, strict=True))
     table = pa.json.read_json(

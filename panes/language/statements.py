@@ -18,6 +18,8 @@ from panes.plan.durations import duration_text
 from panes.plan.schema import Field, Schema
 from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
 
+_NONE: Mapping[str, str] = MappingProxyType({})
+
 Kind: TypeAlias = Literal["QUERY", "STREAM", "TABLE"]
 """What has a name of its own and a definition."""
 
@@ -194,11 +196,17 @@ class CreateQuery(Statement):
 
 @dataclass(frozen=True)
 class Invoke(Statement):
+    """The answer of a registered query. With ORDER BY, LIMIT or OFFSET `canonical` is the text of these and `tree`
+    what was read: `bind_invoke` gives the order and the places."""
+
     name: str
+    canonical: str = ""
+    tree: exp.Expression | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
 
     @property
     def sql(self) -> str:
-        return f"INVOKE {quoted(self.name)}"
+        return f"INVOKE {quoted(self.name)}{self.canonical}"
 
 
 @dataclass(frozen=True)
@@ -338,6 +346,32 @@ class CreateAgain(Statement):
 
 
 @dataclass(frozen=True)
+class AlterStream(Statement):
+    """ALTER STREAM … SET (…): changes clauses of a base stream. Lengths are in microseconds."""
+
+    name: str
+    options: tuple[tuple[str, int | bool | None], ...]
+    """By name, in the order in which they were written; `retain` may be None: what the queries in use need."""
+
+    @property
+    def sql(self) -> str:
+        written = ", ".join(f"{name} = {_clause_text(value)}" for name, value in self.options)
+        return f"ALTER STREAM {quoted(self.name)} SET ({written})"
+
+
+@dataclass(frozen=True)
+class AddColumn(Statement):
+    """ALTER STREAM … ADD COLUMN: one more column, which is NULL in the rows that came before."""
+
+    name: str
+    column: Field
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER STREAM {quoted(self.name)} ADD COLUMN {column_text(self.column)}"
+
+
+@dataclass(frozen=True)
 class SetShards(Statement):
     """Spreads a registered query over another number of shards."""
 
@@ -368,6 +402,12 @@ def _source_text(source: Source) -> str:
     return " ".join(parts)
 
 
+def _clause_text(value: int | bool | None) -> str:
+    if value is None:
+        return "NULL"
+    return str(value).upper() if isinstance(value, bool) else f"INTERVAL {duration_text(value)}"
+
+
 def _options_text(options: Mapping[str, OptionValue]) -> str:
     written = (f"{quoted(name)} = {option_text(value)}" for name, value in options.items())
     return f"WITH ({', '.join(written)})"
@@ -384,12 +424,12 @@ def option_text(value: OptionValue) -> str:
 
 
 def _columns_text(
-    columns: Schema, not_null: Collection[str] = (), defaults: Mapping[str, str] = MappingProxyType({})
+    columns: Schema, not_null: Collection[str] = (), defaults: Mapping[str, str] = _NONE
 ) -> str:
     return ", ".join(column_text(f, not_null, defaults) for f in columns)
 
 
-def column_text(column: Field, not_null: Collection[str], defaults: Mapping[str, str]) -> str:
+def column_text(column: Field, not_null: Collection[str] = (), defaults: Mapping[str, str] = _NONE) -> str:
     """The definition of a column with its constraints."""
     default = f" DEFAULT {defaults[column.name]}" if column.name in defaults else ""
     return f"{quoted(column.name)} {column.type}{' NOT NULL' * (column.name in not_null)}{default}"

@@ -11,13 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.aggregates.base import Partial
-from panes.aggregates.partials import partial_schema, partials_of, values_of
+from panes.aggregates.linear import signed
+from panes.aggregates.partials import can_round, partial_schema, partials_of, values_of
+from panes.aggregates.products import product
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import int64, take, with_column
 from panes.operators.base import Operator
 from panes.plan import nodes
-from panes.plan.types import DOUBLE
+from panes.plan.types import DOUBLE, MOST_DIGITS
 
 
 @dataclass
@@ -30,8 +32,9 @@ class PreAggregate(Operator):
     Cost: one grouped pass over the delta; without `combine` (when lifetimes hardly repeat) a map of the rows.
 
     Rows are combined only where their sum says all that they say: sums of integers that might not fit into 64
-    bits are left to GroupBy, whose accumulators hold any, and so are sums of doubles of which single rows may be
-    taken back, because a rounded sum less one of its rows is not the rest of them.
+    bits, or of DECIMALs into 38 digits, are left to GroupBy, whose accumulators hold any. So are sums of doubles
+    of which single rows may be taken back, because a rounded sum less one of its rows is not the rest of them, and
+    sums that would be rounded and then subtracted from each other, as variances do.
     """
 
     node: nodes.GroupBy
@@ -43,7 +46,7 @@ class PreAggregate(Operator):
             delta = _one_by_one(delta)
         table = delta.table
         columns = {key: table.column(key) for key in self.node.keys}
-        columns |= {name: evaluate(arg, table) for name, arg in values_of(self.node)}
+        columns |= {name: value.column(table) for name, value in values_of(self.node)}
         together = list(columns)
         weight = pa.array(delta.weight)
         for partial in partials_of(self.node):
@@ -58,14 +61,16 @@ class PreAggregate(Operator):
         return Delta(rows, clock)
 
     def _can_combine(self, rows: pa.Table, is_weighted: bool) -> bool:
-        for partial in partials_of(self.node):
+        partials = partials_of(self.node)
+        for partial in partials:
             if partial.type == DOUBLE:
-                if is_weighted:
+                if is_weighted or not can_round(partials, rows, rows.num_rows):
                     return False
             elif partial.function == "sum":
                 ends = pc.min_max(rows.column(partial.name)).as_py()
                 largest = max(abs(ends["min"] or 0), abs(ends["max"] or 0))
-                if largest * rows.num_rows >= 2**63:
+                most = 10 ** (MOST_DIGITS - partial.type.scale) if partial.type.is_decimal else 2**63
+                if largest * rows.num_rows >= most:
                     return False
         return True
 
@@ -77,13 +82,20 @@ def _amount(
     if partial.arg is None:
         return weight
     value = evaluate(partial.arg, table)
+    if partial.other is not None:
+        return _product(partial, value, evaluate(partial.other, table), weight)
     if partial.function == "count":
         return pc.if_else(pc.is_valid(value), weight, 0) if value.null_count else weight
     value = pc.cast(value, partial.type.arrow)
-    if not is_weighted:
-        return value
-    # The opposite of the least integer is itself in 64 bits, and GroupBy takes the opposite again.
-    return pc.multiply(value, pc.cast(weight, partial.type.arrow))
+    return signed(value, weight.to_numpy()) if is_weighted else value
+
+
+def _product(
+    partial: Partial, left: pa.ChunkedArray, right: pa.ChunkedArray, weight: pa.Array
+) -> pa.Array | pa.ChunkedArray:
+    """The rounded product of two columns, or what rounding took away; NULL counts as 0."""
+    high, low = product(*(column.fill_null(0.0).to_numpy() for column in (left, right)))
+    return pa.array((high if partial.function == "product" else low) * weight.to_numpy())
 
 
 def _one_by_one(delta: Delta) -> Delta:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 from panes.plan.expressions import Call
-from panes.plan.types import BIGINT, DOUBLE, INTERVAL, STRING, TIMESTAMP, Type
+from panes.plan.types import BIGINT, BINARY, INTERVAL, MOST_DIGITS, STRING, TIMESTAMP, Type, decimal
 
-_NAMES = {"STRING": "VARCHAR", "INT": "INTEGER", "INTERVAL": "BIGINT", "NULL": "INTEGER"}
+_NAMES = {"STRING": "VARCHAR", "BINARY": "BLOB", "INT": "INTEGER", "INTERVAL": "BIGINT", "NULL": "INTEGER"}
+
+_FEWEST = 19
+"""More digits than DuckDB keeps in 64 bits."""
 
 _TEMPLATES: Mapping[str, str] = {
     "eq": "({0} = {1})",
@@ -25,7 +29,6 @@ _TEMPLATES: Mapping[str, str] = {
     "is_not_distinct": "({0} IS NOT DISTINCT FROM {1})",
     "like": "({0} LIKE {1})",
     "ilike": "({0} ILIKE {1})",
-    "multiply": "({0} * {1})",
     "divide": "({0} / nullif({1}, 0))",
     "modulo": "(CASE WHEN {1} = -1 THEN {0} * 0 ELSE {0} % nullif({1}, 0) END)",
     "negate": "(-({0}))",
@@ -40,10 +43,35 @@ _TEMPLATES: Mapping[str, str] = {
     "nullif": "nullif({0}, {1})",
     "upper": "upper({0})",
     "lower": "lower({0})",
-    "length": "length({0})",
-    "trim": "trim({0}, ' ')",
-    "ltrim": "ltrim({0}, ' ')",
-    "rtrim": "rtrim({0}, ' ')",
+    "repeat": "repeat({0}, {1})",
+    "translate": "translate({0}, {1}, {2})",
+    "split_part": "split_part({0}, {1}, {2})",
+    "regexp_matches": "regexp_matches({0}, {1})",
+    "regexp_full_match": "regexp_full_match({0}, {1})",
+    "cbrt": "cbrt({0})",
+    "sin": "(CASE WHEN isinf({0}) THEN CAST('NaN' AS DOUBLE) ELSE sin({0}) END)",
+    "cos": "(CASE WHEN isinf({0}) THEN CAST('NaN' AS DOUBLE) ELSE cos({0}) END)",
+    "tan": "(CASE WHEN isinf({0}) THEN CAST('NaN' AS DOUBLE) ELSE tan({0}) END)",
+    "asin": "(CASE WHEN abs({0}) <= 1 OR isnan({0}) THEN asin({0}) END)",
+    "acos": "(CASE WHEN abs({0}) <= 1 OR isnan({0}) THEN acos({0}) END)",
+    "atan": "atan({0})",
+    "atan2": "atan2({0}, {1})",
+    "degrees": "degrees({0})",
+    "radians": "radians({0})",
+    "isfinite": "isfinite({0})",
+    "isinf": "isinf({0})",
+    "isoyear": "isoyear({0})",
+    "date_diff": "date_diff({0}, {1}, {2})",
+    "last_day": "last_day({0})",
+    "dayname": "dayname({0})",
+    "monthname": "monthname({0})",
+    "strftime": "strftime({0}, {1})",
+    "epoch": "epoch({0})",
+    "epoch_ms": "((epoch_us({0}) - ((epoch_us({0}) % 1000) + 1000) % 1000) // 1000)",
+    "epoch_us": "epoch_us({0})",
+    "to_timestamp": "make_timestamp(CAST(round({0} * 1000000) AS BIGINT))",
+    "make_timestamp": "make_timestamp({0})",
+    "make_date": "(CASE WHEN {0} BETWEEN 1 AND 9999 THEN TRY(make_date({0}, {1}, {2})) END)",
     "left": '"left"({0}, {1})',
     "right": '"right"({0}, {1})',
     "lpad": "lpad({0}, CAST({1} AS INTEGER), {2})",
@@ -77,16 +105,37 @@ def cast_sql(arg: str, source: Type, target: Type) -> str:
     if source == STRING and target.is_integer:
         guard = f"regexp_full_match({arg}, ' *[+-]?[0-9]+ *')"
         return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS {sql_type(target)}) END)"
-    if source == STRING and target == DOUBLE:
+    if source == STRING and target.is_floating:
         guard = rf"regexp_full_match({arg}, ' *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? *')"
-        return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS DOUBLE) END)"
-    if source == DOUBLE and target.is_integer:
+        return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS {sql_type(target)}) END)"
+    if source == STRING and target.is_decimal:
+        guard = rf"regexp_full_match({arg}, ' *[+-]?([0-9]{{1,38}}(\.[0-9]{{0,38}})?|\.[0-9]{{1,38}}) *')"
+        return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS {sql_type(target)}) END)"
+    if source == STRING and target == BINARY:
+        return f"encode({arg})"
+    if source == BINARY and target == STRING:
+        return f"decode({arg})"
+    if source.is_floating and target.is_decimal:
+        # As `delta/decimals.py` does it: the only steps that round are a product of doubles and its rounding.
+        whole = f"CAST(CAST(round(CAST({arg} AS DOUBLE) * 1e{target.scale}) AS BIGINT) AS DECIMAL(19, 0))"
+        unit = (
+            f"CAST('{Decimal(1).scaleb(-target.scale):f}' AS DECIMAL({max(target.scale, 1)}, {target.scale}))"
+        )
+        return f"CAST({whole} * {unit} AS {sql_type(target)})"
+    if source.is_decimal and target.is_floating:
+        return f"CAST(CAST({arg} AS VARCHAR) AS {sql_type(target)})"
+    if source.is_decimal and target == STRING:
+        # Without a digit before the point there is no zero in front of it.
+        return rf"regexp_replace(CAST({arg} AS VARCHAR), '^(-?)\.', '\10.')"
+    if (source.is_floating or source.is_decimal) and target.is_integer:
         return f"CAST(trunc({arg}) AS {sql_type(target)})"
     return f"CAST({arg} AS {sql_type(target)})"
 
 
 def sql_type(type_: Type) -> str:
-    return f"{sql_type(type_.item)}[]" if type_.item else _NAMES.get(type_.name, type_.name)
+    if type_.item:
+        return f"{sql_type(type_.item)}[]"
+    return str(type_) if type_.is_decimal else _NAMES.get(type_.name, type_.name)
 
 
 def _in(_: Call, args: Sequence[str]) -> str:
@@ -98,7 +147,7 @@ def _add(call: Call, args: Sequence[str]) -> str:
         types = [arg.type for arg in call.args]
         instant, length = args if types[1] == INTERVAL else reversed(args)
         return f"make_timestamp(epoch_us({instant}) + {length})"
-    return f"({args[0]} + {args[1]})"
+    return _calculated("+", call, args)
 
 
 def _subtract(call: Call, args: Sequence[str]) -> str:
@@ -106,7 +155,25 @@ def _subtract(call: Call, args: Sequence[str]) -> str:
         return f"make_timestamp(epoch_us({args[0]}) - {args[1]})"
     if call.type == INTERVAL and call.args[0].type == TIMESTAMP:
         return f"(epoch_us({args[0]}) - epoch_us({args[1]}))"
-    return f"({args[0]} - {args[1]})"
+    return _calculated("-", call, args)
+
+
+def _multiply(call: Call, args: Sequence[str]) -> str:
+    return _calculated("*", call, args)
+
+
+def _calculated(symbol: str, call: Call, args: Sequence[str]) -> str:
+    """Two numbers. DuckDB keeps DECIMALs of up to 18 digits within 18, so they are given more."""
+    if not call.type.is_decimal:
+        return f"({args[0]} {symbol} {args[1]})"
+    own = [call.type] * 2 if symbol != "*" else [arg.type for arg in call.args]
+    wide = [decimal(max(type_.precision, _FEWEST), type_.scale) for type_ in own]
+    left, right = (f"CAST({arg} AS {sql_type(type_)})" for arg, type_ in zip(args, wide, strict=True))
+    return f"CAST({left} {symbol} {right} AS {sql_type(call.type)})"
+
+
+def _length(call: Call, args: Sequence[str]) -> str:
+    return f"{'octet_length' if call.args[0].type == BINARY else 'length'}({args[0]})"
 
 
 def _sign(call: Call, args: Sequence[str]) -> str:
@@ -115,11 +182,37 @@ def _sign(call: Call, args: Sequence[str]) -> str:
 
 def _unless_whole(name: str) -> Callable[[Call, Sequence[str]], str]:
     """Integers are whole already."""
-    return lambda call, args: args[0] if call.type == BIGINT else f"{name}({args[0]})"
+
+    def written(call: Call, args: Sequence[str]) -> str:
+        if call.type == BIGINT:
+            return args[0]
+        if not call.type.is_decimal:
+            return f"{name}({args[0]})"
+        # One more digit than the argument has, where there can be one.
+        own = call.args[0].type
+        wide = decimal(min(own.precision + 1, MOST_DIGITS), own.scale)
+        return f"CAST({name}(CAST({args[0]} AS {sql_type(wide)})) AS {sql_type(call.type)})"
+
+    return written
 
 
 def _variadic(name: str) -> Callable[[Call, Sequence[str]], str]:
     return lambda _, args: f"{name}({', '.join(args)})"
+
+
+def _round(call: Call, args: Sequence[str]) -> str:
+    if len(args) == 2:
+        return f"round({args[0]}, CAST({args[1]} AS INTEGER))"
+    return _unless_whole("round")(call, args)
+
+
+def _regexp_extract(_: Call, args: Sequence[str]) -> str:
+    text, pattern, *group = args
+    return f"regexp_extract({text}, {pattern}, CAST({group[0] if group else 0} AS INTEGER))"
+
+
+def _trim(name: str) -> Callable[[Call, Sequence[str]], str]:
+    return lambda _, args: f"{name}({args[0]}, {args[1] if len(args) == 2 else chr(39) + ' ' + chr(39)})"
 
 
 def _concat(_: Call, args: Sequence[str]) -> str:
@@ -130,10 +223,17 @@ _SPECIAL: Mapping[str, Callable[[Call, Sequence[str]], str]] = {
     "in": _in,
     "add": _add,
     "subtract": _subtract,
+    "multiply": _multiply,
+    "length": _length,
     "sign": _sign,
     "ceil": _unless_whole("ceil"),
     "floor": _unless_whole("floor"),
-    "round": _unless_whole("round"),
+    "round": _round,
+    "trim": _trim("trim"),
+    "ltrim": _trim("ltrim"),
+    "rtrim": _trim("rtrim"),
+    "regexp_replace": _variadic("regexp_replace"),
+    "regexp_extract": _regexp_extract,
     "trunc": _unless_whole("trunc"),
     "coalesce": _variadic("coalesce"),
     "greatest": _variadic("greatest"),

@@ -9,35 +9,67 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+MOST_DIGITS = 38
+"""The digits of the widest DECIMAL."""
+
 
 @dataclass(frozen=True)
 class Type:
-    """A type by its SQL name; `item` is the element type of a list."""
+    """A type by its SQL name.
+
+    `item` is the element type of a list; `precision` and `scale` are those of a DECIMAL: all of its digits, and
+    those after the point.
+    """
 
     name: str
     item: Type | None = None
+    precision: int = 0
+    scale: int = 0
 
     def __str__(self) -> str:
-        return f"{self.item}[]" if self.item else self.name
+        if self.item:
+            return f"{self.item}[]"
+        return f"DECIMAL({self.precision}, {self.scale})" if self.precision else self.name
+
+    @property
+    def family(self) -> Type:
+        """The type without its parameters: DECIMAL for every DECIMAL."""
+        return DECIMAL if self.is_decimal else self
 
     @property
     def is_numeric(self) -> bool:
-        return self in (INT, BIGINT, DOUBLE)
+        return self.is_integer or self.is_decimal or self.is_floating
 
     @property
     def is_integer(self) -> bool:
-        return self in (INT, BIGINT)
+        return self.name in _DIGITS
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.name == "DECIMAL"
+
+    @property
+    def is_floating(self) -> bool:
+        return self in (FLOAT, DOUBLE)
 
     @property
     def arrow(self) -> pa.DataType:
-        return pa.list_(self.item.arrow) if self.item else _ARROW[self.name]
+        if self.item:
+            return pa.list_(self.item.arrow)
+        return pa.decimal128(self.precision, self.scale) if self.is_decimal else _ARROW[self.name]
 
 
 BOOLEAN = Type("BOOLEAN")
+TINYINT = Type("TINYINT")
+SMALLINT = Type("SMALLINT")
 INT = Type("INT")
 BIGINT = Type("BIGINT")
+DECIMAL = Type("DECIMAL")
+"""The family of all types that `decimal` gives; no value has it."""
+FLOAT = Type("FLOAT")
 DOUBLE = Type("DOUBLE")
 STRING = Type("STRING")
+BINARY = Type("BINARY")
 DATE = Type("DATE")
 TIMESTAMP = Type("TIMESTAMP")
 INTERVAL = Type("INTERVAL")
@@ -45,14 +77,24 @@ INTERVAL = Type("INTERVAL")
 NULL = Type("NULL")
 """The type of a bare NULL, until something next to it gives it a real one."""
 
-COLUMN_TYPES = (BOOLEAN, INT, BIGINT, DOUBLE, STRING, DATE, TIMESTAMP)
+COLUMN_TYPES = (
+    BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, DECIMAL, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP
+)  # fmt: skip
+"""The families of types that a column may have."""
+
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
+"""The integers, from narrow to wide, with the digits of their greatest values."""
 
 _ARROW: dict[str, pa.DataType] = {
     "BOOLEAN": pa.bool_(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
     "INT": pa.int32(),
     "BIGINT": pa.int64(),
+    "FLOAT": pa.float32(),
     "DOUBLE": pa.float64(),
     "STRING": pa.string(),
+    "BINARY": pa.binary(),
     "DATE": pa.date32(),
     "TIMESTAMP": pa.timestamp("us", tz="UTC"),
     "INTERVAL": pa.duration("us"),
@@ -64,19 +106,49 @@ def list_of(item: Type) -> Type:
     return Type("LIST", item)
 
 
+def decimal(precision: int, scale: int) -> Type:
+    return Type("DECIMAL", precision=precision, scale=scale)
+
+
+def limit_of(integer: Type) -> int:
+    """The first number that is too large for a type of integers."""
+    return 1 << (int(integer.arrow.bit_width) - 1)
+
+
+def as_decimal(number: Type) -> Type:
+    """The DECIMAL that holds all values of a type of integers; a DECIMAL itself.
+
+    >>> str(as_decimal(INT))
+    'DECIMAL(10, 0)'
+    """
+    return number if number.is_decimal else decimal(_DIGITS[number.name], 0)
+
+
 def wider(left: Type, right: Type) -> Type | None:
     """The type in which values of both can be compared, or None.
 
-    >>> str(wider(INT, DOUBLE))
-    'DOUBLE'
+    >>> str(wider(INT, DOUBLE)), str(wider(decimal(5, 2), INT))
+    ('DOUBLE', 'DECIMAL(12, 2)')
     """
     if left == right or right == NULL:
         return left
     if left == NULL:
         return right
-    order = (INT, BIGINT, DOUBLE)
-    if left in order and right in order:
-        return order[max(order.index(left), order.index(right))]
+    if left.is_numeric and right.is_numeric:
+        return _wider_number(left, right)
     if {left, right} == {DATE, TIMESTAMP}:
         return TIMESTAMP
     return None
+
+
+def _wider_number(left: Type, right: Type) -> Type:
+    if left.is_floating or right.is_floating:
+        # FLOAT holds the integers of two bytes, and no longer ones.
+        short = (TINYINT, SMALLINT, FLOAT)
+        return FLOAT if left in short and right in short else DOUBLE
+    if left.is_integer and right.is_integer:
+        return max(left, right, key=lambda type_: _DIGITS[type_.name])
+    left, right = as_decimal(left), as_decimal(right)
+    scale = max(left.scale, right.scale)
+    whole = max(left.precision - left.scale, right.precision - right.scale)
+    return decimal(min(whole + scale, MOST_DIGITS), scale)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from panes.plan.expressions import Call, Cast, Column, Expression, Literal, Value, conjunction, conjuncts
-from panes.plan.types import Type
+from panes.plan.types import BINARY, Type, wider
 
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _NULLNESS = ("is_null", "is_not_null")
@@ -87,9 +87,15 @@ def is_attribute(expression: Expression) -> bool:
     """Whether it can be computed for all tuples at no risk: what may fail is left to the residual, which sees
     only the tuples that pass the rest."""
     if isinstance(expression, Cast):
-        return isinstance(expression.arg, Column) and _is_wider(expression.arg.type, expression.type)
-    return isinstance(expression, Column) and expression.type.item is None
+        return (
+            isinstance(expression.arg, Column)
+            and _is_indexed(expression.type)
+            and expression.type.is_numeric
+            and wider(expression.arg.type, expression.type) == expression.type
+        )
+    return isinstance(expression, Column) and _is_indexed(expression.type)
 
 
-def _is_wider(source: Type, target: Type) -> bool:
-    return source.is_integer and target.is_numeric and target.name != "INT"
+def _is_indexed(type_: Type) -> bool:
+    """Whether values are told apart by cells: as numbers of at most 64 bits, or as texts."""
+    return type_.item is None and not type_.is_decimal and type_ != BINARY

@@ -7,14 +7,32 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from panes.plan.schema import Schema
-from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP, Type
+from panes.plan.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTERVAL,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    Type,
+)
 
 _SPARK: dict[Type, spark.DataType] = {
     BOOLEAN: spark.BooleanType(),
+    TINYINT: spark.ByteType(),
+    SMALLINT: spark.ShortType(),
     INT: spark.IntegerType(),
     BIGINT: spark.LongType(),
+    FLOAT: spark.FloatType(),
     DOUBLE: spark.DoubleType(),
     STRING: spark.StringType(),
+    BINARY: spark.BinaryType(),
     DATE: spark.DateType(),
     TIMESTAMP: spark.TimestampType(),
     INTERVAL: spark.DayTimeIntervalType(),
@@ -22,7 +40,7 @@ _SPARK: dict[Type, spark.DataType] = {
 
 
 def spark_type(type_: Type) -> spark.DataType:
-    return _SPARK[type_]
+    return spark.DecimalType(type_.precision, type_.scale) if type_.is_decimal else _SPARK[type_]
 
 
 def spark_schema(schema: Schema) -> spark.StructType:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +21,7 @@ from panes.operators.tools import edge
 from panes.plan import expressions, nodes, sort_key, windows
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
-from panes.plan.types import Type, list_of
+from panes.plan.types import Type, decimal, list_of
 from panes.stages import physical_plan
 from panes.stages.physical_plan import VERSION, PhysicalPlan
 
@@ -89,6 +90,10 @@ class _Writer:
             return {"day": value.isoformat()}
         if isinstance(value, timedelta):
             return {"microseconds": value // timedelta(microseconds=1)}
+        if isinstance(value, Decimal):
+            return {"decimal": str(value)}
+        if isinstance(value, bytes):
+            return {"bytes": value.hex()}
         if isinstance(value, float) or value is None or isinstance(value, (bool, int, str)):
             return value
         raise TypeError(f"{type(value).__name__} has no place in a plan")
@@ -130,8 +135,15 @@ class _Reader:
                 return date.fromisoformat(content)
             case "microseconds":
                 return timedelta(microseconds=content)
+            case "decimal":
+                return Decimal(content)
+            case "bytes":
+                return bytes.fromhex(content)
         return _CLASSES[kind](**{name: self.decode(item) for name, item in content.items()})
 
 
 def _type(text: str) -> Type:
-    return list_of(_type(text.removesuffix("[]"))) if text.endswith("[]") else Type(text)
+    if text.endswith("[]"):
+        return list_of(_type(text.removesuffix("[]")))
+    name, _, parameters = text.partition("(")
+    return Type(name) if not parameters else decimal(*map(int, parameters.rstrip(")").split(",")))

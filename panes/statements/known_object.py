@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from panes.errors import CatalogError
 from panes.language import bind_stream
-from panes.language.names import quoted
 from panes.language.positions import did_you_mean
 from panes.language.statements import CreateDerivedStream, Kind
 from panes.plan.nodes import Node
@@ -38,11 +37,10 @@ def known_object(name: str, context: Context) -> KnownObject:
         return KnownObject("STREAM", stream.name, stream.sql, plan.schema, plan)
     if stream is not None:
         return KnownObject("STREAM", stream.name, stream.sql, stream.columns)
-    if catalog.has("QUERY", name):
-        record = catalog.query(name)
-        plan = context.registered.plan_of(record)
-        sql = f"CREATE QUERY {quoted(record.name)} AS {record.sql}"
-        return KnownObject("QUERY", record.name, sql, plan.schema, plan)
+    query = catalog.registered(name)
+    if query is not None:
+        plan = context.registered.plan_of(catalog.query(name))
+        return KnownObject("QUERY", query.name, query.sql, plan.schema, plan)
     hint = did_you_mean(name, list(catalog.names()))
     raise CatalogError(f"there is no stream, table or query named {name!r}" + (f"; {hint}" if hint else ""))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
@@ -17,24 +18,40 @@ from panes.delta.casts import cast
 from panes.delta.evaluate import evaluate
 from panes.errors import EvaluationError
 from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
-from panes.plan.functions import CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS
+from panes.plan.functions import CASTS, DATE_PARTS, DIFF_UNITS, FUNCTIONS, TRUNC_UNITS
 from panes.plan.to_sql import expression_sql
 from panes.plan.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
+    DECIMAL,
     DOUBLE,
+    FLOAT,
     INT,
     INTERVAL,
     NULL,
+    SMALLINT,
     STRING,
     TIMESTAMP,
+    TINYINT,
     Type,
+    decimal,
 )
 
 UTC = UTC
+MOST = Decimal("9" * 36 + ".99")
+MONEY, TINY, HUGE, FINE = decimal(5, 2), decimal(4, 4), decimal(38, 2), decimal(38, 14)
 VALUES: dict[Type, list[Any]] = {
     BOOLEAN: [True, False, None],
+    TINYINT: [0, 1, -1, 127, -128, None],
+    SMALLINT: [0, -1, 2**15 - 1, -(2**15), None],
+    MONEY: [Decimal(number) for number in ("0", "0.01", "-0.01", "1.50", "-2.50", "999.99", "-999.99")],
+    TINY: [Decimal("0"), Decimal("0.0001"), Decimal("-0.5"), Decimal("0.9999"), None],
+    HUGE: [Decimal("0.07"), Decimal("-12345678901234567890.5"), MOST, MOST.copy_negate(), None],
+    FINE: [Decimal(2**64 - 1), Decimal("-18446744073709551614.00000000000001"), Decimal("-1.5"), None],
+    FLOAT: [0.0, 1.0, 0.5, -2.5, 0.10000000149011612, 3.4028234663852886e38, math.inf, -math.inf, None],
+    BINARY: [b"", b"a", b"\x00", b"ab\xff", b"\xff", None],
     INT: [0, 1, -1, 7, 2**31 - 1, -(2**31), None],
     BIGINT: [0, 1, -1, 3, -7, 12345678901, 2**62, -(2**63), 2**63 - 1, None],
     DOUBLE: [0.0, -0.0, 1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-300, 123456.789, 1e18, math.inf, -math.inf, None],
@@ -46,8 +63,19 @@ VALUES: dict[Type, list[Any]] = {
                 datetime(2020, 12, 31, tzinfo=UTC), datetime(2021, 1, 3, 23, tzinfo=UTC),
                 datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), None],
 }  # fmt: skip
-SMALL = {BIGINT: [0, 1, -1, 3, -7, 1000, None]}
-"""Where a result must fit into 64 bits."""
+SMALL = {
+    BIGINT: [0, 1, -1, 3, -7, 1000, None],
+    HUGE: [Decimal("0.07"), Decimal("-12345678901234567890.5"), None],
+}
+"""Where a result must fit."""
+OTHERS: dict[str, dict[Type, list[Any]]] = {
+    "to_timestamp": {DOUBLE: [0.0, -1.5, 1.7e9, 0.0000004, 1e-300, 1234567.8912345, None]},
+    "make_timestamp": SMALL,
+    "make_date": {BIGINT: [0, 1, 2, 4, 12, 13, 29, 30, 31, -5, 1900, 2000, 2023, None]},
+    "date_diff": {TIMESTAMP: VALUES[TIMESTAMP][:6]},
+}
+"""Values for which a function is defined, or which are many enough for it."""
+UNITS = {"date_trunc": TRUNC_UNITS, "date_diff": DIFF_UNITS}
 CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "like": [("a%",), ("%b%",), ("_b_",), ("",), ("%",), ("a\\%b%",), ("ab.c*",), ("x_y",), ("___",)],
     "ilike": [
@@ -72,7 +100,28 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "starts_with": [("a",), ("",), ("日",)],
     "ends_with": [("c",), ("",), ("語",)],
     "contains": [("b",), ("",), (".",)],
-}
+    "round": [(), (0,), (1,), (2,), (3,), (-1,), (-4,)],
+    "trim": [(), (" ",), ("a ",), ("日語",), ("-]^\\",)],
+    "ltrim": [(), (" ",), ("xab",), ("ñ",)],
+    "rtrim": [(), (" ",), ("cb",), ("e",)],
+    "repeat": [(0,), (1,), (3,)],
+    "translate": [("a", "b"), ("ab", "x"), ("ñb", "bñ"), ("aa", "xy"), ("", "x"), (" %", "日_"), ("a", "xyz")],
+    "split_part": [("b", 1), ("b", 2), (" ", 2), ("a", -1), ("ß", -2), ("a", 7), ("日", 1), (".", 2)],
+    "regexp_matches": [
+        ("b",), ("^a",), ("c$",), ("[A-Z]+",), ("(?i)STRA",), (".y",), ("",), ("^$",), ("\\d{2}",), ("x.y",),
+        ("\\\\",), ("a|日",), ("(a)(b)?",), ("\\bpad\\b",), ("^y",), ("(?m)^y",), ("\\pL+ß",),
+    ],
+    "regexp_full_match": [("a.*",), ("a|abc",), ("x.y",), ("(?s)x.y",), ("",), ("[^a]*",), (" ?pad ?",)],
+    "regexp_replace": [
+        ("a", "x"), ("[a-c]", "<\\0>", "g"), ("(.)b", "\\1\\1"), ("b*", "-", "g"), ("b*", "-"), ("^", "> "),
+        ("$", "!", "g"), ("日|語", "", "g"), (".", "\\\\", "g"),
+    ],
+    "regexp_extract": [
+        ("[a-c]+",), ("(.)b(.)?", 2), ("(.)b(.)?", 1), ("b|a", 0), ("^(a|ab)(c|bcd)?", 1), ("z",), ("本.",),
+        (".y",), ("(?i)S+",), ("a*",),
+    ],
+    "strftime": [("%Y-%m-%d",), ("%H:%M:%S",), ("%j %a %A %b %B",), ("%I %p %y %% x",)],
+}  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_distinct", "is_not_distinct")
 ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     **{name: [(t, t) for t in VALUES] for name in (*COMPARISONS, "nullif")},
@@ -81,20 +130,42 @@ ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     "and": [(BOOLEAN, BOOLEAN)],
     "or": [(BOOLEAN, BOOLEAN)],
     "not": [(BOOLEAN,)],
-    **{name: [(BIGINT, BIGINT), (DOUBLE, DOUBLE)] for name in ("add", "subtract", "multiply")},
+    **{
+        name: [
+            (BIGINT, BIGINT),
+            (DOUBLE, DOUBLE),
+            (MONEY, MONEY),
+            (MONEY, TINY),
+            (TINY, HUGE),
+            (decimal(19, 0), MONEY),
+        ]
+        for name in ("add", "subtract", "multiply")
+    },
     "divide": [(DOUBLE, DOUBLE)],
     "modulo": [(BIGINT, BIGINT)],
-    **{name: [(BIGINT,), (DOUBLE,)] for name in ("negate", "abs", "sign", "ceil", "floor", "round", "trunc")},
+    **{
+        name: [(BIGINT,), (DOUBLE,), (MONEY,), (TINY,), (HUGE,), (FINE,)]
+        for name in ("negate", "abs", "sign", "ceil", "floor", "round", "trunc")
+    },
     **{name: [(DOUBLE,)] for name in ("sqrt", "ln", "log10", "log2", "exp", "isnan")},
     "power": [(DOUBLE, DOUBLE)],
-    **{name: [(STRING,)] for name in ("upper", "lower", "length", "trim", "ltrim", "rtrim")},
-    **{name: [(STRING,)] for name in CONSTANTS},
+    **{name: [(STRING,)] for name in ("upper", "lower")},
+    "length": [(STRING,), (BINARY,)],
+    **{name: [(STRING,)] for name in CONSTANTS if name not in ("round", "strftime")},
+    **{name: [(DOUBLE,)] for name in ("cbrt", "sin", "cos", "tan", "asin", "acos", "atan", "degrees")},
+    **{name: [(DOUBLE,)] for name in ("radians", "isfinite", "isinf", "to_timestamp")},
+    "atan2": [(DOUBLE, DOUBLE)],
+    **{name: [(TIMESTAMP,)] for name in ("isoyear", "last_day", "dayname", "monthname", "strftime")},
+    **{name: [(TIMESTAMP,)] for name in ("epoch", "epoch_ms", "epoch_us")},
+    "date_diff": [(TIMESTAMP, TIMESTAMP)],
+    "make_timestamp": [(BIGINT,)],
+    "make_date": [(BIGINT, BIGINT, BIGINT)],
     "concat_ws": [(STRING,), (STRING, STRING, STRING)],
     "concat": [(STRING, STRING), (STRING, STRING, STRING)],
     **{name: [(TIMESTAMP,)] for name in DATE_PARTS if name in FUNCTIONS},
     "date_trunc": [(TIMESTAMP,)],
 }
-EXACT_IN_64_BITS = {"add", "subtract", "multiply", "negate", "abs"}
+EXACT = {"add", "subtract", "multiply", "negate", "abs", "ceil", "floor", "round"}
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +176,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def table_of(types: tuple[Type, ...], values: dict[Type, list[Any]] | None = None) -> pa.Table:
     """Every combination of the odd values."""
-    lists = [(values or {}).get(t, VALUES[t]) for t in types]
+    lists = [(values or {}).get(t) or VALUES.get(t, [1, -7, None]) for t in types]
     rows = list(product(*lists))
     columns = {f"c{n}": pa.array([row[n] for row in rows], t.arrow) for n, t in enumerate(types)}
     return pa.table(columns)
@@ -155,15 +226,15 @@ def test_every_function_is_compared() -> None:
 def test_function_agrees_with_duckdb(
     connection: duckdb.DuckDBPyConnection, name: str, types: tuple[Type, ...]
 ) -> None:
-    table = table_of(types, SMALL if name in EXACT_IN_64_BITS else None)
-    if name == "date_trunc":
-        for unit in TRUNC_UNITS:
+    table = table_of(types, SMALL if name in EXACT else OTHERS.get(name))
+    if name in UNITS:
+        for unit in UNITS[name]:
             check(connection, call(name, (Literal(STRING, unit), *columns(types))), table)
     elif name == "concat_ws":
         for separator in ("", ", ", "ñ"):
             check(connection, call(name, (Literal(STRING, separator), *columns(types))), table)
     elif name in CONSTANTS:
-        for constants in CONSTANTS[name]:
+        for constants in CONSTANTS[name] if name != "round" or types == (DOUBLE,) else [()]:
             literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in constants)
             check(connection, call(name, (*columns(types), *literals)), table)
     else:
@@ -173,10 +244,10 @@ def test_function_agrees_with_duckdb(
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_function_of_constants_agrees_with_function_of_columns(name: str) -> None:
     for types in ARGUMENTS[name]:
-        table = table_of(types, SMALL).slice(0, 40)
+        table = table_of(types, OTHERS.get(name, SMALL)).slice(0, 40)
         extra = CONSTANTS.get(name, [()])[0]
         literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in extra)
-        first = (Literal(STRING, "day"),) if name in ("date_trunc", "concat_ws") else ()
+        first = (Literal(STRING, "day"),) if name in ("concat_ws", *UNITS) else ()
         over_columns = evaluate(call(name, (*first, *columns(types), *literals)), table).to_pylist()
         for row, expected in zip(table.to_pylist(), over_columns, strict=True):
             args = tuple(Literal(t, row[f"c{n}"]) for n, t in enumerate(types))
@@ -231,26 +302,72 @@ def test_instants_and_lengths_of_time_add_up(connection: duckdb.DuckDBPyConnecti
 TEXTS = [
     "12", " 12 ", "+5", "-7", "007", "", " ", "abc", "1.5", ".5", "5.", "1e3", "-1E-3", "1e", "--1",
     "99999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "1" * 50,
-    "nan", "inf", "0x10", None,
+    "nan", "inf", "0x10", "0.005", "-0.005", "999.995", "123456.7", "0.00005", "-.5", "1." + "1" * 39, None,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "target"), [pair for pair in CASTS if pair[0] not in (NULL, INTERVAL)])
+DECIMALS = (MONEY, TINY, HUGE, decimal(12, 6), decimal(3, 0))
+SAMPLES = {DECIMAL: DECIMALS}
+PAIRS = [
+    (source, target)
+    for pair in CASTS
+    if pair[0] not in (NULL, INTERVAL)
+    for source, target in product(*(SAMPLES.get(family, (family,)) for family in pair))
+    if source != target
+]
+INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
+NUMBERS: dict[str, list[Any]] = {
+    "TINYINT": [0, 1, -1, None],
+    "SMALLINT": [0, 7, -7, None],
+    "INT": [0, 99, -99, None],
+    "BIGINT": [1, -9, None],
+    "FLOAT": [0.0, 1.5, -1.5, 2.5, 0.25, 99.0625, None],
+    "DOUBLE": [0.0, -0.0, 1.5, -1.5, 2.5, 0.999999, 1.005, 2.675, -0.1, 99.9, None],
+    "DECIMAL": [Decimal("0"), Decimal("0.5"), Decimal("-0.25"), None],
+}
+"""Numbers that most types have room for."""
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS, ids=lambda type_: str(type_))
 def test_cast_agrees_with_duckdb(connection: duckdb.DuckDBPyConnection, source: Type, target: Type) -> None:
-    values = {STRING: TEXTS}
-    if target in (INT, BIGINT):
-        values |= {
-            DOUBLE: [0.0, -0.0, 1.5, -1.5, 2.5, 0.999999, 2147483646.9, None],
-            BIGINT: [1, -(2**31), None],
-        }
-    if target == STRING:
-        values |= {DATE: [date(1970, 1, 1), date(2024, 2, 29), None]}
-    check(connection, Cast(target, Column(source, "c0")), table_of((source,), values))
+    values: list[Any] | None = None
+    if source == STRING:
+        values = TEXTS
+    elif target.is_integer or target.is_decimal:
+        values = NUMBERS.get(source.name)
+        if target == TINY:
+            values = [v for v in values or () if v is None or abs(v) < 0.9]
+        if source.is_decimal and source.scale < 2:
+            values = [Decimal(0), Decimal(7), None] if target != TINY else [Decimal(0), None]
+    elif target == FLOAT and source == DOUBLE:
+        values = [0.0, 0.1, -1e30, 1e-50, math.inf, None]
+    elif target == STRING:
+        values = {
+            DATE: [date(1970, 1, 1), date(2024, 2, 29), None],
+            BINARY: [b"", "日本".encode(), None],
+        }.get(source)
+    table = table_of((source,), {source: values} if values else None)
+    check(connection, Cast(target, Column(source, "c0")), table)
 
 
 @pytest.mark.parametrize(
     ("source", "target", "value"),
-    [(DOUBLE, BIGINT, 1e19), (DOUBLE, INT, 3e9), (DOUBLE, BIGINT, math.nan), (BIGINT, INT, 2**31)],
+    [
+        (DOUBLE, BIGINT, 1e19),
+        (DOUBLE, INT, 3e9),
+        (DOUBLE, BIGINT, math.nan),
+        (BIGINT, INT, 2**31),
+        (INT, SMALLINT, 2**15),
+        (SMALLINT, TINYINT, -129),
+        (DOUBLE, FLOAT, 1e39),
+        (BIGINT, MONEY, 1000),
+        (DOUBLE, MONEY, 999.995),
+        (DOUBLE, HUGE, 1e17),
+        (DOUBLE, MONEY, math.nan),
+        (HUGE, MONEY, Decimal("1000")),
+        (HUGE, BIGINT, Decimal("9223372036854775808")),
+        (BINARY, STRING, b"\xff"),
+    ],
 )
 def test_cast_of_what_does_not_fit_is_an_error(source: Type, target: Type, value: Any) -> None:
     table = pa.table({"c0": pa.array([value], source.arrow)})

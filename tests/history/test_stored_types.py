@@ -8,7 +8,20 @@ import pyarrow as pa
 import pytest
 
 from panes.history.stored_types import converted, reading_of, type_for, why_unreadable
-from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP
+from panes.plan.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    decimal,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +41,20 @@ from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTA
         (pa.decimal128(20, 0), BIGINT, "BY_VALUE"),
         (pa.decimal128(20, 2), BIGINT, None),
         (pa.decimal256(50, 2), DOUBLE, "BY_VALUE"),
+        (pa.decimal128(20, 2), decimal(20, 2), "EXACT"),
+        (pa.decimal128(20, 2), decimal(10, 4), "BY_VALUE"),
+        (pa.int64(), decimal(10, 4), "BY_VALUE"),
+        (pa.float64(), decimal(10, 4), None),
+        (pa.int8(), TINYINT, "EXACT"),
+        (pa.uint8(), TINYINT, None),
+        (pa.uint8(), SMALLINT, "EXACT"),
+        (pa.float32(), FLOAT, "EXACT"),
+        (pa.float64(), FLOAT, None),
+        (pa.int16(), FLOAT, "EXACT"),
+        (pa.int32(), FLOAT, None),
+        (pa.binary(), BINARY, "EXACT"),
+        (pa.large_binary(), BINARY, "BY_VALUE"),
+        (pa.string(), BINARY, None),
         (pa.large_string(), STRING, "EXACT"),
         (pa.string_view(), STRING, "BY_VALUE"),
         (pa.dictionary(pa.int32(), pa.string()), STRING, "EXACT"),
@@ -69,6 +96,15 @@ def test_how_a_stored_type_is_read(stored, declared, reading):
             [0.1, 1e-18, -12345.6789, "lost", None],
         ),
         ([1.5, None], pa.float16(), DOUBLE, [1.5, None]),
+        ([1, 100, -99, None], pa.int64(), decimal(4, 2), [Decimal(1), "lost", Decimal(-99), None]),
+        (
+            [Decimal("0.10"), Decimal("0.11"), Decimal(10), None],
+            pa.decimal128(20, 2),
+            decimal(2, 1),
+            [Decimal("0.1"), "lost", "lost", None],
+        ),
+        ([Decimal(10**60), Decimal(7)], pa.decimal256(70, 0), decimal(38, 2), ["lost", Decimal(7)]),
+        ([b"a", b""], pa.large_binary(), BINARY, [b"a", b""]),
         ([b"a", None], pa.binary(), STRING, ["a", None]),
         ([None, None], pa.null(), INT, [None, None]),
         (["a", "b", "a"], pa.dictionary(pa.int8(), pa.string()), STRING, ["a", "b", "a"]),
@@ -101,7 +137,7 @@ def test_bytes_that_are_no_text_cannot_be_read():
 def test_the_advice_can_be_followed():
     assert type_for(pa.dictionary(pa.int32(), pa.string())) == STRING
     assert why_unreadable("k", BOOLEAN, pa.decimal128(9, 2)) == (
-        "column 'k' is declared BOOLEAN and stored as decimal128(9, 2); declare it as DOUBLE"
+        "column 'k' is declared BOOLEAN and stored as decimal128(9, 2); declare it as DECIMAL(9, 2)"
     )
     assert why_unreadable("k", BIGINT, pa.time32("ms")) == (
         "column 'k' is declared BIGINT and stored as time32[ms]; no type of Panes holds that: leave the column out"

@@ -135,11 +135,11 @@ def workloads() -> str:
 
 
 def casts() -> str:
-    rows = [
-        (f"`{source}`", f"`{target}`", meaning)
-        for (source, target), meaning in CASTS.items()
-        if str(source) != "NULL"
-    ]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (source, target), meaning in CASTS.items():
+        if str(source) != "NULL":
+            alike.setdefault((str(target), meaning), []).append(f"`{source}`")
+    rows = [(", ".join(sources), f"`{target}`", meaning) for (target, meaning), sources in alike.items()]
     return table(("from", "to", "gives"), rows)
 
 

@@ -85,6 +85,14 @@ def predicates(drawing: draw.DrawFn, aliases: list[str], number: int) -> str:
         subject = drawing(columns(aliases))
         return f"{subject} {negation}IN (SELECT {inner}.a FROM {source} {inner} WHERE {where})"
     tie = f"{inner}.a = {drawing(columns(aliases))}"
+    if drawing(draw.booleans()):
+        tied = drawing(draw.sampled_from((f"{tie} AND ", "")))
+        form = drawing(
+            draw.sampled_from(("count(*)", "max({0}.b)", "count({0}.b) + coalesce(sum({0}.a), 1)"))
+        )
+        test = drawing(draw.sampled_from(("{0} >= {1}", "{0} = {1}", "({0} < {1} OR {1} IS NULL)")))
+        value = f"(SELECT {form.format(inner)} FROM {source} {inner} WHERE {tied}{where})"
+        return str(test.format(drawing(columns(aliases)), value))
     more = drawing(conditions([inner, *aliases], 1))
     return f"{negation}EXISTS (SELECT * FROM {source} {inner} WHERE {tie} AND {where} AND {more})"
 
@@ -130,7 +138,9 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     key = drawing(columns(aliases))
     forms = ("count(*)", "sum({0})", "min({0}) + max({0})", "count(DISTINCT {0})", "count({0}) + {1}", "{1}",
              "count(*) FILTER (WHERE {0} > 2)", "sum({0}) FILTER (WHERE {0} < 5)",
-             "count(DISTINCT {0}) FILTER (WHERE {0} > {1})", "max({0}) FILTER (WHERE {1} > 2)")  # fmt: skip
+             "count(DISTINCT {0}) FILTER (WHERE {0} > {1})", "max({0}) FILTER (WHERE {1} > 2)",
+             "sum(DISTINCT {0})", "var_pop({0})", "covar_samp({0}, {1} + {0})", "count_if({0} > 2)",
+             "CASE WHEN bool_or({0} > {1}) THEN 1 END", "max_by({0}, {0} * 2)")  # fmt: skip
     listed = [
         f"{drawing(draw.sampled_from(forms)).format(drawing(scalars(aliases, 1)), key)} AS c{place}"
         for place in range(width)

@@ -108,7 +108,7 @@ def test_conflicts_of_rows_of_a_query(shop: panes.Database) -> None:
     [
         ("INSERT INTO prices SELECT price FROM items", "the query gives 1 columns, not 2", 20),
         ("INSERT INTO prices (many) SELECT name FROM items", "many is a BIGINT, and name is a STRING", 27),
-        ("INSERT INTO prices SELECT price, many FROM nothing", "there is no stream or table", 44),
+        ("INSERT INTO prices SELECT price, many FROM nothing", "there is no stream, table or query", 44),
         ("INSERT INTO items (name) SELECT name FROM items", "id is part of the primary key", 20),
         (
             "INSERT INTO prices SELECT * FROM prices p AT TIMESTAMP '2126-01-01'",

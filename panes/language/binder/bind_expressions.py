@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
 from panes.language.binder import constants
+from panes.language.binder.groups_of import groups_of
 from panes.language.binder.scope import Scope
-from panes.language.parser.parse_definitions import TYPES, nearest_type
+from panes.language.binder.short_forms import SHORT_FORMS
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.syntax import WindowedCall
+from panes.language.parser.syntax import Nested, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Call, Case, Cast, Expression, Literal
-from panes.plan.functions import ALIASES, CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS, WrongTypes
+from panes.plan.functions import (
+    ALIASES,
+    DIFF_UNITS,
+    FORMATS,
+    FUNCTIONS,
+    TRUNC_UNITS,
+    WrongTypes,
+    can_cast,
+)
 from panes.plan.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
+    DECIMAL,
     DOUBLE,
+    FLOAT,
     INT,
     INTERVAL,
     NULL,
@@ -31,11 +44,16 @@ from panes.plan.types import (
     wider,
 )
 
+if TYPE_CHECKING:
+    from panes.language.binder.bind_scalar_subqueries import Scalar
+
 _BINARY: dict[type[exp.Expression], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
     exp.Or: "or", exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide",
     exp.Mod: "modulo", exp.DPipe: "concat", exp.NullSafeEQ: "is_not_distinct", exp.NullSafeNEQ: "is_distinct",
 }  # fmt: skip
+
+_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "in", "is_distinct", "is_not_distinct", "nullif")
 
 LONGEST_CHAIN = 200
 
@@ -46,9 +64,13 @@ LONGEST_TEXT = 10_000
 class ExpressionBinder:
     """Binds expressions within one scope. Aggregates are not expressions: see bind_groups."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, *, takes_subqueries: bool = False) -> None:
+        """`takes_subqueries` promises that the query is joined with `scalars` below what is bound here."""
         self.scope = scope
         self.text = scope.text
+        self.takes_subqueries = takes_subqueries
+        self.scalars: list[Scalar] = []
+        """The subqueries that stand for values in what was bound."""
 
     def bind(self, node: exp.Expression) -> Expression:
         known = self.known(node)
@@ -100,15 +122,22 @@ class ExpressionBinder:
     def _read_constants(
         self, name: str, args: Sequence[Expression], node: exp.Expression
     ) -> Sequence[Expression]:
-        """String constants next to dates and instants are read as such: `ts > '2026-01-31'`."""
+        """Constants are read as what they stand next to.
+
+        Text beside a date or an instant is one: `ts > '2026-01-31'`. A number beside a DECIMAL is one, so that
+        `price * 1.1` is exact. A number with a point is compared with a FLOAT as a FLOAT.
+        """
         targets = {arg.type for arg in args} & {DATE, TIMESTAMP}
-        if len(targets) != 1 or name in ("add", "date_trunc", "concat", "concat_ws"):
-            return args
-        (target,) = targets
-        return [
-            self.read(arg, target, node) if isinstance(arg, Literal) and arg.type == STRING else arg
-            for arg in args
-        ]
+        if len(targets) == 1 and name not in ("add", "concat", "concat_ws"):
+            (target,) = targets
+            others = FUNCTIONS[name].constants
+            return [
+                self.read(arg, target, node)
+                if isinstance(arg, Literal) and arg.type == STRING and place not in others
+                else arg
+                for place, arg in enumerate(args)
+            ]
+        return like_their_neighbors(args, name in _COMPARED)
 
     def _check_constants(self, name: str, args: Sequence[Expression], node: exp.Expression) -> None:
         values = [arg.value if isinstance(arg, Literal) else None for arg in args]
@@ -128,8 +157,44 @@ class ExpressionBinder:
             self.refuse(f"{name} takes a whole number from 0 to {LONGEST_TEXT}", node)
         if name in ("lpad", "rpad") and len(str(values[2])) != 1:
             self.refuse(f"{name} fills up with one character", node, f"such as {name}(x, 10, ' ')")
-        if name == "replace" and not values[1]:
-            self.refuse("replace needs a text to look for", node)
+        if name in ("replace", "split_part") and not values[1]:
+            self.refuse(f"{name} needs a text to look for", node)
+        if name == "date_diff" and str(values[0]) not in DIFF_UNITS:
+            self.refuse(f"there is no unit {values[0]!r}", node, f"units are {', '.join(DIFF_UNITS)}")
+        if name == "repeat" and not 0 <= int(str(values[1])) <= LONGEST_TEXT:
+            self.refuse(f"repeat takes a whole number from 0 to {LONGEST_TEXT}", node)
+        if name == "round" and len(values) == 2 and not -15 <= int(str(values[1])) <= 15:
+            self.refuse("round takes a whole number of places from -15 to 15", node)
+        if name == "split_part" and values[2] == 0:
+            self.refuse("parts are numbered from 1, or from the end from -1", node)
+        if name == "strftime":
+            self._check_format(str(values[1]), node)
+        if name.startswith("regexp_"):
+            self._check_pattern(name, values[1:], node)
+
+    def _check_format(self, form: str, node: exp.Expression) -> None:
+        parts = re.findall(r"%(.?)", form, re.DOTALL)
+        wrong = next((part for part in parts if part not in FORMATS or not part), None)
+        if wrong is not None:
+            known = " ".join(f"%{part}" for part in FORMATS)
+            self.refuse(f"strftime does not know %{wrong}", node, f"it knows {known}")
+
+    def _check_pattern(self, name: str, values: Sequence[object], node: exp.Expression) -> None:
+        """A pattern that RE2 does not take is refused now, and not when the first tuple comes."""
+        pattern, *others = values
+        groups = groups_of(str(pattern))
+        if isinstance(groups, str):
+            self.refuse(f"this is no regular expression: {groups}", node)
+        if name == "regexp_replace":
+            flags = others[1] if len(others) > 1 else "g"
+            if flags != "g":
+                self.refuse("regexp_replace takes the flag 'g', for every match", node, "(?i) ignores case")
+            new = str(others[0]).replace("\\\\", "")
+            named = max((int(n) for n in re.findall(r"\\([0-9])", new)), default=0)
+            if re.search(r"\\(?![0-9])", new) or named > groups:
+                self.refuse("this text has a backslash that names no group", node, "\\1 is the first group")
+        if name == "regexp_extract" and others and not 0 <= int(str(others[0])) <= min(groups, 8):
+            self.refuse(f"regexp_extract takes a group of this pattern, from 0 to {min(groups, 8)}", node)
 
     # One method per kind of syntax.
 
@@ -154,6 +219,9 @@ class ExpressionBinder:
         if node.is_string:
             return Literal(STRING, node.name)
         return self._number(node, node.name)
+
+    def _bytes(self, node: exp.Expression) -> Expression:
+        return Literal(BINARY, bytes.fromhex(node.name))
 
     def _number(self, node: exp.Expression, text: str) -> Expression:
         if constants.is_whole(text):
@@ -218,6 +286,27 @@ class ExpressionBinder:
             "join conditions with AND; for OR write UNION ALL of two queries that exclude each other",
         )  # fmt: skip
 
+    def _quantified(self, node: exp.Expression) -> Expression:
+        word = type(node).__name__.upper()
+        self.refuse(
+            f"{word} of a subquery stands to the right of {'=' if word == 'ANY' else '<>'}", node,
+            "for other comparisons, compare with (SELECT max(…) …) or (SELECT min(…) …)",
+        )  # fmt: skip
+
+    def _subquery(self, node: exp.Expression) -> Expression:
+        assert isinstance(node, Nested)
+        if not self.takes_subqueries or self.scope.bind_scalar is None:
+            self.refuse(
+                "a subquery cannot stand for a value here",
+                node,
+                "it can in SELECT, WHERE and HAVING of a query",
+            )
+        scalar = next((scalar for scalar in self.scalars if scalar.node == node), None)
+        if scalar is None:
+            scalar = self.scope.bind_scalar(node, self.scope)
+            self.scalars.append(scalar)
+        return scalar.value
+
     def _like(self, node: exp.Expression) -> Expression:
         name = "ilike" if isinstance(node, exp.ILike) else "like"
         test = self.call(name, (self.bind(node.this), self.bind(node.expression)), node)
@@ -234,6 +323,7 @@ class ExpressionBinder:
             values.append(self.bind(branch.args["true"]))
         default = node.args.get("default")
         values.append(self.bind(default) if default else Literal(NULL, None))
+        values = list(like_their_neighbors(values, are_compared=False))
         common: Type | None = NULL
         for value in values:
             common = common and wider(common, value.type)
@@ -244,14 +334,11 @@ class ExpressionBinder:
         return Case(common, tuple(zip(conditions, branches, strict=True)), otherwise)
 
     def _cast(self, node: exp.Expression) -> Expression:
-        word = node.args["to"].name
-        if word not in TYPES:
-            self.refuse(f"there is no type {word}", node, nearest_type(word))
-        target = TYPES[word]
+        target: Type = node.args["to"].this
         value = self.bind(node.this)
         if isinstance(value, Literal) and value.type == STRING and target in (DATE, TIMESTAMP):
             return self.read(value, target, node)
-        if value.type != target and (value.type, target) not in CASTS:
+        if value.type != target and not can_cast(value.type, target):
             self.refuse(f"{with_article(value.type)} cannot be cast to {target}", node)
         return cast_to(value, target)
 
@@ -276,30 +363,21 @@ class ExpressionBinder:
             )
         name = ALIASES.get(name, name)
         function = FUNCTIONS.get(name)
+        if name in SHORT_FORMS and not any(
+            isinstance(a, (exp.Distinct, exp.Order)) for a in node.expressions
+        ):
+            written = SHORT_FORMS[name](self, node)
+            if written is not None:
+                return written
         if function is None or (function.symbol is not None):
-            if name == "date_part":
-                return self._date_part(node)
-            if name == "mod":
-                return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
-            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES]
+            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
         for arg in node.expressions:
-            if isinstance(arg, exp.Distinct):
-                self.refuse(f"{name} does not take DISTINCT", arg)
+            if isinstance(arg, (exp.Distinct, exp.Order)):
+                word = "DISTINCT" if isinstance(arg, exp.Distinct) else "ORDER BY"
+                self.refuse(f"{name} does not take {word}", arg)
         return self.call(name, [self.bind(arg) for arg in node.expressions], node)
-
-    def _date_part(self, node: exp.Expression) -> Expression:
-        """`date_part('year', x)`, short for `year(x)`."""
-        if len(node.expressions) != 2 or not node.expressions[0].is_string:
-            self.refuse(
-                "date_part is written date_part('part', x)", node, f"parts are {', '.join(DATE_PARTS)}"
-            )
-        part, value = node.expressions
-        if part.name.lower() not in DATE_PARTS:
-            self.refuse(f"there is no part {part.name!r}", part, f"parts are {', '.join(DATE_PARTS)}")
-        word = part.name.lower()
-        return self.call(ALIASES.get(word, word), (self.bind(value),), node)
 
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one
@@ -313,6 +391,28 @@ class ExpressionBinder:
 
     def _distinct(self, node: exp.Expression) -> Expression:
         self.refuse("DISTINCT cannot stand here", node)
+
+
+def like_their_neighbors(args: Sequence[Expression], are_compared: bool) -> Sequence[Expression]:
+    """The arguments, in which numbers are DECIMALs beside these, and FLOATs when these are compared with them."""
+    others = {arg.type.family for arg in args if not isinstance(arg, Literal)}
+    if DECIMAL in others and not others & {FLOAT, DOUBLE}:
+        return [_as_written(arg) for arg in args]
+    if FLOAT in others and DOUBLE not in others and are_compared:
+        return [cast_to(arg, FLOAT) if _is_short(arg) else arg for arg in args]
+    return args
+
+
+def _as_written(arg: Expression) -> Expression:
+    if not isinstance(arg, Literal) or not arg.type.is_numeric or not isinstance(arg.value, (int, float)):
+        return arg
+    written = constants.as_written(arg.value)
+    return arg if written is None else Literal(written[1], written[0])
+
+
+def _is_short(arg: Expression) -> bool:
+    """Whether it is a number with a point that FLOAT has room for."""
+    return isinstance(arg, Literal) and arg.type == DOUBLE and constants.cast(arg.value, FLOAT) is not None
 
 
 def cast_to(value: Expression, target: Type) -> Expression:
@@ -331,6 +431,7 @@ def cast_to(value: Expression, target: Type) -> Expression:
 _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], Expression]] = {
     exp.Column: ExpressionBinder._column,
     exp.Literal: ExpressionBinder._literal,
+    exp.HexString: ExpressionBinder._bytes,
     exp.Neg: ExpressionBinder._negative,
     exp.Null: ExpressionBinder._null,
     exp.Boolean: ExpressionBinder._boolean,
@@ -347,6 +448,9 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Interval: ExpressionBinder._interval,
     exp.Anonymous: ExpressionBinder._call,
     exp.Filter: ExpressionBinder._filter,
+    Nested: ExpressionBinder._subquery,
+    exp.Any: ExpressionBinder._quantified,
+    exp.All: ExpressionBinder._quantified,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
     WindowedCall: ExpressionBinder._windowed_call,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -11,13 +11,22 @@ from panes.errors import SqlError
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.scope import Scope
 from panes.language.names import same, unused
-from panes.language.parser.syntax import SelectBlock
+from panes.language.parser.syntax import Nested, SelectBlock
 from panes.language.positions import offset_of
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Aggregate, Case, Column, Expression, Literal, Value, columns_of
+from panes.plan.expressions import (
+    Aggregate,
+    Case,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    substitute,
+    walk,
+)
 from panes.plan.functions import WrongTypes
 from panes.plan.nodes import GroupBy, Node, Project
-from panes.plan.types import BIGINT, INT, Type
+from panes.plan.types import BIGINT, INT
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -34,25 +43,34 @@ def is_grouped(block: SelectBlock) -> bool:
     """Whether a SELECT has GROUP BY, HAVING or an aggregate."""
     if block.args.get("group") or block.args.get("having"):
         return True
-    return any(is_aggregate(node) for item in block.expressions for node in item.walk())
+    return any(is_aggregate(node) for item in block.expressions for node in outside_subqueries(item))
+
+
+def outside_subqueries(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The nodes of an expression; of a subquery in it only the top."""
+    for inside in node.walk(prune=lambda inside: isinstance(inside, Nested)):
+        assert isinstance(inside, exp.Expression)
+        yield inside
 
 
 class GroupedBinder(ExpressionBinder):
     """Binds what stands above GROUP BY: keys and aggregates are columns there, nothing else is."""
 
     def __init__(self, scope: Scope, keys: Mapping[Expression, str]) -> None:
-        super().__init__(scope)
-        self.below = ExpressionBinder(scope)
+        super().__init__(scope, takes_subqueries=True)
+        self.below = ExpressionBinder(scope, takes_subqueries=True)
         self.keys = keys
         self.aggregates: dict[str, Aggregate] = {}
         self.places: dict[str, int] = {}
         """Where in the text each aggregate stands."""
+        self.groupings: dict[str, tuple[str, ...]] = {}
+        """The keys that each grouping(…) asks for, by the name of a column that stands for it."""
 
     def having(self, node: exp.Expression, block: SelectBlock) -> Expression:
         """The condition of HAVING, which may name columns of the SELECT list."""
 
         def named(inside: exp.Expr) -> exp.Expr:
-            target = _by_alias(inside, block, self.scope)
+            target = by_alias(inside, block, self.scope)
             return inside if target is None else target.copy()
 
         condition = node.transform(named)
@@ -62,11 +80,13 @@ class GroupedBinder(ExpressionBinder):
     def known(self, node: exp.Expression) -> Expression | None:
         if isinstance(node, exp.Anonymous) and is_aggregate(node):
             return self._aggregate(node)
+        if isinstance(node, exp.Anonymous) and node.name == "grouping":
+            return self._grouping(node)
         if isinstance(node, exp.Filter) and is_aggregate(node.this):
             return self._aggregate(node.this, self._filter_condition(node))
         if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.Star)):
             return None
-        if any(is_aggregate(inside) for inside in node.walk()):
+        if any(is_aggregate(inside) or isinstance(inside, Nested) for inside in outside_subqueries(node)):
             return None
         try:
             bound = self.below.bind(node)
@@ -81,10 +101,32 @@ class GroupedBinder(ExpressionBinder):
             )  # fmt: skip
         return None
 
+    def _grouping(self, node: exp.Anonymous) -> Expression:
+        """A number with a bit for each argument, the last one lowest: 1 where the rows are not grouped by it."""
+        bound = [self.below.bind(arg) for arg in node.expressions]
+        if not bound or any(key not in self.keys for key in bound):
+            self.refuse("grouping takes keys of GROUP BY", node, "such as grouping(a, b)")
+        names = tuple(self.keys[key] for key in bound)
+        column = f"grouping({', '.join(names)})"
+        self.groupings[column] = names
+        return Column(BIGINT, column)
+
+    def in_set(self, keys: Collection[str], expression: Expression) -> Expression:
+        """What an expression becomes where rows are grouped by these keys alone: the others are NULL."""
+        columns: dict[str, Expression] = {}
+        for column in walk(expression):
+            if isinstance(column, Column):
+                is_key = column.name in self.keys.values() and column.name not in keys
+                columns[column.name] = Literal(column.type, None) if is_key else column
+                if column.name in self.groupings:
+                    bits = "".join(str(int(name not in keys)) for name in self.groupings[column.name])
+                    columns[column.name] = Literal(BIGINT, int(bits, 2))
+        return substitute(expression, columns)
+
     def _filter_condition(self, node: exp.Filter) -> Expression:
         """The condition of FILTER."""
         condition = node.expression.this
-        for inside in condition.walk():
+        for inside in outside_subqueries(condition):
             if is_aggregate(inside):
                 self.refuse("FILTER cannot read an aggregate", inside, "put the condition in HAVING")
         bound = self.below.condition(condition, "FILTER")
@@ -98,34 +140,59 @@ class GroupedBinder(ExpressionBinder):
         All aggregates ignore NULL: they are given NULL for the other rows, and count(*) becomes the count of a 1.
         """
         name = AGGREGATE_ALIASES.get(node.name, node.name)
+        function = AGGREGATES[name]
         args = list(node.expressions)
+        order = args.pop() if args and isinstance(args[-1], exp.Order) else None
         distinct = bool(args) and isinstance(args[0], exp.Distinct)
         if distinct:
-            if not AGGREGATES[name].takes_distinct:
+            if not function.takes_distinct:
                 self.refuse(f"{name} does not take DISTINCT", node, "count(DISTINCT x) does")
             args = args[0].expressions
         if args and isinstance(args[0], exp.Star):
             if name != "count" or distinct or len(args) > 1:
                 self.refuse(f"only count takes *, not {name}{'(DISTINCT …)' * distinct}", node)
             one = None if condition is None else Literal(BIGINT, 1)
-            return self._register(name, one, BIGINT, node, distinct, (), condition)
-        if distinct and len(args) > 1:
+            return self._register(Aggregate("", name, one, BIGINT), condition, node)
+        columns = 2 if function.takes_two else 1
+        if distinct and len(args) > columns + len(function.parameters):
             self.refuse(
                 f"{name}(DISTINCT …) takes one value", node,
                 f"{name}(*) over a derived table: (SELECT DISTINCT a, b FROM …)",
             )  # fmt: skip
-        if len(args) != 1 + len(AGGREGATES[name].parameters):
+        if len(args) != columns + len(function.parameters):
             hint = "count(*) counts rows" if name == "count" else None
-            self.refuse(f"{name} is written {AGGREGATES[name].form}", node, hint)
-        for inside in args[0].walk():
-            if is_aggregate(inside):
-                self.refuse("an aggregate cannot stand inside another", inside, "aggregate a derived table")
-        arg = self.below.bind(args[0])
-        if columns_of(arg) and not all(map(self.scope.is_own, columns_of(arg))):
-            self.refuse("an aggregate cannot read a column of the query around it", node)
-        parameters = [self._parameter(item) for item in args[1:]]
-        values = tuple(p.value for p in parameters)
-        return self._register(name, arg, arg.type, node, distinct, values, condition)
+            self.refuse(f"{name} is written {function.form}", node, hint)
+        bound = [self._argument(arg, node) for arg in args[:columns]]
+        parameters = tuple(self._parameter(item).value for item in args[columns:])
+        descending = False
+        if order is not None:
+            if not function.takes_order:
+                self.refuse(f"{name} does not take ORDER BY", order, "array_agg and string_agg do")
+            by, descending = self._order(order, bound[0], distinct)
+            bound += [] if by is None else [by]
+        try:
+            signature = function.signature(bound[0].type, parameters, *(arg.type for arg in bound[1:]))
+        except WrongTypes as wrong:
+            self.refuse(f"{name} {wrong}", node)
+        arg, *rest = (cast_to(arg, want) for arg, want in zip(bound, signature.args, strict=False))
+        if name == "count_if":
+            condition = arg if condition is None else self.call("and", (condition, arg), node)
+            return self._register(Aggregate("", "count", Literal(BIGINT, 1), BIGINT), condition, node)
+        aggregate = Aggregate(
+            "", function.short_for or name, arg, signature.result,
+            distinct and name not in ("min", "max"), parameters, rest[0] if rest else None, descending,
+        )  # fmt: skip
+        return self._register(aggregate, condition, node)
+
+    def _argument(self, node: exp.Expression, call: exp.Expression) -> Expression:
+        """A column that is aggregated."""
+        inner = next((inside for inside in outside_subqueries(node) if is_aggregate(inside)), None)
+        if inner is not None:
+            self.refuse("an aggregate cannot stand inside another", inner, "aggregate a derived table")
+        arg = self.below.bind(node)
+        if not all(map(self.scope.is_own, columns_of(arg))):
+            self.refuse("an aggregate cannot read a column of the query around it", call)
+        return arg
 
     def _parameter(self, node: exp.Expression) -> Literal:
         bound = self.below.bind(node)
@@ -133,24 +200,27 @@ class GroupedBinder(ExpressionBinder):
             self.refuse("this must be a constant", node)
         return bound
 
+    def _order(self, node: exp.Expression, arg: Expression, distinct: bool) -> tuple[Expression | None, bool]:
+        """What ORDER BY inside an aggregate orders by, None for the argument itself, and whether it descends."""
+        key, *more = node.expressions
+        if more:
+            self.refuse("ORDER BY inside an aggregate takes one column", more[0])
+        if key.args.get("nulls_first"):
+            self.refuse("NULLs come last inside an aggregate", key, "leave NULLS FIRST out")
+        by = self._argument(key.this, node)
+        if by == arg:
+            return None, bool(key.args.get("desc"))
+        if distinct:
+            self.refuse("DISTINCT and ORDER BY inside an aggregate take the same column", key)
+        return by, bool(key.args.get("desc"))
+
     def _register(
-        self,
-        name: str,
-        arg: Expression | None,
-        type_: Type,
-        node: exp.Expression,
-        distinct: bool,
-        parameters: tuple[Value, ...],
-        condition: Expression | None,
+        self, aggregate: Aggregate, condition: Expression | None, node: exp.Expression
     ) -> Expression:
-        try:
-            signature = AGGREGATES[name].signature(type_, parameters)
-        except WrongTypes as wrong:
-            self.refuse(f"{name} {wrong}", node)
-        cast = None if arg is None else cast_to(arg, signature.args[0])
-        if cast is not None and condition is not None:
-            cast = Case(cast.type, ((condition, cast),), Literal(cast.type, None))
-        aggregate = Aggregate("", name, cast, signature.result, distinct, parameters)
+        arg = aggregate.arg
+        if arg is not None and condition is not None:
+            arg = Case(arg.type, ((condition, arg),), Literal(arg.type, None))
+            aggregate = replace(aggregate, arg=arg)
         known = next((a for a in self.aggregates.values() if replace(a, name="") == aggregate), None)
         if known is None:
             # Another one may look the same: max(1) of an INT and of a BIGINT, or max('a') and max('A') to DuckDB.
@@ -160,14 +230,14 @@ class GroupedBinder(ExpressionBinder):
         return Column(aggregate.type, known.name)
 
 
-def bind_keys(block: SelectBlock, scope: Scope) -> dict[Expression, str]:
-    """The expressions of GROUP BY (columns, expressions, aliases or places of the SELECT list), and the names
+def bind_keys(nodes: Iterable[exp.Expression], block: SelectBlock, scope: Scope) -> dict[Expression, str]:
+    """Keys of a GROUP BY (columns, expressions, aliases or places of the SELECT list), and the names
     of the columns that they become."""
     keys: dict[Expression, str] = {}
     binder = ExpressionBinder(scope)
-    for node in block.args.get("group") or ():
+    for node in nodes:
         target = _of_select_list(node, block, scope, binder)
-        if any(is_aggregate(inside) for inside in target.walk()):
+        if any(is_aggregate(inside) for inside in outside_subqueries(target)):
             binder.refuse("GROUP BY cannot take an aggregate", node)
         key = binder.bind(target)
         if not columns_of(key):
@@ -194,10 +264,10 @@ def _of_select_list(
             binder.refuse(f"the SELECT list has no column {node.name}", node)
         item = block.expressions[place - 1]
         return unaliased(item)
-    return _by_alias(node, block, scope) or node
+    return by_alias(node, block, scope) or node
 
 
-def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
+def by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
     """What a bare name stands for in the SELECT list, when no column has that name."""
     if isinstance(node, exp.Column) and not node.text("table") and not scope.has(node.name):
         for item in block.expressions:
@@ -209,7 +279,7 @@ def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expressio
 def group(child: Node, keys: Mapping[Expression, str], aggregates: Sequence[Aggregate]) -> GroupBy:
     """GroupBy over the child; keys that are more than columns are computed below it."""
     if not all(isinstance(key, Column) for key in keys):
-        needed = {name for a in aggregates if a.arg is not None for name in columns_of(a.arg)}
+        needed = {name for a in aggregates for arg in a.args for name in columns_of(arg)}
         computed = {name: key for key, name in keys.items()}
         kept = {f.name: Column(f.type, f.name) for f in child.schema if f.name in needed}
         child = Project(child, tuple((computed | kept).items()))

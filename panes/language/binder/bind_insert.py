@@ -26,7 +26,7 @@ from panes.language.parser.syntax import Default
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CreateQuery, CreateStream, CreateTable, InsertInto, SelectQuery
 from panes.plan.expressions import Column, Expression, Literal, Value
-from panes.plan.functions import CASTS
+from panes.plan.functions import can_cast
 from panes.plan.nodes import Node
 from panes.plan.schema import Field
 
@@ -183,7 +183,7 @@ def _assigned(
     computed: dict[str, Expression] = {}
     for source, field in zip(given, fields, strict=True):
         if not fits(source.type, field.type):
-            hint = f"write CAST(… AS {field.type})" if (source.type, field.type) in CASTS else None
+            hint = f"write CAST(… AS {field.type})" if can_cast(source.type, field.type) else None
             refuse(
                 f"{field.name} is {with_article(field.type)}, and {source.name} is {with_article(source.type)}",
                 text,

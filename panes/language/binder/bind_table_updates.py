@@ -7,14 +7,14 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
+from panes.language.binder.bind_expressions import ExpressionBinder, cast_to, like_their_neighbors
 from panes.language.binder.known_relations import KnownRelations, find
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CopyFrom, CreateQuery, CreateTable, DeleteFrom, UpdateTable
-from panes.plan.expressions import Expression, Literal
-from panes.plan.functions import CASTS
+from panes.plan.expressions import Column, Expression, Literal
+from panes.plan.functions import can_cast
 from panes.plan.nodes import TableScan
 from panes.plan.schema import Field, Schema
 from panes.plan.types import DATE, STRING, TIMESTAMP, Type, wider
@@ -149,20 +149,28 @@ def _condition(tree: exp.Expression, binder: ExpressionBinder) -> Expression | N
 
 
 def fits(type_: Type, into: Type) -> bool:
-    """Whether values are taken as they are: of the same type, a narrower one, or integers, which are checked."""
-    return wider(type_, into) == into or (type_.is_integer and into.is_integer)
+    """Whether values are taken as they are: of the same type, a narrower one, or numbers that fit without rounding
+    if they fit at all, which is checked."""
+    if wider(type_, into) == into:
+        return True
+    if into.is_decimal:
+        return type_.is_integer or (type_.is_decimal and type_.scale <= into.scale)
+    return type_.is_integer and into.is_integer
 
 
 class ChangeBinder(ExpressionBinder):
     """Binds what a change of a table computes from its row."""
 
     def assigned(self, node: exp.Expression, field: Field) -> Expression:
-        """The value in the type of the column: that of the column, a narrower one, or any integer that fits."""
-        value = self.bind(node)
+        """The value in the type of the column: that of the column, a narrower one, or any number that fits as it
+        is."""
+        (value, _) = like_their_neighbors(
+            (self.bind(node), Column(field.type, field.name)), are_compared=True
+        )
         if isinstance(value, Literal) and value.type == STRING and field.type in (DATE, TIMESTAMP):
             value = self.read(value, field.type, node)
         if not fits(value.type, field.type):
-            hint = f"write CAST(… AS {field.type})" if (value.type, field.type) in CASTS else None
+            hint = f"write CAST(… AS {field.type})" if can_cast(value.type, field.type) else None
             self.refuse(
                 f"{field.name} is {with_article(field.type)}, and this is {with_article(value.type)}",
                 node,

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from panes.clock import to_microseconds
 from panes.plan.expressions import Value
-from panes.plan.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
+from panes.plan.types import (
+    BINARY,
+    DOUBLE,
+    MOST_DIGITS,
+    STRING,
+    TIMESTAMP,
+    Type,
+    decimal,
+    limit_of,
+)
 
 _INSTANT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)? ?(Z|UTC|[+-]\d{2}:\d{2})?\Z",
@@ -15,7 +25,9 @@ _INSTANT = re.compile(
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
-_LIMIT = {INT: 2**31, BIGINT: 2**63}
+_DECIMAL = re.compile(r" *[+-]?(\d{1,38}(\.\d{0,38})?|\.\d{1,38}) *\Z", re.ASCII)
+_EXACT = Context(prec=4 * MOST_DIGITS)
+_GREATEST_FLOAT = (2 - 2**-23) * 2.0**127
 
 
 def is_whole(text: str) -> bool:
@@ -68,21 +80,60 @@ def day(text: str) -> date | None:
 def cast(value: Value, target: Type) -> Value:
     """A constant in another type, or None when that is for the evaluators to do, or to refuse.
 
-    >>> cast("12", INT), cast(True, STRING), cast(2.5, BIGINT)
-    (12, 'true', 2)
+    >>> from panes.plan.types import BIGINT, INT
+    >>> cast("12", INT), cast(True, STRING), cast(2.5, BIGINT), cast("2.345", decimal(5, 2))
+    (12, 'true', 2, Decimal('2.35'))
     """
-    if target == DOUBLE and isinstance(value, int):
-        return float(value)
-    if target == STRING and isinstance(value, bool):
-        return str(value).lower()
-    if target == STRING and isinstance(value, int):
-        return str(value)
-    if target in _LIMIT:
-        if isinstance(value, str):
-            value = whole(value.strip(" "))
-        if isinstance(value, (int, float)):
-            cut = int(value)
-            return cut if -_LIMIT[target] <= cut < _LIMIT[target] else None
+    if isinstance(value, bool):
+        return str(value).lower() if target == STRING else int(value) if target.is_integer else None
+    if target.is_integer:
+        return _cast_to_integer(value, limit_of(target))
+    if target.is_decimal:
+        return _cast_to_decimal(value, target)
+    if target.is_floating and isinstance(value, (int, float, Decimal)):
+        number = float(value)
+        return number if target == DOUBLE or abs(number) <= _GREATEST_FLOAT else None
+    if target == STRING and isinstance(value, (int, Decimal)):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    if target == BINARY and isinstance(value, str):
+        return value.encode()
     if target == TIMESTAMP and isinstance(value, date) and not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     return None
+
+
+def as_written(number: float) -> tuple[Decimal, Type] | None:
+    """A number as the DECIMAL that its digits say; None when it has an exponent.
+
+    >>> value, type_ = as_written(1.50)
+    >>> value, str(type_)
+    (Decimal('1.5'), 'DECIMAL(2, 1)')
+    """
+    digits, _, fraction = repr(number).lstrip("-").partition(".")
+    if not (digits + fraction).isdigit():
+        return None
+    return Decimal(repr(number)), decimal(len(digits) + len(fraction), len(fraction))
+
+
+def _cast_to_integer(value: Value, limit: int) -> int | None:
+    if isinstance(value, str):
+        value = whole(value.strip(" "))
+    if not isinstance(value, (int, float, Decimal)):
+        return None
+    cut = int(value)
+    return cut if -limit <= cut < limit else None
+
+
+def _cast_to_decimal(value: Value, target: Type) -> Decimal | None:
+    unit = Decimal(1).scaleb(-target.scale)
+    if isinstance(value, float):
+        scaled = Decimal(value * 10.0**target.scale).quantize(Decimal(1), ROUND_HALF_UP, _EXACT)
+        exact = scaled.scaleb(-target.scale, _EXACT) if -(2**63) <= scaled < 2**63 else None
+    elif isinstance(value, str):
+        exact = Decimal(value.strip(" ")) if _DECIMAL.match(value) else None
+    else:
+        exact = Decimal(value) if isinstance(value, (int, Decimal)) else None
+    if exact is None:
+        return None
+    rounded = exact.quantize(unit, ROUND_HALF_UP, _EXACT)
+    return rounded if abs(rounded) < Decimal(10) ** (target.precision - target.scale) else None

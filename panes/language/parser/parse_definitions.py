@@ -13,29 +13,7 @@ from panes.language.names import RESERVED, same
 from panes.language.parser.parse_queries import QueryParser
 from panes.plan.schema import Schema
 from panes.plan.stream import OptionValue
-from panes.plan.types import BIGINT, BOOLEAN, COLUMN_TYPES, DOUBLE, INT, STRING, TIMESTAMP, Type
-
-TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
-    "INTEGER": INT,
-    "LONG": BIGINT,
-    "VARCHAR": STRING,
-    "TEXT": STRING,
-    "BOOL": BOOLEAN,
-}
-NEAREST_TYPE = {
-    "FLOAT": DOUBLE, "REAL": DOUBLE, "DECIMAL": DOUBLE, "NUMERIC": DOUBLE, "SMALLINT": INT, "TINYINT": INT,
-    "SHORT": INT, "BYTE": INT, "CHAR": STRING, "DATETIME": TIMESTAMP, "TIMESTAMPTZ": TIMESTAMP,
-}  # fmt: skip
-
-
-def nearest_type(word: str) -> str:
-    """A hint for a type that there is not.
-
-    >>> nearest_type("REAL")
-    'use DOUBLE'
-    """
-    nearest = NEAREST_TYPE.get(word)
-    return f"use {nearest}" if nearest else f"types are {', '.join(map(str, COLUMN_TYPES))}"
+from panes.plan.types import Type
 
 
 class DefinitionParser(QueryParser):
@@ -53,19 +31,6 @@ class DefinitionParser(QueryParser):
         token = self._curr
         name = self._name("a column name").name
         return token, name, self._type()
-
-    def _type(self) -> Type:
-        token = self._curr
-        if not self._at_name():
-            self._unexpected("a type", f"types are {', '.join(map(str, COLUMN_TYPES))}")
-        self._advance()
-        word = token.text.upper()
-        self._refuse_time_zone(token)
-        if word in TYPES:
-            if self._curr.token_type == TokenType.L_PAREN:
-                self._fail(f"{word} takes no length", hint=f"write {TYPES[word]}")
-            return TYPES[word]
-        return self._fail(f"there is no type {word}", token, nearest_type(word))
 
     def _schema(self, columns: list[tuple[Token, str, Type]]) -> Schema:
         for place, (token, name, _) in enumerate(columns):

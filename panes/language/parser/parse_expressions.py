@@ -6,29 +6,23 @@ that everything else is an error that points at the right token.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn, TypeVar
+import re
+from typing import Any, ClassVar
 
 from sqlglot import Token, TokenType, exp
-from sqlglot.parser import Parser
 
-from panes.language.names import RESERVED, why_no_column, why_no_name
+from panes.language.names import why_no_column
 from panes.language.parser.foreign_windows import foreign_window
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
-from panes.language.parser.syntax import OUTPUTS
-from panes.language.positions import misspelled, refuse
+from panes.language.parser.parse_types import TYPES, TypeParser
+from panes.language.parser.syntax import OUTPUTS, Nested, TypeName
 from panes.plan.functions import ALIASES, DATE_PARTS
 
-DEEPEST = 40
-"""How deep parentheses, calls and subqueries may nest: more than people write, less than the stack."""
-
+_HEX = re.compile(r"([0-9A-Fa-f]{2})*\Z")
 NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
 
-Node = TypeVar("Node", bound=exp.Expression)
-Item = TypeVar("Item")
 
-
-class ExpressionParser(Parser):
+class ExpressionParser(TypeParser):
     FUNCTIONS: ClassVar[dict[Any, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {}
     NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
@@ -47,94 +41,9 @@ class ExpressionParser(Parser):
         TokenType.IS: lambda self, this: self._is(this),
         TokenType.LIKE: lambda self, this: self._like(this, exp.Like),
         TokenType.ILIKE: lambda self, this: self._like(this, exp.ILike),
+        TokenType.TILDE: lambda self, this: self._regexp(this),
     }
     JSON_OPERATORS: ClassVar[dict[Any, Any]] = {}
-
-    _depth = 0
-    _reached = 0
-    """The greatest depth so far."""
-
-    # What every part of the parser needs: errors that point, words, names and lists.
-
-    def _fail(self, problem: str, token: Token | None = None, hint: str | None = None) -> NoReturn:
-        token = token or self._curr
-        offset = token.start if token else self._prev.end + 1
-        refuse(problem, self.sql, offset, hint)
-
-    def _unexpected(self, expected: str, hint: str | None = None) -> NoReturn:
-        found = f"{self._curr.text!r}" if self._curr else "the end of the statement"
-        self._fail(f"expected {expected}, but found {found}", hint=hint)
-
-    def _unexpected_instead_of(self, expected: str, *words: str) -> NoReturn:
-        """Fails, with a hint when a name here, or the one before that was taken for an alias, is nearly a word."""
-        names = [token for token in (self._prev, self._curr) if token and token.token_type == TokenType.VAR]
-        hints = (misspelled(token.text, list(words)) for token in names)
-        self._unexpected(expected, next((hint for hint in hints if hint), None))
-
-    def _at(self, *words: str) -> bool:
-        """Whether these words come next."""
-        return self._match_text_seq(*words, advance=False)
-
-    def _word(self, *words: str) -> bool:
-        """Takes these words if they come next."""
-        return self._match_text_seq(*words)
-
-    def _expect(self, *words: str) -> Token:
-        token = self._curr
-        if not self._match_text_seq(*words):
-            self._unexpected(" ".join(words))
-        return token
-
-    def _at_name(self) -> bool:
-        if self._curr.token_type == TokenType.IDENTIFIER:
-            return True
-        return self._curr.token_type == TokenType.VAR and self._curr.text.upper() not in RESERVED
-
-    def _name(self, what: str) -> exp.Identifier:
-        """The name of a column, a function, an option."""
-        return self._identifier(what, why_no_column)
-
-    def _relation_name(self, what: str) -> exp.Identifier:
-        """The name of a stream, a table or a query, or an alias of one: it may have dots."""
-        return self._identifier(what, why_no_name)
-
-    def _identifier(self, what: str, why_not: Callable[[str], str | None]) -> exp.Identifier:
-        if not self._at_name():
-            reserved = self._curr and self._curr.text.upper() in RESERVED
-            hint = f'"{self._curr.text}" in double quotes is a name' if reserved else None
-            self._unexpected(what, hint)
-        token = self._curr
-        problem = why_not(token.text)
-        if problem is not None:
-            self._fail(f"this cannot be a name: {problem}")
-        self._advance()
-        return self._placed(exp.Identifier(this=token.text, quoted=False), token)
-
-    def _list(self, parse: Callable[[], Item]) -> list[Item]:
-        items = [parse()]
-        while self._match(TokenType.COMMA):
-            items.append(parse())
-        return items
-
-    def _in_parentheses(self, parse: Callable[[], Item]) -> Item:
-        if not self._match(TokenType.L_PAREN):
-            self._unexpected("(")
-        inside = self._nested(parse)
-        if not self._match(TokenType.R_PAREN):
-            self._unexpected(")")
-        return inside
-
-    def _nested(self, parse: Callable[[], Item]) -> Item:
-        self._depth += 1
-        self._reached = max(self._reached, self._depth)
-        if self._depth > DEEPEST:
-            self._fail(f"this is nested more than {DEEPEST} levels deep")
-        inside = parse()
-        self._depth -= 1
-        return inside
-
-    def _placed(self, node: Node, token: Token) -> Node:
-        return node.update_positions(token)
 
     # Expressions.
 
@@ -154,6 +63,16 @@ class ExpressionParser(Parser):
         if self._match(TokenType.NOT):
             return self._placed(exp.Not(this=self._nested(self._negation)), token)
         return self._parse_equality()
+
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        """`x = ANY (query)` is IN, `x <> ALL (query)` is NOT IN."""
+        token = self._curr
+        this = super()._parse_equality(parse_is)
+        if isinstance(this, exp.EQ) and isinstance(this.expression, exp.Any):
+            return self._placed(exp.In(this=this.this, query=this.expression.this), token)
+        if isinstance(this, exp.NEQ) and isinstance(this.expression, exp.All):
+            return exp.Not(this=self._placed(exp.In(this=this.this, query=this.expression.this), token))
+        return this
 
     def _parse_unary(self) -> exp.Expr | None:
         token = self._curr
@@ -179,6 +98,8 @@ class ExpressionParser(Parser):
         if kind == TokenType.STRING:
             self._advance()
             return self._placed(exp.Literal.string(token.text), token)
+        if self._at("X") and self._next.token_type == TokenType.STRING and self._next.start == token.end + 1:
+            return self._bytes()
         if kind == TokenType.NULL:
             self._advance()
             return self._placed(exp.Null(), token)
@@ -198,22 +119,34 @@ class ExpressionParser(Parser):
             self._fail(f"{self.sql[token.start : self._curr.end + 1]} is not a number", token)
         return self._placed(exp.Literal.number(text), token)
 
+    def _bytes(self) -> exp.Expression:
+        """`x'00ff'`."""
+        token = self._curr
+        self._advance()
+        digits = self._curr
+        self._advance()
+        if not _HEX.match(digits.text):
+            self._fail(
+                f"x'{digits.text}' is not BINARY",
+                token,
+                "write two hexadecimal digits for each byte: x'00ff'",
+            )
+        return self._placed(exp.HexString(this=digits.text.lower()), token)
+
     def _parenthesis(self) -> exp.Expression:
         token = self._curr
         if self._at_query_in_parentheses():
-            self._refuse_subquery()
+            return self._placed(Nested(this=self._in_parentheses(self._query)), token)
         return self._placed(exp.Paren(this=self._in_parentheses(self._condition)), token)
-
-    def _refuse_subquery(self) -> NoReturn:
-        self._fail(
-            "a subquery cannot stand for a value",
-            hint="join it in FROM, or use [NOT] EXISTS or [NOT] IN (subquery) in WHERE",
-        )
 
     def _worded_operand(self) -> exp.Expression:
         token = self._curr
         if self._at("SELECT"):
-            self._refuse_subquery()
+            self._fail("a subquery stands in parentheses", hint="write (SELECT …)")
+        if self._at_quantifier():
+            self._advance()
+            kind = exp.All if token.text.upper() == "ALL" else exp.Any
+            return self._placed(kind(this=self._in_parentheses(self._query)), token)
         if self._word("CASE"):
             return self._placed(self._nested(self._case), token)
         if self._word("CAST"):
@@ -248,6 +181,16 @@ class ExpressionParser(Parser):
     def _at_query_in_parentheses(self) -> bool:
         return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("SELECT", "WITH")
 
+    def _at_quantifier(self) -> bool:
+        """Whether ANY, SOME or ALL comes next, with a query in parentheses."""
+        if (
+            self._curr.text.upper() not in ("ANY", "SOME", "ALL")
+            or self._next.token_type != TokenType.L_PAREN
+        ):
+            return False
+        after = self._tokens[self._index + 2 : self._index + 3]
+        return bool(after) and after[0].text.upper() in ("SELECT", "WITH")
+
     def _column(self) -> exp.Expression:
         token = self._curr
         first = self._relation_name("a column")
@@ -273,16 +216,8 @@ class ExpressionParser(Parser):
         if is_reserved:
             self._advance()
 
-        def arguments() -> list[exp.Expression]:
-            if self._curr.token_type == TokenType.R_PAREN:
-                return []
-            distinct = self._curr
-            if self._word("DISTINCT"):
-                return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
-            return self._list(self._condition)
-
         call: exp.Expression = exp.Anonymous(
-            this=name.name.lower(), expressions=self._in_parentheses(arguments)
+            this=name.name.lower(), expressions=self._in_parentheses(self._arguments)
         )
         self._placed(call, token)
         if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
@@ -291,6 +226,15 @@ class ExpressionParser(Parser):
         if self._at("OVER"):
             self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
         return call
+
+    def _arguments(self) -> list[exp.Expression]:
+        """What stands in the parentheses of a call."""
+        if self._curr.token_type == TokenType.R_PAREN:
+            return []
+        distinct = self._curr
+        if self._word("DISTINCT"):
+            return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
+        return self._list(self._condition)
 
     def _extract(self) -> exp.Expression:
         """`EXTRACT(part FROM x)`, short for `part(x)`."""
@@ -329,21 +273,6 @@ class ExpressionParser(Parser):
         self._expect("AS")
         return exp.Cast(this=value, to=self._type_name())
 
-    def _type_name(self) -> exp.Var:
-        token = self._curr
-        word = self._name("a type").name.upper()
-        self._refuse_time_zone(token)
-        return self._placed(exp.Var(this=word), token)
-
-    def _refuse_time_zone(self, token: Token) -> None:
-        """After the name of a type."""
-        for word in ("WITH", "WITHOUT"):
-            if self._at(word, "TIME", "ZONE"):
-                self._fail(
-                    f"there is no type {token.text.upper()} {word} TIME ZONE", token,
-                    "use TIMESTAMP: an instant in UTC; text with an offset is read as the instant it means",
-                )  # fmt: skip
-
     def _interval(self, token: Token) -> exp.Interval:
         number, unit = self._number_and_unit()
         interval = exp.Interval(this=exp.Literal.number(number), unit=exp.Var(this=unit.upper()))
@@ -378,7 +307,7 @@ class ExpressionParser(Parser):
         token = self._curr
         self._advance()
         text = self._operand()
-        return self._placed(exp.Cast(this=text, to=exp.Var(this=token.text.upper())), token)
+        return self._placed(exp.Cast(this=text, to=TypeName(this=TYPES[token.text.upper()])), token)
 
     # Predicates after an operand.
 
@@ -416,6 +345,10 @@ class ExpressionParser(Parser):
         if self._at("ESCAPE"):
             self._fail("ESCAPE is not supported", hint="use starts_with, ends_with or contains")
         return kind(this=this, expression=pattern)
+
+    def _regexp(self, this: exp.Expression) -> exp.Expression:
+        """`x ~ 'pattern'`, short for `regexp_matches(x, 'pattern')`."""
+        return exp.Anonymous(this="regexp_matches", expressions=[this, self._parse_bitwise()])
 
 
 def _is_decimal(text: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import get_args
 
 from sqlglot import Token, TokenType, exp
 
 from panes.language import statements as st
-from panes.language.names import same
+from panes.language.names import quoted, same
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.parse_expressions import NANOSECONDS
 from panes.language.parser.parse_queries import CLAUSES
@@ -22,6 +22,9 @@ from panes.plan.types import TIMESTAMP
 _BEGINS_TARGET = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SELECT, TokenType.L_PAREN)
 """What follows EXPLAIN ANALYZE, where ANALYZE is not the name of a query."""
 
+
+_STREAM_CLAUSES = ("slack", "ahead", "idle_advance", "retain")
+_CHANGEABLE = "slack, ahead, idle_advance and retain can"
 
 _KINDS: tuple[st.Kind, ...] = ("QUERY", "STREAM", "TABLE")
 
@@ -180,7 +183,11 @@ class StatementParser(TableParser):
     # The rest
 
     def _invoke(self) -> st.Statement:
-        return st.Invoke(self._relation_name("the name of a query").name)
+        name = self._relation_name("the name of a query")
+        tree = self._sorted(name)
+        if tree is name:
+            return st.Invoke(name.name)
+        return st.Invoke(name.name, self._canonical(tree).removeprefix(quoted(name.name)), tree, self.sql)
 
     def _explain(self) -> st.Statement:
         form, analyze = "TEXT", False
@@ -265,9 +272,10 @@ class StatementParser(TableParser):
         return st.Drop(kind, self._relation_name("a name").name, if_exists)
 
     def _alter(self) -> st.Statement:
-        for kind in ("STREAM", "TABLE"):
-            if self._word(kind):
-                return self._rename(kind, self._relation_name("a name").name)
+        if self._word("STREAM"):
+            return self._alter_stream()
+        if self._word("TABLE"):
+            return self._rename("TABLE", self._relation_name("the name of a table").name)
         if not self._word("QUERY"):
             self._unexpected("QUERY, STREAM or TABLE")
         name = self._relation_name("the name of a query").name
@@ -291,7 +299,10 @@ class StatementParser(TableParser):
             self._unexpected("=")
         return st.SetShards(name, self._option_value())
 
-    def _rename(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> st.Statement:
+    def _rename(self, kind: st.Kind, name: str) -> st.Statement:
+        if kind == "TABLE" and (self._at("ADD") or self._at("DROP") or self._at("ALTER")):
+            hint = "create another one, and INSERT INTO it SELECT … FROM this one"
+            self._fail("the columns of a table cannot be changed", hint=hint)
         if not self._word("RENAME"):
             self._unexpected("RENAME TO")
         if self._at("COLUMN"):
@@ -303,6 +314,45 @@ class StatementParser(TableParser):
             )
         self._expect("TO")
         return st.Rename(kind, name, self._relation_name("another name").name)
+
+    def _alter_stream(self) -> st.Statement:
+        name = self._relation_name("the name of a stream").name
+        if self._word("ADD"):
+            self._word("COLUMN")
+            (column,) = self._schema([self._column_definition()])
+            return st.AddColumn(name, column)
+        if self._at("RENAME"):
+            return self._rename("STREAM", name)
+        if not self._word("SET"):
+            self._unexpected("RENAME TO, SET or ADD COLUMN")
+        if self._curr.token_type == TokenType.L_PAREN:
+            clauses = self._in_parentheses(lambda: self._list(self._stream_clause))
+        else:
+            clauses = [self._stream_clause()]
+        options: dict[str, int | bool | None] = {}
+        for token, clause, value in clauses:
+            if clause in options:
+                self._fail(f"{clause} is given twice", token)
+            options[clause] = value
+        return st.AlterStream(name, tuple(options.items()))
+
+    def _stream_clause(self) -> tuple[Token, str, int | bool | None]:
+        token = self._curr
+        clause = self._name("an option").name.lower()
+        if clause not in _STREAM_CLAUSES:
+            self._fail(f"{clause!r} of a stream cannot be changed", token, _CHANGEABLE)
+        if not self._match(TokenType.EQ) and not self._word("TO"):
+            self._unexpected("=")
+        if clause == "idle_advance":
+            if self._curr.token_type not in (TokenType.TRUE, TokenType.FALSE):
+                self._unexpected("TRUE or FALSE")
+            self._advance()
+            return token, clause, self._prev.token_type == TokenType.TRUE
+        if clause == "retain" and self._match(TokenType.NULL):
+            return token, clause, None
+        if not self._at("INTERVAL"):
+            self._unexpected("INTERVAL and a length, such as INTERVAL 10 SECONDS")
+        return token, clause, self._interval_us()
 
     def _set(self) -> st.Statement:
         token = self._curr

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlglot import Token, TokenType, exp
 
 from panes.language.names import same
-from panes.language.parser.parse_expressions import DEEPEST
 from panes.language.parser.parse_windows import WindowParser
+from panes.language.parser.parse_words import DEEPEST
 from panes.language.parser.syntax import Nested
 
 MOST_INLINED = 100_000

@@ -16,6 +16,7 @@ class SelectBlock(exp.Expression):
 
     arg_types: ClassVar[dict[str, bool]] = {
         "distinct": False,
+        "distinct_on": False,
         "expressions": True,
         "from_": True,
         "where": False,
@@ -51,10 +52,22 @@ class WindowClause(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"spec": True}
 
 
+class Grouping(exp.Expression):
+    """GROUPING SETS ("SETS"), ROLLUP or CUBE (`kind`) of a GROUP BY: keys, and tuples of them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "expressions": True}
+
+
 class SetOperation(exp.Expression):
     """UNION, INTERSECT or EXCEPT (`kind`) of two queries."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "kind": True, "all": False}
+
+
+class Sorted(exp.Expression):
+    """A query with ORDER BY (`order`), LIMIT and OFFSET, which are literals; at least one of them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "order": False, "limit": False, "offset": False}
 
 
 class Nested(exp.Expression):
@@ -77,6 +90,12 @@ class WindowedCall(exp.Expression):
     """`Wstream(sum(a)) [ROWS 10]` inside an aggregate: the aggregates of the last results."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
+
+
+class TypeName(exp.Expression):
+    """The type after `CAST(… AS` and `::`; `this` is a `panes.plan.types.Type`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 class OnConflict(exp.Expression):

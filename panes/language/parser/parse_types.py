@@ -1,0 +1,101 @@
+"""Names of types: `INT`, `DECIMAL(10, 2)`."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sqlglot import Token, TokenType
+
+from panes.language.parser.parse_words import WordParser
+from panes.language.parser.syntax import TypeName
+from panes.plan.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    COLUMN_TYPES,
+    DECIMAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    MOST_DIGITS,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    Type,
+    decimal,
+)
+
+TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
+    "INTEGER": INT, "LONG": BIGINT, "SHORT": SMALLINT, "BYTE": TINYINT, "REAL": FLOAT, "NUMERIC": DECIMAL,
+    "VARCHAR": STRING, "TEXT": STRING, "BOOL": BOOLEAN, "BLOB": BINARY, "BYTEA": BINARY, "VARBINARY": BINARY,
+}  # fmt: skip
+_NEAREST = {
+    "CHAR": STRING, "DATETIME": TIMESTAMP, "TIMESTAMPTZ": TIMESTAMP, "FLOAT4": FLOAT, "FLOAT8": DOUBLE,
+    "INT2": SMALLINT, "INT4": INT, "INT8": BIGINT, "HUGEINT": DECIMAL,
+}  # fmt: skip
+_PLAIN_DECIMAL = decimal(18, 3)
+
+
+def nearest_type(word: str) -> str:
+    """A hint for a type that there is not.
+
+    >>> nearest_type("FLOAT8")
+    'use DOUBLE'
+    """
+    nearest = _NEAREST.get(word)
+    return f"use {nearest}" if nearest else f"types are {', '.join(map(str, COLUMN_TYPES))}"
+
+
+class TypeParser(WordParser):
+    def _type_name(self) -> TypeName:
+        token = self._curr
+        return self._placed(TypeName(this=self._type()), token)
+
+    def _type(self) -> Type:
+        token = self._curr
+        if not self._at_name():
+            self._unexpected("a type", f"types are {', '.join(map(str, COLUMN_TYPES))}")
+        self._advance()
+        word = token.text.upper()
+        self._refuse_time_zone(token)
+        if word not in TYPES:
+            self._fail(f"there is no type {word}", token, nearest_type(word))
+        type_ = TYPES[word]
+        if type_ == DECIMAL:
+            return self._decimal(token)
+        if self._curr.token_type == TokenType.L_PAREN:
+            self._fail(f"{word} takes no length", hint=f"write {type_}")
+        return type_
+
+    def _decimal(self, token: Token) -> Type:
+        """What follows the name: all digits and those after the point, the latter 0 without a number."""
+        if self._curr.token_type != TokenType.L_PAREN:
+            return _PLAIN_DECIMAL
+        numbers = self._in_parentheses(lambda: self._list(self._digits))
+        precision, scale = (*numbers, 0)[:2]
+        if len(numbers) > 2 or not 1 <= precision <= MOST_DIGITS or scale > precision:
+            self._refuse_decimal(token)
+        return decimal(precision, scale)
+
+    def _digits(self) -> int:
+        token = self._curr
+        if token.token_type != TokenType.NUMBER or not token.text.isdecimal() or len(token.text) > 2:
+            self._refuse_decimal(token)
+        self._advance()
+        return int(token.text)
+
+    def _refuse_decimal(self, token: Token) -> NoReturn:
+        self._fail(
+            f"a DECIMAL has 1 to {MOST_DIGITS} digits, of which some stand after the point", token,
+            "write DECIMAL(10, 2) for ten digits, two of them after the point",
+        )  # fmt: skip
+
+    def _refuse_time_zone(self, token: Token) -> None:
+        """After the name of a type."""
+        for word in ("WITH", "WITHOUT"):
+            if self._at(word, "TIME", "ZONE"):
+                self._fail(
+                    f"there is no type {token.text.upper()} {word} TIME ZONE", token,
+                    "use TIMESTAMP: an instant in UTC; text with an offset is read as the instant it means",
+                )  # fmt: skip
