@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 from panes.aggregates.partials import partial_schema
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
+from panes.operators.constant import Constant
 from panes.operators.dataflow import Dataflow
 from panes.operators.distinct import distinct
 from panes.operators.dstream import Dstream
@@ -21,6 +22,7 @@ from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
 from panes.operators.join import Join
 from panes.operators.lookup import Kind, Lookup
+from panes.operators.over import Over
 from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
@@ -157,6 +159,9 @@ class _Lowering:
         if given is not None or is_stream(node):
             return self._hold(self.arrivals(node))
         match node:
+            case nodes.Values():
+                edge = self._edge(node, has_until=self.has_until)
+                return self._add("constant", Constant(node, self.has_until), edge)
             case nodes.Window() | nodes.Wstream():
                 return self._window(node)
             case nodes.Select() | nodes.Project():
@@ -177,6 +182,8 @@ class _Lowering:
                 child = self.relation(node.child)
                 once = distinct(child.edge)
                 return self._add("distinct", once, once.output, child)
+            case nodes.Over():
+                return self._over(node)
             case nodes.TopN():
                 return self._top_n(node)
             case nodes.SemiJoin() | nodes.AntiJoin():
@@ -333,6 +340,12 @@ class _Lowering:
     def _below(self, node: nodes.Window | nodes.Wstream, stream: Callable[[nodes.Node], _Made]) -> _Made:
         return self._generated(node.child) if isinstance(node, nodes.Wstream) else stream(node.child)
 
+    def _over(self, node: nodes.Over) -> _Made:
+        child = self.relation(node.child)
+        every_instant = is_over_slides(node.child) or self.every_instant
+        over = Over(child.edge, node, every_instant, has_until=self.has_until)
+        return self._add("over", over, self._edge(node, has_until=self.has_until), child)
+
     def _top_n(self, node: nodes.TopN) -> _Made:
         every_instant = self.every_instant or is_over_slides(node.child)
         child = self.relation(node.child)
@@ -388,6 +401,8 @@ def changes_at_slides(node: nodes.Node) -> bool:
     """Whether the relation changes at slides only, so that its value can be given at every change."""
     if isinstance(node, nodes.Window):
         return node.spec.slide_us is not None
+    if isinstance(node, nodes.Values):
+        return True  # it never changes
     if isinstance(node, nodes.TableScan):
         return node.stream is not None  # updates of one that is looked up change nothing that is there
     return bool(node.children) and all(map(changes_at_slides, node.children))

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
+from panes.operators.constant import Constant
 from panes.operators.distinct import Distinct
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.dstream import Dstream
@@ -24,6 +25,7 @@ from panes.operators.join import Join
 from panes.operators.lookup import Lookup
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
+from panes.operators.over import Over
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
@@ -45,6 +47,7 @@ from panes.plan.schema import Schema
 
 _CLASSES: tuple[type[Operator], ...] = (
     AntiJoin,
+    Constant,
     Distinct,
     DistinctStar,
     Dstream,
@@ -57,6 +60,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     Lookup,
     Match,
     MatchAndSum,
+    Over,
     PreAggregate,
     Project,
     ReleaseOnTime,

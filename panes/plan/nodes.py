@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from panes.plan.expressions import Aggregate, Column, Expression, walk
+from panes.plan.expressions import Aggregate, Column, Expression, Value, walk
+from panes.plan.over_functions import OverFunction
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN
@@ -81,6 +82,22 @@ class TableScan(Node):
     def attribute(self, column: str) -> str:
         """The name that the table has for a column of the scan."""
         return _attribute(self.alias, column)
+
+
+@dataclass(frozen=True)
+class Values(Node):
+    """Rows of constants, which were always there and stay."""
+
+    columns: Schema
+    rows: tuple[tuple[Value, ...], ...]
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            _need(len(row) == len(self.columns), f"{row} has not the columns ({self.columns})")
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
 
 
 def _attribute(alias: str, column: str) -> str:
@@ -165,6 +182,36 @@ class GroupBy(_Unary):
     def _schema(self) -> Schema:
         keys = tuple(self.child.schema[key] for key in self.keys)
         return Schema(keys + tuple(Field(a.name, a.type) for a in self.aggregates))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+@dataclass(frozen=True)
+class Over(_Unary):
+    """The rows of the child, each with one more column per function over its partition.
+
+    The rows of a partition are in the order of the sort keys; where a function tells peers apart, these are in the
+    order of their other columns.
+    """
+
+    partition_by: tuple[str, ...]
+    order: tuple[SortKey, ...]
+    functions: tuple[OverFunction, ...]
+
+    def __post_init__(self) -> None:
+        _need(bool(self.functions), "OVER needs a function")
+        for name in (*self.partition_by, *(key.column for key in self.order)):
+            _need(name in self.child.schema, f"OVER: there is no column {name} in ({self.child.schema})")
+        for function in self.functions:
+            if function.arg is not None:
+                _need_columns(function.arg, self.child)
+        self.schema  # noqa: B018  two columns of one name are refused here
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return self.child.schema + Schema(tuple(Field(f.name, f.type) for f in self.functions))
 
     @property
     def schema(self) -> Schema:

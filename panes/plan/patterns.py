@@ -31,6 +31,7 @@ from panes.plan.nodes import (
     Node,
     OrderBy,
     OuterJoin,
+    Over,
     Project,
     Rstream,
     Select,
@@ -39,6 +40,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Values,
     Window,
     Wstream,
 )
@@ -82,6 +84,9 @@ class _Labeling:
     def table_scan(self, node: TableScan) -> Labeled:
         return Labeled(STRICT, f"{node.table} may be updated at any time")
 
+    def values(self, _: Values) -> Labeled:
+        return Labeled(MONOTONIC, "constants stay")
+
     def window(self, node: Window) -> Labeled:
         if not self.seen_by_state and node.spec.internal:
             return Labeled(MONOTONIC, "results of an internal window stay")
@@ -101,7 +106,7 @@ class _Labeling:
         return Labeled(hardest, "a merge leaves the harder pattern of its inputs")
 
     def join(self, node: Join) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return self._of_both(
             node,
@@ -110,12 +115,12 @@ class _Labeling:
         )
 
     def outer_join(self, node: OuterJoin) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return Labeled(STRICT, "a row that is alone may get a partner at any time")
 
     def semi_join(self, node: SemiJoin) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return self._of_both(
             node,
@@ -124,7 +129,7 @@ class _Labeling:
         )
 
     def anti_join(self, node: AntiJoin) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return Labeled(STRICT, "a new row on the right may end a result at any time")
 
@@ -140,6 +145,9 @@ class _Labeling:
         if not self.seen_by_state and self.label(node.child).pattern is MONOTONIC and has_internal(node):
             return Labeled(MONOTONIC, "values given over internal windows stay")
         return Labeled(STRICT, "a new value of a group replaces the old one")
+
+    def over(self, _: Over) -> Labeled:
+        return Labeled(STRICT, "a row that comes or goes may change the values of others")
 
     def top_n(self, _: TopN) -> Labeled:
         return Labeled(STRICT, "a row that comes may push another one out of the top")
@@ -179,7 +187,7 @@ class _Labeling:
     def _lengths(self, node: Node) -> frozenset[WindowSpec | None]:
         """The windows that give the rows of an edge their lifetimes; None when they stay for ever."""
         match node:
-            case StreamScan() | Istream() | Dstream() | Rstream():
+            case StreamScan() | Values() | Istream() | Dstream() | Rstream():
                 return frozenset({None})
             case Window(spec=spec):
                 stays = self.window(node).pattern is MONOTONIC
@@ -192,6 +200,7 @@ class _Labeling:
 _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     StreamScan: _Labeling.stream_scan,
     TableScan: _Labeling.table_scan,
+    Values: _Labeling.values,
     Window: _Labeling.window,
     Select: _Labeling.unary,
     Project: _Labeling.unary,
@@ -205,6 +214,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     AntiJoin: _Labeling.anti_join,
     Distinct: _Labeling.distinct,
     GroupBy: _Labeling.group_by,
+    Over: _Labeling.over,
     Intersect: _Labeling.intersect,
     Except: _Labeling.except_,
     Istream: _Labeling.output,
@@ -212,6 +222,11 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Rstream: _Labeling.output,
     Wstream: _Labeling.wstream,
 }
+
+
+def _reads_tables(node: Node) -> bool:
+    """Whether updates of tables alone change a relation."""
+    return is_table_only(node) and bool(tables_of(node))
 
 
 def has_internal(node: Node) -> bool:

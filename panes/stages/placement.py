@@ -114,6 +114,8 @@ def _lies_of(fragment: Fragment, routed: Mapping[str, Lies]) -> list[Lies]:
         match step.operator, below:
             case ("Entry", []):
                 found.append(routed[_arguments(step)["name"]])
+            case ("Constant", []):
+                found.append(Whole())
             case ("Union" | "SetOperationByLifetime" | "SetOperationByCount", [left, right]):
                 names = fragment.steps[step.inputs[1]].output.schema.names
                 renamed = dict(zip(names, step.output.schema.names, strict=True))

@@ -27,6 +27,7 @@ from panes.plan.nodes import (
     Join,
     Node,
     OuterJoin,
+    Over,
     Project,
     Select,
     SemiJoin,
@@ -34,6 +35,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Values,
     Window,
     with_children,
 )
@@ -120,6 +122,7 @@ _FIRST = "join the table with the stream first, in a derived table"
 _MANY = {
     Distinct: "a row of DISTINCT stands for many",
     GroupBy: "a group has many",
+    Over: "a row of OVER has values of many",
     Intersect: "a row of INTERSECT stands for many",
     Except: "a row of EXCEPT stands for many",
     TopN: "which rows are the first is decided by many",
@@ -166,6 +169,8 @@ class _Carrying:
                 return self._union(node, columns)
             case TableScan():
                 raise _NoTime(f"a row of {node.table} has no such time", _FIRST)
+            case Values():
+                raise _NoTime("a row of VALUES has no such time", _FIRST)
         reason = _MANY.get(type(node), f"{type(node).__name__} gives its results times of their own")
         raise _NoTime(reason, _FIRST)
 

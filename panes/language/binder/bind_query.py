@@ -1,8 +1,8 @@
 """Queries: from the syntax tree to a logical plan.
 
 A SELECT block becomes, from the bottom up: what stands in FROM, seen through its windows; selections; joins;
-semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; the projection, which gives the columns their final
-names; DISTINCT; the first rows of an order.
+semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; OVER; QUALIFY; the projection, which gives the columns
+their final names; DISTINCT; the first rows of an order.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from panes.language.binder.aggregate_of_results import has_windowed_call, over_l
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
-from panes.language.binder.bind_joins import join_tree
+from panes.language.binder.bind_joins import Part, join_tree
 from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_order import Order, bind_sorted, distinct_on
+from panes.language.binder.bind_over import OverBinder
 from panes.language.binder.bind_scalar_subqueries import (
     Scalar,
     bind_scalar,
@@ -28,6 +29,7 @@ from panes.language.binder.bind_scalar_subqueries import (
     with_scalars,
 )
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
+from panes.language.binder.bind_values import ONE_ROW, bind_values
 from panes.language.binder.expansion import Expansion
 from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
@@ -35,6 +37,7 @@ from panes.language.binder.refusals import (
     check_aggregates,
     check_always_on,
     check_bounded,
+    check_has_times,
     check_internal,
     check_restore,
     check_with_tables,
@@ -42,7 +45,15 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
-from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation, Sorted
+from panes.language.parser.syntax import (
+    Nested,
+    Output,
+    OverCall,
+    SelectBlock,
+    SetOperation,
+    Sorted,
+    ValuesBlock,
+)
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
@@ -82,6 +93,8 @@ class QueryBinder:
                 return self._set_operation(tree, outer)
             case SelectBlock():
                 return shown(self.block(tree, outer, Order(self.text)))
+            case ValuesBlock():
+                return bind_values(tree, self.text)
         raise TypeError(f"{type(tree).__name__} is not a query")
 
     def inside(self, read: CreateDerivedStream | CreateQuery, name: exp.Expression) -> QueryBinder:
@@ -94,6 +107,7 @@ class QueryBinder:
     def stream(self, query: SelectQuery) -> Node:
         """The plan of a derived stream: one that only grows."""
         plan = self.query(query.tree)
+        check_has_times(plan, query.text, offset_of(query.tree))
         check_always_on("a derived stream", plan, query.text, offset_of(query.tree))
         pattern, reason = answer_pattern(plan)
         if pattern is not MONOTONIC:
@@ -132,10 +146,10 @@ class QueryBinder:
         conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
-        parts = _conjuncts(where) if where is not None else []
+        conjuncts = _conjuncts(where) if where is not None else []
         binder = ExpressionBinder(scope, takes_subqueries=True)
-        binder.check_length(len(parts), block)
-        for node in parts:
+        binder.check_length(len(conjuncts), block)
+        for node in conjuncts:
             predicate = as_predicate(node)
             if predicate is not None:
                 predicates.append(predicate)
@@ -144,7 +158,8 @@ class QueryBinder:
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
         with_values = [c for c in conditions if columns_of(c) & scope.computed and c not in correlated]
         before = [c for c in conditions if c not in correlated and c not in with_values]
-        plan = join_tree(items.parts, before, self.catalog, self.text)
+        parts = items.parts or [Part(ONE_ROW, offset_of(block))]
+        plan = join_tree(parts, before, self.catalog, self.text)
         plan = filtered_by_scalars(self, plan, binder.scalars, with_values)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
@@ -161,21 +176,25 @@ class QueryBinder:
         sets = grouping_sets(block.args.get("group") or (), self.text)
         keys = bind_keys([key for some in sets for key in some], block, scope)
         binder = GroupedBinder(scope, keys)
-        columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
-        columns = order.with_hidden(block, columns, binder)
+        over = OverBinder(binder, block)
+        columns = self._named([(item, over.bind(unaliased(item))) for item in block.expressions])
+        columns = order.with_hidden(block, columns, over)
         having = block.args.get("having")
         condition = binder.having(having, block) if having is not None else None
+        qualify = over.qualify()
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
         plan, aggregates = with_times(
             with_scalars(self, plan, binder.below.scalars),
             list(binder.aggregates.values()), self.catalog, self.text, binder.places,
         )  # fmt: skip
+        below = over.columns_read(columns, qualify)
         parts = []
         for some in sets:
             names = {key: keys[key] for key in bind_keys(some, block, scope)}
-            parts.append(self._grouped_by(plan, names, aggregates, binder, condition, columns))
-        return reduce(Union, parts)
+            parts.append(self._grouped_by(plan, names, aggregates, binder, condition, below or columns))
+        groups = reduce(Union, parts)
+        return Project(over.applied(groups, columns, qualify), columns) if below else groups
 
     def _grouped_by(
         self,
@@ -199,20 +218,21 @@ class QueryBinder:
     def projected(self, plan: Node, block: SelectBlock, scope: Scope, order: Order | None = None) -> Project:
         """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
-        binder = ExpressionBinder(scope, takes_subqueries=True)
+        over = OverBinder(ExpressionBinder(scope, takes_subqueries=True), block)
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
                 items += starred
             else:
-                bound = binder.bind(unaliased(item))
-                if not all(map(scope.is_own, columns_of(bound))):
+                bound = over.bind(unaliased(item))
+                if not over.reads_own(bound):
                     self.refuse("a SELECT list cannot read a column of the query around it", item)
                 items.append((item, bound))
         columns = self._named(items)
         if order is not None:
-            columns = order.with_hidden(block, columns, binder)
-        return Project(with_scalars(self, plan, binder.scalars), columns)
+            columns = order.with_hidden(block, columns, over)
+        qualify = over.qualify()
+        return Project(over.applied(with_scalars(self, plan, over.scalars), columns, qualify), columns)
 
     def _scalar(self, node: Nested, scope: Scope) -> Scalar:
         return bind_scalar(self, node, scope)
@@ -220,6 +240,8 @@ class QueryBinder:
     def _star(self, item: exp.Expression, scope: Scope) -> list[tuple[exp.Expression, Expression]] | None:
         if isinstance(item, exp.Star):
             relations = scope.relations
+            if not relations:
+                self.refuse("* means the columns of FROM, and there is none", item, "write FROM …")
         elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
             relations = [r for r in scope.relations if same(r.alias, item.text("table"))]
             if not relations:
@@ -260,8 +282,9 @@ class QueryBinder:
 
     def _distinct(self, plan: Node, node: exp.Expression) -> Node:
         for column in plan.schema:
-            if column.type.item is not None:
-                self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node)
+            if column.type.is_nested:
+                hint = "take its items with unnest, or its fields"
+                self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node, hint)
         distinct = Distinct(plan)
         check_internal(distinct, self.text, offset_of(node))
         return distinct
@@ -352,13 +375,15 @@ def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _name_of(node: exp.Expression, place: int) -> str:
-    """The name of a column of a SELECT list: its alias, its column, its function, or its place."""
+    """The name of a column of a SELECT list: its alias, its column or field, its function, or its place."""
     if isinstance(node, exp.Alias):
         return node.alias
-    while isinstance(node, (exp.Paren, exp.Cast, exp.Filter)):
+    while isinstance(node, (exp.Paren, exp.Cast, exp.Filter, OverCall)):
         node = node.this
     if isinstance(node, (exp.Column, exp.Anonymous)):
         return node.name
+    if isinstance(node, exp.Dot):
+        return str(node.expression.name)
     return f"column_{place}"
 
 

@@ -18,15 +18,18 @@ from panes.plan.nodes import (
     Istream,
     Node,
     OuterJoin,
+    Over,
     Project,
     Rstream,
     SemiJoin,
     StreamScan,
     TableScan,
     TopN,
+    Values,
     Window,
     Wstream,
 )
+from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.walk import has_relation, is_table_only, tables_of, walk
 from panes.plan.windows import UnboundedWindow
@@ -42,6 +45,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     Except: ("EXCEPT", _BROKEN),
     TopN: ("LIMIT or DISTINCT ON", "results that stay would not make room for others"),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
+    Over: ("OVER", "results that stay would keep values that others have changed"),
 }
 
 
@@ -112,6 +116,8 @@ def check_bounded_with_tables(left: Node, right: Node, text: str, offset: int) -
     """An update of a table finds the rows of a stream that it concerns only where these are remembered."""
     alias = unbounded_stream(left)
     if alias is not None and is_table_only(right):
+        if not tables_of(right):
+            check_bounded("a join with VALUES", text, offset, left)
         table = min(tables_of(right))
         refuse(
             f"state grows without bound because an update of {table} concerns every row of {alias}",
@@ -158,6 +164,17 @@ def slides_in_time(node: Node) -> frozenset[int | None]:
     if isinstance(node, (StreamScan, Istream, Dstream, Rstream, Wstream)):
         return frozenset({None})
     return frozenset[int | None]().union(*map(slides_in_time, node.children))
+
+
+def check_has_times(node: Node, text: str, offset: int) -> None:
+    """Rows of a stream have times; constants have none."""
+    if isinstance(node, Values):
+        refuse(
+            "rows of constants have no times, so they are no stream", text, offset,
+            "put the window, or the derived stream, on the stream alone",
+        )  # fmt: skip
+    for child in () if isinstance(node, OUTPUT_STREAMS) else node.children:
+        check_has_times(child, text, offset)
 
 
 def check_always_on(what: str, node: Node, text: str, offset: int) -> None:

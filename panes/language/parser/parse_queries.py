@@ -16,16 +16,12 @@ from panes.language.parser.syntax import (
     Output,
     SelectBlock,
     SetOperation,
+    ValuesBlock,
 )
 
-_REFUSED_CLAUSES = {
-    "QUALIFY": ("QUALIFY is not supported", "put the condition in WHERE or HAVING"),
-    "WINDOW": ("WINDOW is not supported", "windows stand in brackets after streams in FROM"),
-}  # fmt: skip
-
-
 CLAUSES = (
-    "WHERE", "GROUP", "HAVING", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "UNION", "INTERSECT", "EXCEPT", "BEGIN",
+    "WHERE", "GROUP", "HAVING", "QUALIFY", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "UNION", "INTERSECT",
+    "EXCEPT", "BEGIN",
 )  # fmt: skip
 """The words with which something may go on after FROM."""
 
@@ -39,9 +35,7 @@ class QueryParser(WithParser):
         this = self._intersections()
         while self._at("UNION") or self._at("EXCEPT"):
             this = self._set_operation(this, self._intersections)
-        this = self._sorted(this)
-        self._refuse_clauses()
-        return this
+        return self._sorted(this)
 
     def _intersections(self) -> exp.Expression:
         this = self._query_operand()
@@ -70,7 +64,16 @@ class QueryParser(WithParser):
             return self._output_around_query()
         if self._at("WITH"):
             self._fail("WITH stands before the whole query", hint="or put this part in parentheses: (WITH …)")
+        if self._word("VALUES"):
+            rows = self._list(self._row_of_values)
+            return self._placed(ValuesBlock(expressions=rows), token)
         return self._select_block()
+
+    def _row_of_values(self) -> exp.Expression:
+        token = self._curr
+        return self._placed(
+            exp.Tuple(expressions=self._in_parentheses(lambda: self._list(self._condition))), token
+        )
 
     # Output operators.
 
@@ -141,24 +144,34 @@ class QueryParser(WithParser):
     def _clauses(
         self, distinct: bool | list[exp.Expression], projections: list[exp.Expression]
     ) -> SelectBlock:
-        if not self._word("FROM"):
+        items = self._from_items() if self._word("FROM") else []
+        if not items and not self._may_end_without_from():
             self._unexpected_instead_of("FROM", "FROM")
-        items = self._from_items()
         where = self._condition() if self._word("WHERE") else None
         begin = self._curr
         window = self._begin_end(begin) if self._word("BEGIN") else None
         group = self._group_by() if self._at("GROUP") else None
         having = self._condition() if self._word("HAVING") else None
+        windows = self._named_windows() if self._word("WINDOW") else None
+        qualify = self._condition() if self._word("QUALIFY") else None
+        if windows is None and self._word("WINDOW"):
+            windows = self._named_windows()
         late = self._curr
         if self._word("BEGIN"):
             if window is not None:
                 self._fail("there are two BEGIN … END clauses", late)
             window = self._begin_end(late)
-        self._refuse_clauses()
         return SelectBlock(
             distinct=distinct is True, distinct_on=distinct if isinstance(distinct, list) else None,
             expressions=projections, from_=items, where=where, window=window, group=group, having=having,
+            windows=windows, qualify=qualify,
         )  # fmt: skip
+
+    def _may_end_without_from(self) -> bool:
+        """Whether a SELECT list may be all that a query reads."""
+        at_end = not self._curr or self._curr.token_type in (TokenType.R_PAREN, TokenType.SEMICOLON)
+        following = ("WHERE", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT", "OFFSET", "FETCH")
+        return at_end or any(map(self._at, following))
 
     def _group_by(self) -> list[exp.Expression]:
         self._expect("GROUP", "BY")
@@ -195,13 +208,6 @@ class QueryParser(WithParser):
 
     def _keys_in_parentheses(self) -> list[exp.Expression]:
         return [] if self._curr.token_type == TokenType.R_PAREN else self._list(self._condition)
-
-    def _refuse_clauses(self) -> None:
-        refused = (
-            _REFUSED_CLAUSES.get(self._curr.text.upper()) if self._curr.token_type == TokenType.VAR else None
-        )
-        if refused:
-            self._fail(refused[0], hint=refused[1])
 
     # FROM.
 
@@ -261,7 +267,7 @@ class QueryParser(WithParser):
 
     def _from_item(self, kind: str) -> FromItem:
         token = self._curr
-        name = None
+        name, columns = None, list[exp.Identifier]()
         if self._match(TokenType.L_PAREN, advance=False):
             this: exp.Expression = Nested(this=self._in_parentheses(self._query))
         elif self._at_output():
@@ -271,23 +277,22 @@ class QueryParser(WithParser):
             name = self._relation_name("a stream, a table or a query in parentheses")
             if self._curr.token_type == TokenType.DOT:
                 self._fail("names of streams and tables have one part", token)
-            this = self._common_query(name.name, token) or name
+            this, columns = self._common_query(name.name, token) or (name, [])
         window = self._optional_window()
         self._refuse_bare_window()
         written = self._alias()
         alias = written or (name if name is not this else None)
-        columns = self._column_names() if written and self._curr.token_type == TokenType.L_PAREN else None
+        if written and self._curr.token_type == TokenType.L_PAREN:
+            given = self._column_names()
+            columns = [*given, *columns[len(given) :]]
         self._refuse_bare_window()
         second = self._curr
         other = self._optional_window()
         if window and other:
             self._fail("a stream has one window, and this is the second", second, "keep one of the two")
         window = window or other
-        item = FromItem(this=this, window=window, alias=alias, columns=columns, kind=kind)
+        item = FromItem(this=this, window=window, alias=alias, columns=columns or None, kind=kind)
         return self._placed(item, token)
-
-    def _column_names(self) -> list[exp.Identifier]:
-        return self._in_parentheses(lambda: self._list(lambda: self._name("a name for a column")))
 
     def _optional_window(self) -> exp.Expression | None:
         return self._bracketed_window() if self._curr.token_type == TokenType.L_BRACKET else None

@@ -10,7 +10,7 @@ from sqlglot import Token, TokenType, exp
 from panes.language import statements as st
 from panes.language.names import quoted, same
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.parse_expressions import NANOSECONDS
+from panes.language.parser.parse_expressions import NANOSECONDS, QUERIES
 from panes.language.parser.parse_queries import CLAUSES
 from panes.language.parser.parse_tables import TableParser
 from panes.language.parser.syntax import StatementNode
@@ -42,7 +42,7 @@ class StatementParser(TableParser):
 
     def _statement(self) -> st.Statement:
         word = self._curr.text.upper() if self._curr.token_type == TokenType.VAR else ""
-        is_query = word in ("SELECT", "WITH") or self._at_output()
+        is_query = word in QUERIES or self._at_output()
         if is_query or self._curr.token_type == TokenType.L_PAREN:
             return self._select_query()
         if word not in _STATEMENTS:
