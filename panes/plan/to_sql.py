@@ -23,7 +23,7 @@ from panes.plan.expressions import (
     Value,
 )
 from panes.plan.lookups import Matching
-from panes.plan.sql_functions import call_sql, cast_sql, sql_type
+from panes.plan.sql_functions import call_sql, cast_sql, own_name, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
 
 _LIFETIME = ("_ts", "_exp")
@@ -157,6 +157,8 @@ def aggregate_sql(aggregate: Aggregate) -> str:
     if aggregate.arg is None:
         return "count(*)"
     arg = expression_sql(aggregate.arg)
+    if aggregate.path:
+        return f"{own_name(aggregate)}(array_agg({arg} ORDER BY {arg}) FILTER (WHERE {arg} IS NOT NULL))"
     match aggregate.function:
         case "count" if aggregate.distinct:
             return f"count(DISTINCT {arg})"

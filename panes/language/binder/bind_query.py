@@ -21,6 +21,7 @@ from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
 from panes.language.binder.expansion import Expansion
 from panes.language.binder.known_relations import KnownRelations
+from panes.language.binder.mark_own_functions import mark_own_functions
 from panes.language.binder.refusals import (
     check_aggregates,
     check_always_on,
@@ -92,6 +93,7 @@ class QueryBinder:
     # SELECT
 
     def _block(self, block: SelectBlock, outer: Scope | None) -> Node:
+        mark_own_functions(block, self.catalog)
         if has_windowed_call(block):
             block = over_last_results(block, self.text)
         scope, plan, correlated = self.source(block, outer)
