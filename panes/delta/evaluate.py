@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panes.delta import lists
 from panes.delta.arrow_functions import KERNELS
 from panes.delta.casts import cast
 from panes.delta.own_values import own_values
 from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
-from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal, OwnCall
+from panes.plan.expressions import Call, Case, Cast, Column, Expression, FieldOf, Literal, OwnCall
 from panes.plan.types import BOOLEAN
 
 Datum = Any
@@ -52,6 +53,8 @@ def _evaluate(expression: Expression, table: pa.Table) -> Datum:
         return _case(expression, table)
     if isinstance(expression, Cast):
         return cast(_evaluate(expression.arg, table), expression.arg.type, expression.type)
+    if isinstance(expression, FieldOf):
+        return lists.field(_evaluate(expression.arg, table), expression.name)
     raise TypeError(f"{type(expression).__name__} is not an expression")
 
 

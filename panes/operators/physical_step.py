@@ -12,6 +12,7 @@ from functools import cached_property
 
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
+from panes.operators.constant import Constant
 from panes.operators.distinct import Distinct
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.dstream import Dstream
@@ -36,6 +37,7 @@ from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
+from panes.operators.top_n import TopN
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan.nodes import Node
@@ -44,6 +46,7 @@ from panes.plan.schema import Schema
 
 _CLASSES: tuple[type[Operator], ...] = (
     AntiJoin,
+    Constant,
     Distinct,
     DistinctStar,
     Dstream,
@@ -68,6 +71,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     SetOperationByLifetime,
     TimeWindow,
     ToSlide,
+    TopN,
     Union,
 )
 OPERATORS = {operator.__name__: operator for operator in _CLASSES}

@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OrderBy,
     OuterJoin,
     Project,
     Rstream,
@@ -36,7 +37,9 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Union,
+    Values,
     Window,
     Wstream,
 )
@@ -80,12 +83,15 @@ class _Labeling:
     def table_scan(self, node: TableScan) -> Labeled:
         return Labeled(STRICT, f"{node.table} may be updated at any time")
 
+    def values(self, _: Values) -> Labeled:
+        return Labeled(MONOTONIC, "constants stay")
+
     def window(self, node: Window) -> Labeled:
         if not self.seen_by_state and node.spec.internal:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Select | Project | Matched) -> Labeled:
+    def unary(self, node: Select | Project | Matched | OrderBy) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -99,7 +105,7 @@ class _Labeling:
         return Labeled(hardest, "a merge leaves the harder pattern of its inputs")
 
     def join(self, node: Join) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return self._of_both(
             node,
@@ -108,12 +114,12 @@ class _Labeling:
         )
 
     def outer_join(self, node: OuterJoin) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return Labeled(STRICT, "a row that is alone may get a partner at any time")
 
     def semi_join(self, node: SemiJoin) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return self._of_both(
             node,
@@ -122,7 +128,7 @@ class _Labeling:
         )
 
     def anti_join(self, node: AntiJoin) -> Labeled:
-        if node.time is not None or is_table_only(node.right):
+        if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
         return Labeled(STRICT, "a new row on the right may end a result at any time")
 
@@ -138,6 +144,9 @@ class _Labeling:
         if not self.seen_by_state and self.label(node.child).pattern is MONOTONIC and has_internal(node):
             return Labeled(MONOTONIC, "values given over internal windows stay")
         return Labeled(STRICT, "a new value of a group replaces the old one")
+
+    def top_n(self, _: TopN) -> Labeled:
+        return Labeled(STRICT, "a row that comes may push another one out of the top")
 
     def intersect(self, node: Intersect) -> Labeled:
         return self._of_both(
@@ -174,7 +183,7 @@ class _Labeling:
     def _lengths(self, node: Node) -> frozenset[WindowSpec | None]:
         """The windows that give the rows of an edge their lifetimes; None when they stay for ever."""
         match node:
-            case StreamScan() | Istream() | Dstream() | Rstream():
+            case StreamScan() | Values() | Istream() | Dstream() | Rstream():
                 return frozenset({None})
             case Window(spec=spec):
                 stays = self.window(node).pattern is MONOTONIC
@@ -187,10 +196,13 @@ class _Labeling:
 _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     StreamScan: _Labeling.stream_scan,
     TableScan: _Labeling.table_scan,
+    Values: _Labeling.values,
     Window: _Labeling.window,
     Select: _Labeling.unary,
     Project: _Labeling.unary,
     Matched: _Labeling.unary,
+    TopN: _Labeling.top_n,
+    OrderBy: _Labeling.unary,
     Union: _Labeling.union,
     Join: _Labeling.join,
     OuterJoin: _Labeling.outer_join,
@@ -205,6 +217,11 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Rstream: _Labeling.output,
     Wstream: _Labeling.wstream,
 }
+
+
+def _reads_tables(node: Node) -> bool:
+    """Whether updates of tables alone change a relation."""
+    return is_table_only(node) and bool(tables_of(node))
 
 
 def has_internal(node: Node) -> bool:

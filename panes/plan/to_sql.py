@@ -19,11 +19,13 @@ from panes.plan.expressions import (
     Cast,
     Column,
     Expression,
+    FieldOf,
     Literal,
     Value,
 )
 from panes.plan.lookups import Matching
-from panes.plan.sql_functions import call_sql, cast_sql, own_name, sql_type
+from panes.plan.sort_key import SortKey, total_order
+from panes.plan.sql_functions import call_sql, cast_sql, own_name, quoted, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
 
 _LIFETIME = ("_ts", "_exp")
@@ -49,6 +51,8 @@ class _Writer:
         if node in self._relations:
             return self._relations[node]
         match node:
+            case nodes.Values():
+                return _values(node)
             case nodes.Select():
                 return f"SELECT * FROM ({self.select(node.child)}) WHERE {expression_sql(node.predicate)}"
             case nodes.Project():
@@ -58,6 +62,12 @@ class _Writer:
                 return f"SELECT DISTINCT * FROM ({self.select(node.child)})"
             case nodes.GroupBy():
                 return self._group_by(node)
+            case nodes.TopN():
+                return self._top_n(node)
+            case nodes.OrderBy():
+                columns = ", ".join(map(quoted, node.schema.names))
+                order = order_sql(total_order(node.order, node.child.schema.names))
+                return f"SELECT {columns} FROM ({self.select(node.child)}) ORDER BY {order}"
             case nodes.Join():
                 return self._join(node, "JOIN")
             case nodes.OuterJoin():
@@ -80,6 +90,16 @@ class _Writer:
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
 
+    def _top_n(self, node: nodes.TopN) -> str:
+        columns = ", ".join(map(quoted, node.schema.names))
+        by = f"PARTITION BY {', '.join(map(quoted, node.partition_by))} " if node.partition_by else ""
+        order = order_sql(total_order(node.order, node.schema.names))
+        numbered = (
+            f"SELECT *, row_number() OVER ({by}ORDER BY {order}) AS _place FROM ({self.select(node.child)})"
+        )
+        places = f"_place > {node.offset} AND _place <= {node.offset + node.limit}"
+        return f"SELECT {columns} FROM ({numbered}) WHERE {places}"
+
     def _join(self, node: nodes.Join | nodes.OuterJoin, word: str) -> str:
         both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
         left, right = self.select(node.left), self._right(node)
@@ -96,6 +116,13 @@ class _Writer:
 
     def _set_operation(self, node: nodes.Union | nodes.Intersect | nodes.Except, word: str) -> str:
         return f"({self.select(node.left)}) {word} ({self.select(node.right)})"
+
+
+def _values(node: nodes.Values) -> str:
+    types = node.schema.types
+    rows = (", ".join(map(literal_sql, row, types)) for row in node.rows)
+    names = ", ".join(map(quoted, node.schema.names))
+    return f"SELECT * FROM (VALUES {', '.join(f'({row})' for row in rows)}) AS v({names})"
 
 
 def _matching(node: Matching, *, null_matches: bool) -> str:
@@ -125,6 +152,9 @@ def expression_sql(expression: Expression, sides: Mapping[str, str] | None = Non
             return call_sql(expression, [expression_sql(arg, sides) for arg in expression.args])
         case Cast():
             return cast_sql(expression_sql(expression.arg, sides), expression.arg.type, expression.type)
+        case FieldOf():
+            name = expression.name.replace("'", "''")
+            return f"struct_extract({expression_sql(expression.arg, sides)}, '{name}')"
         case Case():
             whens = "".join(
                 f" WHEN {expression_sql(c, sides)} THEN {expression_sql(v, sides)}"
@@ -224,6 +254,13 @@ def _top_k_sql(arg: str, k: Value) -> str:
     return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
 
 
-def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return '"' + name.replace('"', '""') + '"'
+def order_sql(order: Sequence[SortKey]) -> str:
+    """What stands after ORDER BY."""
+    parts = []
+    for key in order:
+        way, nulls = "DESC" if key.descending else "ASC", "FIRST" if key.nulls_first else "LAST"
+        parts.append(f"{quoted(key.column)} {way} NULLS {nulls}")
+    return ", ".join(parts)
+
+
+__all__ = ["aggregate_sql", "expression_sql", "literal_sql", "order_sql", "quoted", "to_sql"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from panes.plan.nodes import Node, StreamScan, TableScan
+from panes.plan.nodes import Node, Project, Select, StreamScan, TableScan, Values
 
 
 def walk(plan: Node) -> Iterator[Node]:
@@ -33,3 +33,10 @@ def has_relation(plan: Node) -> bool:
     """Whether updates of a table may change what a plan gives at any instant. Those of a table that is only looked
     up change nothing that is there."""
     return any(isinstance(node, TableScan) and node.stream is None for node in walk(plan))
+
+
+def constants_below(node: Node) -> Values | None:
+    """The constants under a chain of selections and projections; None when there is anything else in it."""
+    while isinstance(node, (Select, Project)):
+        node = node.child
+    return node if isinstance(node, Values) else None

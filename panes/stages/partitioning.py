@@ -25,11 +25,13 @@ from panes.plan.nodes import (
     Select,
     SemiJoin,
     StreamScan,
+    TopN,
     Union,
     Window,
     Wstream,
 )
 from panes.plan.output_streams import counts_each_result, gives_generated
+from panes.plan.walk import constants_below
 from panes.plan.windows import RowsWindow, SessionWindow
 
 Keys = tuple[str, ...]
@@ -116,7 +118,7 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             _assign(node.child, wanted, inputs, keys)
         case Distinct():
             _assign(node.child, wanted or _some(_columns(node.child, inputs)), inputs, keys)
-        case GroupBy():
+        case GroupBy() | TopN():
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Join() | OuterJoin() | SemiJoin() | AntiJoin():
             if isinstance(node, OuterJoin) and wanted and not set(wanted) <= set(_keys_kept(node)):
@@ -147,7 +149,11 @@ def _route(node: Node, by: Keys | None, keys: dict[Node, Keys | None]) -> None:
 
 def _has_whole_table(node: Matching, inputs: _Inputs) -> bool:
     """Whether every shard has all of the table on the right side of a join."""
-    if not inputs.may_be_whole(node) or (isinstance(node, OuterJoin) and node.is_full):
+    if isinstance(node, OuterJoin) and node.is_full:
+        return False
+    if constants_below(node.right) is not None:
+        return True
+    if not inputs.may_be_whole(node):
         return False
     is_null_aware = isinstance(node, AntiJoin) and node.null_aware
     return inputs.is_small(node) or is_null_aware or not _pairs(node, inputs)
@@ -178,7 +184,8 @@ def _assign_with_whole_table(
     elif _keeps_matched_rows(node) or not (is_lookup(node) or _may_lie_anywhere(node.left, inputs)):
         # It keeps rows of the left, and a retraction must find its row whatever the number of shards.
         wanted = _some(_columns(node.left, inputs))
-    _route(node.right, None, keys)
+    if constants_below(node.right) is None:
+        _route(node.right, None, keys)
     _assign(node.left, wanted, inputs, keys)
 
 
@@ -212,7 +219,11 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
         case Project():
             below = _columns(node.child, inputs)
             allowed = [name for name, e in node.columns if isinstance(e, Column) and e.name in below]
-        case Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own)) | GroupBy(keys=own):
+        case (
+            Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own))
+            | GroupBy(keys=own)
+            | TopN(partition_by=own)
+        ):
             allowed = set(own).intersection(_columns(node.child, inputs))
         case Wstream(spec=RowsWindow()):
             return ()

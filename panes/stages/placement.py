@@ -114,6 +114,8 @@ def _lies_of(fragment: Fragment, routed: Mapping[str, Lies]) -> list[Lies]:
         match step.operator, below:
             case ("Entry", []):
                 found.append(routed[_arguments(step)["name"]])
+            case ("Constant", []):
+                found.append(Whole())
             case ("Union" | "SetOperationByLifetime" | "SetOperationByCount", [left, right]):
                 names = fragment.steps[step.inputs[1]].output.schema.names
                 renamed = dict(zip(names, step.output.schema.names, strict=True))
@@ -169,7 +171,7 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
     match step.operator, buffer:
         case ("Rstream", "begun"):
             return Everywhere()
-        case ("GroupBy" | "RowsWindow" | "SessionWindow", _) if buffer != "expiring":
+        case ("GroupBy" | "RowsWindow" | "SessionWindow" | "TopN", _) if buffer != "expiring":
             return ByHash(FIRST)
         case ("SetOperationByLifetime" | "SetOperationByCount", _):
             return _place(own)  # rows of both inputs are kept under the names of the output
@@ -202,6 +204,8 @@ def _hashed_keys(step: PhysicalStep) -> Sequence[str]:
     match step.operator:
         case "GroupBy":
             return arguments["node"].keys  # type: ignore[no-any-return]
+        case "TopN":
+            return arguments["node"].partition_by  # type: ignore[no-any-return]
         case "RowsWindow" | "SessionWindow":
             return arguments["spec"].partition_by  # type: ignore[no-any-return]
         case _:

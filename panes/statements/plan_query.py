@@ -27,8 +27,9 @@ def check_fed(plan: Node, query: SelectQuery) -> None:
     """Raises SqlError for the plan of a query that no stream feeds."""
     if is_table_only(plan):
         tables = " and ".join(sorted(tables_of(plan)))
+        read = f"tables alone ({tables})" if tables else "constants alone"
         refuse(
-            f"the query reads tables alone ({tables}), and a registered query follows streams",
+            f"the query reads {read}, and a registered query follows streams",
             query.text,
             offset_of(query.tree),
             hint="ask it once, without CREATE QUERY: the answer has all changes up to now",

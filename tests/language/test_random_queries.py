@@ -20,6 +20,8 @@ CATALOG = read_catalog()
 DUCK: duckdb.DuckDBPyConnection = small_database(8, CATALOG, lambda field, chance: value(field.type, chance))
 STREAMS = ("s1", "s2", "s3", "r", "s")
 TABLES = ("owned", "priced")
+QUERIES = ("kept", "summed")
+"""Registered queries, the second of which reads the first."""
 REFUSED = ("is looked up as it was at the time of one tuple", "is NON RETROACTIVE")
 """Queries that look a table up by rows that have no time of their own are not drawn on purpose."""
 TESTS = (
@@ -67,9 +69,9 @@ def conditions(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
 
 @draw.composite
 def sources(drawing: draw.DrawFn, window: str) -> str:
-    """A stream with a window, or a table."""
-    name = drawing(draw.sampled_from((*STREAMS, *TABLES)))
-    return name if name in TABLES else f"{name} {window}"
+    """A stream with a window, a table or a registered query."""
+    name = drawing(draw.sampled_from((*STREAMS, *TABLES, *QUERIES)))
+    return f"{name} {window}" if name in STREAMS else name
 
 
 @draw.composite
@@ -83,6 +85,14 @@ def predicates(drawing: draw.DrawFn, aliases: list[str], number: int) -> str:
         subject = drawing(columns(aliases))
         return f"{subject} {negation}IN (SELECT {inner}.a FROM {source} {inner} WHERE {where})"
     tie = f"{inner}.a = {drawing(columns(aliases))}"
+    if drawing(draw.booleans()):
+        tied = drawing(draw.sampled_from((f"{tie} AND ", "")))
+        form = drawing(
+            draw.sampled_from(("count(*)", "max({0}.b)", "count({0}.b) + coalesce(sum({0}.a), 1)"))
+        )
+        test = drawing(draw.sampled_from(("{0} >= {1}", "{0} = {1}", "({0} < {1} OR {1} IS NULL)")))
+        value = f"(SELECT {form.format(inner)} FROM {source} {inner} WHERE {tied}{where})"
+        return str(test.format(drawing(columns(aliases)), value))
     more = drawing(conditions([inner, *aliases], 1))
     return f"{negation}EXISTS (SELECT * FROM {source} {inner} WHERE {tie} AND {where} AND {more})"
 

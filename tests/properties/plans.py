@@ -13,6 +13,7 @@ from panes.operators.lower import slides_of
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Literal
 from panes.plan.schema import Field, Schema
+from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
 from panes.plan.walk import walk
 from panes.plan.windows import (
@@ -84,7 +85,7 @@ class Drawing:
         if self.retracts:
             # Group-by is drawn more often, because it has most kinds.
             negations = [self.anti_join, self.outer_join, lambda depth: nodes.Except(*self.alike(depth))]
-            operators += [*negations, *[self.group_by] * 4]
+            operators += [*negations, *[self.group_by] * 4, *[self.top_n] * 2]
         return self.choose(operators)(depth)
 
     def spec(self) -> WindowSpec:
@@ -315,8 +316,22 @@ class Drawing:
         left, right = self.of_internal_windows(depth - 1), self.of_internal_windows(depth - 2)
         return nodes.Join(left, right, *self.keys(left, right), self.residual(left, right))
 
+    def values(self) -> nodes.Node:
+        """Some constants."""
+        types = [self.choose(list(COMPARABLE)) for _ in range(self.random.randint(1, 3))]
+        columns = Schema(tuple(Field(self.name("c"), type_) for type_ in types))
+        count = self.random.randint(1, 3)
+        rows = [tuple(self.choose([*COMPARABLE[type_], None]) for type_ in types) for _ in range(count)]
+        node: nodes.Node = nodes.Values(columns, tuple(rows))
+        return self.select(node) if self.one_in(4) else node
+
+    def other_side(self, depth: int) -> nodes.Node:
+        """What stands beside a relation: another one, or constants."""
+        return self.values() if self.one_in(12) else self.relation(depth)
+
     def alike(self, depth: int) -> tuple[nodes.Node, nodes.Node]:
-        return self.narrow(self.relation(depth - 1)), self.narrow(self.relation(depth - 2))
+        sides = self.narrow(self.relation(depth - 1)), self.narrow(self.other_side(depth - 2))
+        return sides if self.one_in(2) else sides[::-1]
 
     def distinct(self, depth: int) -> nodes.Node:
         child = self.relation(depth - 1)
@@ -331,7 +346,7 @@ class Drawing:
         return tuple(a for a, _ in both), tuple(b for _, b in both)
 
     def sides(self, depth: int) -> tuple[nodes.Node, nodes.Node]:
-        left, right = self.relation(depth - 1), self.relation(depth - 2)
+        left, right = self.relation(depth - 1), self.other_side(depth - 2)
         return (left, right) if self.one_in(2) else (right, left)
 
     def residual(self, left: nodes.Node, right: nodes.Node) -> Expression | None:
@@ -351,6 +366,19 @@ class Drawing:
         null_aware = len(left_keys) == 1 and self.one_in(2)
         residual = self.residual(left, right)
         return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware=null_aware)
+
+    def top_n(self, depth: int) -> nodes.Node:
+        return self.first_rows(self.relation(depth - 1))
+
+    def first_rows(self, child: nodes.Node) -> nodes.Node:
+        """Some rows of an order, of all rows or of each partition."""
+        if any(f.type.item is not None for f in child.schema):
+            child = self.narrow(child)
+        names = child.schema.names
+        order = [SortKey(name, self.one_in(2), self.one_in(3)) for name in self.some(names, 0, 2)]
+        limit, offset = self.random.randint(0, 4), self.choose([0, 0, 0, 1, 3])
+        partition_by = self.some(names, 1, 2) if self.one_in(2) else ()
+        return nodes.TopN(child, tuple(order), limit, offset, tuple(partition_by))
 
     def outer_join(self, depth: int) -> nodes.Node:
         left, right = self.sides(depth)

@@ -16,14 +16,17 @@ from panes.aggregates.base import Accumulators, Ints
 from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
 from panes.aggregates.linear import ROWS, Linear
 from panes.aggregates.moments import Sum
+from panes.aggregates.ordered_rows import OrderedRows
 from panes.aggregates.pairs import pairs_of
 from panes.aggregates.steps import Steps, steps_of
-from panes.delta.delta import ALWAYS, EXP, FOREVER, WEIGHT, Delta, Instants
+from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
+from panes.delta.orders import in_order
 from panes.delta.rows import with_column
-from panes.operators import group_by, lookup, lower, rows_window, select, session_window
+from panes.operators import group_by, lookup, lower, rows_window, select, session_window, top_n
 from panes.operators.anti_join import AntiJoin
+from panes.operators.constant import Constant
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.group_by import GroupBy
@@ -37,10 +40,12 @@ from panes.operators.semi_join import SemiJoin
 from panes.operators.session_window import SessionWindow
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.tools.counting_rules import RULES
+from panes.operators.top_n import TopN
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Expression
+from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT
 from panes.plan.walk import walk
 from panes.plan.windows import RowsWindow
@@ -264,6 +269,16 @@ def full_join(drawing: Drawing) -> nodes.Node:
             return node
 
 
+def beside_values(drawing: Drawing) -> nodes.Node:
+    left, right = drawing.window(), drawing.values()
+    return nodes.Union(drawing.narrow(left), drawing.narrow(right))
+
+
+def in_every_span(operator: Constant, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+    rows = _CONSTANTS(operator, inputs, BEGINNING, clock).table
+    return Delta(with_column(rows, TS, np.full(rows.num_rows, since + 1)), clock)
+
+
 def not_in_lookup(drawing: Drawing) -> nodes.Node:
     """A lookup that is NOT IN."""
     while True:
@@ -272,7 +287,25 @@ def not_in_lookup(drawing: Drawing) -> nodes.Node:
             return node
 
 
+_CONSTANTS = Constant.process
 _EXPANDED = lower.expand_outer_join
+
+
+def only_the_first(
+    schema: pa.Schema, order: Sequence[SortKey], keys: Sequence[str], _: object
+) -> OrderedRows:
+    return OrderedRows(schema, order, keys, most=1)
+
+
+def some_rows_alone(state: OrderedRows, first: Hashes, second: Hashes, rows: pa.Table, counts: Ints) -> None:
+    _ADD_ROWS(state, first, second, rows, np.sign(counts) * (np.arange(len(counts)) % 3 > 0))
+
+
+def nulls_first(frame: pl.DataFrame, order: Sequence[SortKey]) -> pl.DataFrame:
+    return in_order(frame, [replace(key, nulls_first=True) for key in order])
+
+
+_ADD_ROWS = OrderedRows.add
 _PAIRS = Lookup._pairs
 _FORGET = KeyedVersions.forget
 _TIMES = rows_window._Batch.times
@@ -397,6 +430,16 @@ MUTATIONS = [
     ),
     Mutation("a lookup gives each result twice", lambda d: d.lookup(1), output_of(Lookup, twice)),
     Mutation("NOT IN forgets NULL", not_in_lookup, replaced(Lookup, "_is_unknown", null_is_a_value)),
+    Mutation("rows stay at the top", lambda d: d.top_n(1), output_of(TopN, never_taking_back)),
+    Mutation(
+        "rows beyond the top are forgotten",
+        over_rows(Drawing.first_rows),
+        replaced(top_n, "choose_for_rows", only_the_first),
+    ),
+    Mutation("some rows do not count", lambda d: d.top_n(1), replaced(OrderedRows, "add", some_rows_alone)),
+    Mutation("NULLs are sorted as they like", lambda d: d.top_n(1), replaced(top_n, "in_order", nulls_first)),
+    Mutation("a constant is lost", beside_values, output_of(Constant, without_last)),
+    Mutation("constants come again", beside_values, replaced(Constant, "process", in_every_span)),
     Mutation("nothing leaves", lambda d: d.window(), output_of(ExplicitExpiry, never_taking_back), NT),
 ]
 

@@ -12,6 +12,7 @@ from panes.delta.delta import EXP, TS
 from panes.plan import nodes
 from panes.plan.expressions import Expression
 from panes.plan.lookups import Matching, is_lookup
+from panes.plan.sort_key import total_order
 from tests.reference.aggregates import aggregate
 from tests.reference.expressions import evaluate
 from tests.reference.streams import Streams, is_internal
@@ -93,6 +94,8 @@ class Reference:
                 return {t.name: t.row for t in held(node.spec, stream, columns, now)}
             case nodes.TableScan():
                 return self._table(node, now)
+            case nodes.Values():
+                return {number: tuple(map(plain, row)) for number, row in enumerate(node.rows)}
             case nodes.Wstream():
                 stream = self._streams.generated(node.child)
                 return {t.name: t.row for t in held(node.spec, stream, node.schema.names, now)}
@@ -114,6 +117,8 @@ class Reference:
                 return _numbered(self.bag(node.left, now) - self.bag(node.right, now))
             case nodes.GroupBy():
                 return self._groups(node, now)
+            case nodes.TopN():
+                return self._first_rows(node, now)
         raise TypeError(f"the reference does not know {type(node).__name__}")
 
     def _table(self, node: nodes.TableScan, now: int) -> Named:
@@ -189,6 +194,22 @@ class Reference:
         names = node.right.schema.names
         rows = (dict(zip(names, row, strict=True)) for row in right.values())
         return [row[key] for row in rows if _passes(node.residual, {**row, **left})]
+
+    def _first_rows(self, node: nodes.TopN, now: int) -> Named:
+        names = node.schema.names
+        rows = list(self.rows(node.child, now).values())
+        for key in reversed(total_order(node.order, names)):
+            place = names.index(key.column)
+            known = [row for row in rows if row[place] is not None]
+            known.sort(key=lambda row: order(row[place]), reverse=key.descending)
+            missing = [row for row in rows if row[place] is None]
+            rows = missing + known if key.nulls_first else known + missing
+        partitions: dict[Row, list[Row]] = {}
+        for row in rows:
+            partition = tuple(row[names.index(name)] for name in node.partition_by)
+            partitions.setdefault(partition, []).append(row)
+        last = node.offset + node.limit
+        return _numbered(Counter(row for found in partitions.values() for row in found[node.offset : last]))
 
     def _groups(self, node: nodes.GroupBy, now: int) -> Named:
         names = node.child.schema.names

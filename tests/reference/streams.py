@@ -114,6 +114,8 @@ def _slides(node: nodes.Node) -> frozenset[int | None]:
         return frozenset({node.spec.slide_us if isinstance(node.spec, RangeWindow) else None})
     if is_lookup(node):
         return _slides(node.left)  # updates of its table change nothing that is there
+    if isinstance(node, nodes.Values):
+        return frozenset()  # it never changes
     if not node.children:
         return frozenset({None})
     return frozenset[int | None]().union(*map(_slides, node.children))
@@ -149,7 +151,7 @@ def _is_made_of_tuples(node: nodes.Node) -> bool:
     if is_lookup(node):
         return _is_made_of_tuples(node.left)
     match node:
-        case nodes.StreamScan() | nodes.Window() | nodes.TableScan():
+        case nodes.StreamScan() | nodes.Window() | nodes.TableScan() | nodes.Values():
             return True
         case nodes.Select() | nodes.Project() | nodes.Union():
             return all(map(_is_made_of_tuples, node.children))

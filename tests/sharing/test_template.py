@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,21 @@ from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import QUERY, TIME, Node, StreamScan, TableScan, Window
-from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
+from panes.plan.order_of_answer import relation_of
+from panes.plan.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    Type,
+)
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
 from panes.sharing.query_index import QueryIndex
@@ -28,6 +43,7 @@ from tests.sharing.running import Spans, on_its_own, scans_of, shared
 
 CATALOG = read_catalog()
 MINUTE = 60_000_000
+FIRST = "SELECT src, bytes FROM packets [RANGE 1 MINUTE]"
 PACKETS = "SELECT count(*) FROM packets [RANGE 1 MINUTE SLIDE 10 SECONDS]"
 PRICED = "SELECT src, rate FROM packets [RANGE 1 MINUTE] JOIN tariffs USING (proto)"
 CLOCKS = (3 * MINUTE, 4 * MINUTE + 1, 11 * MINUTE)
@@ -37,7 +53,7 @@ def plan_of(sql: str) -> Node | None:
     try:
         statement = parse(sql)[0]
         query = getattr(statement, "query", statement)
-        return optimize(bind(query, CATALOG)) if isinstance(query, st.SelectQuery) else None
+        return relation_of(optimize(bind(query, CATALOG))) if isinstance(query, st.SelectQuery) else None
     except SqlError:
         return None
 
@@ -125,6 +141,18 @@ def _value(type_: Type, chance: random.Random) -> Any:
     match type_:
         case t if t == BOOLEAN:
             return chance.random() < 0.5
+        case t if t.item is not None:
+            return [_value(t.item, chance) for _ in range(chance.randrange(3))]
+        case t if t.fields:
+            return {name: _value(field, chance) for name, field in t.fields}
+        case t if t in (TINYINT, SMALLINT):
+            return chance.choice((0, 1, 2, 3, 5, 10, 80, -7))
+        case t if t.is_decimal:
+            return Decimal(chance.choice((0, 1, 25, 150, 225, -350))).scaleb(-t.scale)
+        case t if t == FLOAT:
+            return chance.choice((0.0, 0.5, 0.75, -3.0, float("inf")))
+        case t if t == BINARY:
+            return chance.choice((b"", b"lab", b"x", b"\x00\xff"))
         case t if t in (INT, BIGINT):
             return chance.choice((0, 1, 2, 3, 5, 10, 80, 443, 1000, 5000))
         case t if t == DOUBLE:
@@ -198,6 +226,9 @@ def test_the_answers_that_are_compared_are_not_all_empty() -> None:
         (f"{PACKETS} WHERE bytes > 5", f"{PACKETS} WHERE proto IN ('ftp', 'http') AND bytes + dst > 3"),
         # Window, projection and the name of the stream are each selection's own.
         ("SELECT src FROM packets [RANGE 1 MINUTE] WHERE bytes > 5", "SELECT * FROM packets [NOW] AS p"),
+        # A limit is the same for all queries of a group; in which order each is read is its own.
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 2 ORDER BY bytes LIMIT 3"),
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes", f"{FIRST} WHERE dst = 2 ORDER BY src DESC"),
         ("SELECT src FROM packets", "SELECT dst FROM packets BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)"),
         (f"{PRICED} WHERE src = 1", f"{PRICED} WHERE src > 2 AND dst = 3"),
     ],
@@ -219,6 +250,8 @@ def test_queries_that_are_equal_up_to_constants_have_one_template(one: str, othe
             "SELECT count(*) FROM packets [RANGE 2 MINUTES] WHERE bytes > 5",
         ),
         ("SELECT src FROM packets", "SELECT a FROM r"),
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 4"),
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 1 ORDER BY src LIMIT 3"),
         # The rows of a table are the same for all queries of a group.
         (f"{PRICED} WHERE src = 1 AND rate > 1", f"{PRICED} WHERE src = 1 AND rate > 2"),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
@@ -15,11 +15,11 @@ from panes.language.binder.mark_own_functions import own_function, own_names
 from panes.language.binder.scope import Scope
 from panes.language.binder.short_forms import SHORT_FORMS
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.syntax import WindowedCall
+from panes.language.parser.syntax import Nested, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Call, Case, Cast, Expression, Literal, OwnCall
+from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, OwnCall
 from panes.plan.functions import (
     ALIASES,
     DIFF_UNITS,
@@ -46,6 +46,9 @@ from panes.plan.types import (
     wider,
 )
 
+if TYPE_CHECKING:
+    from panes.language.binder.bind_scalar_subqueries import Scalar
+
 _BINARY: dict[type[exp.Expression], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
     exp.Or: "or", exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide",
@@ -63,9 +66,13 @@ LONGEST_TEXT = 10_000
 class ExpressionBinder:
     """Binds expressions within one scope. Aggregates are not expressions: see bind_groups."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, *, takes_subqueries: bool = False) -> None:
+        """`takes_subqueries` promises that the query is joined with `scalars` below what is bound here."""
         self.scope = scope
         self.text = scope.text
+        self.takes_subqueries = takes_subqueries
+        self.scalars: list[Scalar] = []
+        """The subqueries that stand for values in what was bound."""
 
     def bind(self, node: exp.Expression) -> Expression:
         known = self.known(node)
@@ -208,7 +215,29 @@ class ExpressionBinder:
         if isinstance(node.this, exp.Star):
             self.refuse("* cannot stand in an expression", node)
         assert isinstance(node, exp.Column)
+        alias = node.args.get("table")
+        if alias is not None and not self.scope.has_alias(alias.name) and self.scope.has(alias.name):
+            # Not alias.column, so it is column.field.
+            return self._field_of(self.scope.resolve(exp.Column(this=alias)), node.this, node)
         return self.scope.resolve(node)
+
+    def _dot(self, node: exp.Expression) -> Expression:
+        return self._field_of(self.bind(node.this), node.expression, node)
+
+    def _field_of(self, value: Expression, name: exp.Identifier, node: exp.Expression) -> Expression:
+        if not value.type.fields:
+            self.refuse(f"{value} is {with_article(value.type)}, and has no fields", node)
+        found = value.type.field(name.name)
+        if found is None:
+            names = [field for field, _ in value.type.fields]
+            self.refuse(f"{value} has no field {name.name!r}", node, did_you_mean(name.name, names))
+        return FieldOf(found[1], value, found[0])
+
+    def _item(self, node: exp.Expression) -> Expression:
+        return self.call("element", (self.bind(node.this), self.bind(node.expressions[0])), node)
+
+    def _array(self, node: exp.Expression) -> Expression:
+        return self.call("array", [self.bind(item) for item in node.expressions], node)
 
     def _literal(self, node: exp.Expression) -> Expression:
         if node.is_string:
@@ -280,6 +309,27 @@ class ExpressionBinder:
             f"{what} (subquery) must be a whole condition of WHERE", node,
             "join conditions with AND; for OR write UNION ALL of two queries that exclude each other",
         )  # fmt: skip
+
+    def _quantified(self, node: exp.Expression) -> Expression:
+        word = type(node).__name__.upper()
+        self.refuse(
+            f"{word} of a subquery stands to the right of {'=' if word == 'ANY' else '<>'}", node,
+            "for other comparisons, compare with (SELECT max(…) …) or (SELECT min(…) …)",
+        )  # fmt: skip
+
+    def _subquery(self, node: exp.Expression) -> Expression:
+        assert isinstance(node, Nested)
+        if not self.takes_subqueries or self.scope.bind_scalar is None:
+            self.refuse(
+                "a subquery cannot stand for a value here",
+                node,
+                "it can in SELECT, WHERE and HAVING of a query",
+            )
+        scalar = next((scalar for scalar in self.scalars if scalar.node == node), None)
+        if scalar is None:
+            scalar = self.scope.bind_scalar(node, self.scope)
+            self.scalars.append(scalar)
+        return scalar.value
 
     def _like(self, node: exp.Expression) -> Expression:
         name = "ilike" if isinstance(node, exp.ILike) else "like"
@@ -430,6 +480,9 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Column: ExpressionBinder._column,
     exp.Literal: ExpressionBinder._literal,
     exp.HexString: ExpressionBinder._bytes,
+    exp.Dot: ExpressionBinder._dot,
+    exp.Bracket: ExpressionBinder._item,
+    exp.Array: ExpressionBinder._array,
     exp.Neg: ExpressionBinder._negative,
     exp.Null: ExpressionBinder._null,
     exp.Boolean: ExpressionBinder._boolean,
@@ -446,6 +499,9 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Interval: ExpressionBinder._interval,
     exp.Anonymous: ExpressionBinder._call,
     exp.Filter: ExpressionBinder._filter,
+    Nested: ExpressionBinder._subquery,
+    exp.Any: ExpressionBinder._quantified,
+    exp.All: ExpressionBinder._quantified,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
     WindowedCall: ExpressionBinder._windowed_call,

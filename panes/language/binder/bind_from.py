@@ -11,14 +11,14 @@ from sqlglot import exp
 from panes.language.binder.bind_lookup import window_over
 from panes.language.binder.joined_items import JoinedItems
 from panes.language.binder.known_relations import find
-from panes.language.binder.refusals import check_always_on, slides_in_time
+from panes.language.binder.refusals import check_always_on, check_has_times, slides_in_time
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.parser.syntax import FromItem, SelectBlock, WindowClause
 from panes.language.positions import did_you_mean, offset_of
 from panes.language.statements import CreateDerivedStream, CreateQuery, CreateStream, CreateTable
 from panes.plan.expressions import Column
-from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamScan, TableScan, Window
+from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamScan, TableScan, Values, Window
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal, pattern_of
 from panes.plan.schema import Field, Schema
 from panes.plan.walk import is_table_only, walk
@@ -102,8 +102,20 @@ def _with_columns(
             binder.refuse("column names do not begin with an underscore", name)
         if any(same(name.name, other) for other in new[:place] + new[place + 1 :]):
             binder.refuse(f"two columns of {alias} are called {name.name!r}", name)
-    columns = zip(new, node.schema, strict=True)
-    return Project(node, tuple((f"{prefix}.{name}", Column(f.type, f.name)) for name, f in columns))
+    prefixed = [f"{prefix}.{name}" for name in new]
+    if isinstance(node, Project):
+        return replace(
+            node, columns=tuple((name, e) for name, (_, e) in zip(prefixed, node.columns, strict=True))
+        )
+    if isinstance(node, Values):
+        return _renamed_values(node, prefixed)
+    fields = zip(prefixed, node.schema, strict=True)
+    return Project(node, tuple((name, Column(f.type, f.name)) for name, f in fields))
+
+
+def _renamed_values(node: Values, names: Sequence[str]) -> Values:
+    fields = (Field(name, type_) for name, type_ in zip(names, node.schema.types, strict=True))
+    return replace(node, columns=Schema(tuple(fields)))
 
 
 def _prefixed(columns: Schema, prefix: str) -> Schema:
@@ -118,12 +130,15 @@ def renamed(node: Node, prefix: str) -> Node:
         if kept and len(columns) == len(node.child.schema):
             return node.child  # SELECT * under the alias it already has
         return replace(node, columns=columns)
+    if isinstance(node, Values):
+        return _renamed_values(node, [f"{prefix}.{name}" for name in node.schema.names])
     return Project(node, tuple((f"{prefix}.{f.name}", Column(f.type, f.name)) for f in node.schema))
 
 
 def _windowed(binder: QueryBinder, node: Node, clause: WindowClause, prefix: str, alias: str) -> Node:
     spec = clause.args["spec"]
     check_always_on("a window over it", node, binder.text, offset_of(clause))
+    check_has_times(node, binder.text, offset_of(clause))
     pattern, reason = answer_pattern(node)
     if pattern is not MONOTONIC:
         binder.refuse(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,11 +12,20 @@ from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.mark_own_functions import own_function
 from panes.language.binder.scope import Scope
 from panes.language.names import same, unused
-from panes.language.parser.syntax import SelectBlock
+from panes.language.parser.syntax import Nested, SelectBlock
 from panes.language.positions import offset_of
 from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Aggregate, Case, Column, Expression, Literal, columns_of
+from panes.plan.expressions import (
+    Aggregate,
+    Case,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    substitute,
+    walk,
+)
 from panes.plan.functions import WrongTypes
 from panes.plan.nodes import GroupBy, Node, Project
 from panes.plan.types import BIGINT, INT
@@ -39,25 +48,34 @@ def is_grouped(block: SelectBlock) -> bool:
     """Whether a SELECT has GROUP BY, HAVING or an aggregate."""
     if block.args.get("group") or block.args.get("having"):
         return True
-    return any(is_aggregate(node) for item in block.expressions for node in item.walk())
+    return any(is_aggregate(node) for item in block.expressions for node in outside_subqueries(item))
+
+
+def outside_subqueries(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The nodes of an expression; of a subquery in it only the top."""
+    for inside in node.walk(prune=lambda inside: isinstance(inside, Nested)):
+        assert isinstance(inside, exp.Expression)
+        yield inside
 
 
 class GroupedBinder(ExpressionBinder):
     """Binds what stands above GROUP BY: keys and aggregates are columns there, nothing else is."""
 
     def __init__(self, scope: Scope, keys: Mapping[Expression, str]) -> None:
-        super().__init__(scope)
-        self.below = ExpressionBinder(scope)
+        super().__init__(scope, takes_subqueries=True)
+        self.below = ExpressionBinder(scope, takes_subqueries=True)
         self.keys = keys
         self.aggregates: dict[str, Aggregate] = {}
         self.places: dict[str, int] = {}
         """Where in the text each aggregate stands."""
+        self.groupings: dict[str, tuple[str, ...]] = {}
+        """The keys that each grouping(…) asks for, by the name of a column that stands for it."""
 
     def having(self, node: exp.Expression, block: SelectBlock) -> Expression:
         """The condition of HAVING, which may name columns of the SELECT list."""
 
         def named(inside: exp.Expr) -> exp.Expr:
-            target = _by_alias(inside, block, self.scope)
+            target = by_alias(inside, block, self.scope)
             return inside if target is None else target.copy()
 
         condition = node.transform(named)
@@ -67,11 +85,13 @@ class GroupedBinder(ExpressionBinder):
     def known(self, node: exp.Expression) -> Expression | None:
         if isinstance(node, exp.Anonymous) and is_aggregate(node):
             return self._aggregate(node)
+        if isinstance(node, exp.Anonymous) and node.name == "grouping":
+            return self._grouping(node)
         if isinstance(node, exp.Filter) and is_aggregate(node.this):
             return self._aggregate(node.this, self._filter_condition(node))
         if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.Star)):
             return None
-        if any(is_aggregate(inside) for inside in node.walk()):
+        if any(is_aggregate(inside) or isinstance(inside, Nested) for inside in outside_subqueries(node)):
             return None
         try:
             bound = self.below.bind(node)
@@ -86,10 +106,32 @@ class GroupedBinder(ExpressionBinder):
             )  # fmt: skip
         return None
 
+    def _grouping(self, node: exp.Anonymous) -> Expression:
+        """A number with a bit for each argument, the last one lowest: 1 where the rows are not grouped by it."""
+        bound = [self.below.bind(arg) for arg in node.expressions]
+        if not bound or any(key not in self.keys for key in bound):
+            self.refuse("grouping takes keys of GROUP BY", node, "such as grouping(a, b)")
+        names = tuple(self.keys[key] for key in bound)
+        column = f"grouping({', '.join(names)})"
+        self.groupings[column] = names
+        return Column(BIGINT, column)
+
+    def in_set(self, keys: Collection[str], expression: Expression) -> Expression:
+        """What an expression becomes where rows are grouped by these keys alone: the others are NULL."""
+        columns: dict[str, Expression] = {}
+        for column in walk(expression):
+            if isinstance(column, Column):
+                is_key = column.name in self.keys.values() and column.name not in keys
+                columns[column.name] = Literal(column.type, None) if is_key else column
+                if column.name in self.groupings:
+                    bits = "".join(str(int(name not in keys)) for name in self.groupings[column.name])
+                    columns[column.name] = Literal(BIGINT, int(bits, 2))
+        return substitute(expression, columns)
+
     def _filter_condition(self, node: exp.Filter) -> Expression:
         """The condition of FILTER."""
         condition = node.expression.this
-        for inside in condition.walk():
+        for inside in outside_subqueries(condition):
             if is_aggregate(inside):
                 self.refuse("FILTER cannot read an aggregate", inside, "put the condition in HAVING")
         bound = self.below.condition(condition, "FILTER")
@@ -163,8 +205,8 @@ class GroupedBinder(ExpressionBinder):
 
     def _argument(self, node: exp.Expression, call: exp.Expression) -> Expression:
         """A column that is aggregated."""
-        inner = next((inside for inside in node.walk() if is_aggregate(inside)), None)
-        if isinstance(inner, exp.Expression):
+        inner = next((inside for inside in outside_subqueries(node) if is_aggregate(inside)), None)
+        if inner is not None:
             self.refuse("an aggregate cannot stand inside another", inner, "aggregate a derived table")
         arg = self.below.bind(node)
         if not all(map(self.scope.is_own, columns_of(arg))):
@@ -207,22 +249,23 @@ class GroupedBinder(ExpressionBinder):
         return Column(aggregate.type, known.name)
 
 
-def bind_keys(block: SelectBlock, scope: Scope) -> dict[Expression, str]:
-    """The expressions of GROUP BY (columns, expressions, aliases or places of the SELECT list), and the names
+def bind_keys(nodes: Iterable[exp.Expression], block: SelectBlock, scope: Scope) -> dict[Expression, str]:
+    """Keys of a GROUP BY (columns, expressions, aliases or places of the SELECT list), and the names
     of the columns that they become."""
     keys: dict[Expression, str] = {}
     binder = ExpressionBinder(scope)
-    for node in block.args.get("group") or ():
+    for node in nodes:
         target = _of_select_list(node, block, scope, binder)
-        if any(is_aggregate(inside) for inside in target.walk()):
+        if any(is_aggregate(inside) for inside in outside_subqueries(target)):
             binder.refuse("GROUP BY cannot take an aggregate", node)
         key = binder.bind(target)
         if not columns_of(key):
             binder.refuse("GROUP BY takes columns, not constants", node)
         if not all(map(scope.is_own, columns_of(key))):
             binder.refuse("GROUP BY cannot take a column of the query around it", node)
-        if key.type.item is not None:
-            binder.refuse(f"GROUP BY cannot take a {key.type}", node)
+        if key.type.is_nested:
+            hint = "take its items with unnest, or its fields"
+            binder.refuse(f"GROUP BY cannot take a {key.type}", node, hint)
         if key not in keys:
             # There may be a column with a strange name: c."a + 1" is not c.a + 1.
             taken = [*scope.own_names(), *keys.values()]
@@ -241,10 +284,10 @@ def _of_select_list(
             binder.refuse(f"the SELECT list has no column {node.name}", node)
         item = block.expressions[place - 1]
         return unaliased(item)
-    return _by_alias(node, block, scope) or node
+    return by_alias(node, block, scope) or node
 
 
-def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
+def by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
     """What a bare name stands for in the SELECT list, when no column has that name."""
     if isinstance(node, exp.Column) and not node.text("table") and not scope.has(node.name):
         for item in block.expressions:

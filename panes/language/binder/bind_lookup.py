@@ -32,7 +32,9 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Union,
+    Values,
     Window,
     with_children,
 )
@@ -121,6 +123,7 @@ _MANY = {
     GroupBy: "a group has many",
     Intersect: "a row of INTERSECT stands for many",
     Except: "a row of EXCEPT stands for many",
+    TopN: "which rows are the first is decided by many",
 }
 
 
@@ -164,6 +167,8 @@ class _Carrying:
                 return self._union(node, columns)
             case TableScan():
                 raise _NoTime(f"a row of {node.table} has no such time", _FIRST)
+            case Values():
+                raise _NoTime("a row of VALUES has no such time", _FIRST)
         reason = _MANY.get(type(node), f"{type(node).__name__} gives its results times of their own")
         raise _NoTime(reason, _FIRST)
 

@@ -2,12 +2,14 @@
 
 A SELECT block becomes, from the bottom up: what stands in FROM, seen through its windows; selections; joins;
 semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; the projection, which gives the columns their final
-names; DISTINCT.
+names; DISTINCT; the first rows of an order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import NoReturn
 
 from sqlglot import exp
@@ -16,16 +18,26 @@ from panes.language.binder.aggregate_of_results import has_windowed_call, over_l
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
-from panes.language.binder.bind_joins import join_tree
+from panes.language.binder.bind_joins import Part, join_tree
 from panes.language.binder.bind_lookup import with_times
+from panes.language.binder.bind_order import Order, bind_sorted, distinct_on
+from panes.language.binder.bind_scalar_subqueries import (
+    Scalar,
+    bind_scalar,
+    filtered_by_scalars,
+    with_scalars,
+)
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
+from panes.language.binder.bind_values import ONE_ROW, bind_values
 from panes.language.binder.expansion import Expansion
+from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.mark_own_functions import mark_own_functions
 from panes.language.binder.refusals import (
     check_aggregates,
     check_always_on,
     check_bounded,
+    check_has_times,
     check_internal,
     check_restore,
     check_with_tables,
@@ -33,12 +45,13 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
-from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation
+from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation, Sorted, ValuesBlock
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
-from panes.plan.expressions import Column, Expression, Literal, columns_of
+from panes.plan.expressions import Aggregate, Column, Expression, Literal, columns_of
 from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
+from panes.plan.order_of_answer import shown, without_order
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
 from panes.plan.schema import Field
 from panes.plan.types import BIGINT, INTERVAL, NULL, Type, wider
@@ -56,16 +69,25 @@ class QueryBinder:
         self.expansion = expansion or Expansion()
 
     def query(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
-        """The plan of a query; its columns have the names that users see."""
+        """The plan of a query as a relation; its columns have the names that users see."""
+        return without_order(self.in_order(tree, outer))
+
+    def in_order(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
+        """The same, with the order in which its answer is read at the top."""
+        mark_own_functions(tree, self.catalog)
         match tree:
             case Nested():
-                return self.query(tree.this, outer)
+                return self.in_order(tree.this, outer)
+            case Sorted():
+                return bind_sorted(self, tree, outer)
             case Output():
                 return self._output(tree, outer)
             case SetOperation():
                 return self._set_operation(tree, outer)
             case SelectBlock():
-                return self._block(tree, outer)
+                return shown(self.block(tree, outer, Order(self.text)))
+            case ValuesBlock():
+                return bind_values(tree, self.text)
         raise TypeError(f"{type(tree).__name__} is not a query")
 
     def inside(self, read: CreateDerivedStream | CreateQuery, name: exp.Expression) -> QueryBinder:
@@ -78,6 +100,7 @@ class QueryBinder:
     def stream(self, query: SelectQuery) -> Node:
         """The plan of a derived stream: one that only grows."""
         plan = self.query(query.tree)
+        check_has_times(plan, query.text, offset_of(query.tree))
         check_always_on("a derived stream", plan, query.text, offset_of(query.tree))
         pattern, reason = answer_pattern(plan)
         if pattern is not MONOTONIC:
@@ -92,69 +115,99 @@ class QueryBinder:
 
     # SELECT
 
-    def _block(self, block: SelectBlock, outer: Scope | None) -> Node:
-        mark_own_functions(block, self.catalog)
+    def block(self, block: SelectBlock, outer: Scope | None, order: Order) -> Node:
+        """The plan of a SELECT, and beside its columns those that it is sorted by and does not show."""
         if has_windowed_call(block):
             block = over_last_results(block, self.text)
         scope, plan, correlated = self.source(block, outer)
         if correlated:
             self.refuse(
-                "a subquery with groups, or in a set operation, cannot read the query around it", block,
+                "a subquery with groups, LIMIT, or in a set operation, cannot read the query around it", block,
                 "join a derived table in FROM instead",
             )  # fmt: skip
-        plan = self._grouped(plan, block, scope) if is_grouped(block) else self.projected(plan, block, scope)
+        order.on = block.args.get("distinct_on") or ()
+        of_list = self._grouped if is_grouped(block) else self.projected
+        plan = of_list(plan, block, scope, order)
         if block.args.get("distinct"):
             plan = self._distinct(plan, block)
-        return plan
+        return distinct_on(plan, order, block) if order.on else plan
 
     def source(self, block: SelectBlock, outer: Scope | None) -> tuple[Scope, Node, list[Expression]]:
         """FROM and WHERE of a block, and the conditions of WHERE that read the query around it."""
-        scope = Scope(self.text, outer=outer, window=block.args.get("window"))
+        scope = Scope(self.text, outer=outer, window=block.args.get("window"), bind_scalar=self._scalar)
         items = bind_from(self, block, scope)
         conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
-        parts = _conjuncts(where) if where is not None else []
-        ExpressionBinder(scope).check_length(len(parts), block)
-        for node in parts:
+        conjuncts = _conjuncts(where) if where is not None else []
+        binder = ExpressionBinder(scope, takes_subqueries=True)
+        binder.check_length(len(conjuncts), block)
+        for node in conjuncts:
             predicate = as_predicate(node)
             if predicate is not None:
                 predicates.append(predicate)
             else:
-                conditions.append(ExpressionBinder(scope).condition(node, "WHERE"))
+                conditions.append(binder.condition(node, "WHERE"))
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
-        plan = join_tree(items.parts, [c for c in conditions if c not in correlated], self.catalog, self.text)
+        with_values = [c for c in conditions if columns_of(c) & scope.computed and c not in correlated]
+        before = [c for c in conditions if c not in correlated and c not in with_values]
+        parts = items.parts or [Part(ONE_ROW, offset_of(block))]
+        plan = join_tree(parts, before, self.catalog, self.text)
+        plan = filtered_by_scalars(self, plan, binder.scalars, with_values)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
             check_internal(plan, self.text, offset_of(predicate.node))
         return scope, plan, correlated
 
-    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope) -> Node:
+    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope, order: Order) -> Node:
         """GROUP BY, HAVING and the projection above them."""
         for item in block.expressions:
             if isinstance(item, exp.Star) or (
                 isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
             ):
                 self.refuse("* cannot stand next to GROUP BY or an aggregate", item, "name the columns")
-        keys = bind_keys(block, scope)
+        sets = grouping_sets(block.args.get("group") or (), self.text)
+        keys = bind_keys([key for some in sets for key in some], block, scope)
         binder = GroupedBinder(scope, keys)
         columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
+        columns = order.with_hidden(block, columns, binder)
         having = block.args.get("having")
         condition = binder.having(having, block) if having is not None else None
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
         plan, aggregates = with_times(
-            plan, list(binder.aggregates.values()), self.catalog, self.text, binder.places
-        )
+            with_scalars(self, plan, binder.below.scalars),
+            list(binder.aggregates.values()), self.catalog, self.text, binder.places,
+        )  # fmt: skip
+        parts = []
+        for some in sets:
+            names = {key: keys[key] for key in bind_keys(some, block, scope)}
+            parts.append(self._grouped_by(plan, names, aggregates, binder, condition, columns))
+        return reduce(Union, parts)
+
+    def _grouped_by(
+        self,
+        plan: Node,
+        keys: Mapping[Expression, str],
+        aggregates: Sequence[Aggregate],
+        binder: GroupedBinder,
+        condition: Expression | None,
+        columns: tuple[tuple[str, Expression], ...],
+    ) -> Node:
+        """The groups by some of the keys of a GROUP BY."""
+        if not keys and not aggregates:
+            aggregates = [Aggregate("count(*)", "count", None, BIGINT)]  # one row for all rows
         grouped = group(plan, keys, aggregates)
         check_aggregates(grouped, self.text, binder.places)
-        plan = grouped if condition is None else Select(grouped, condition)
-        return Project(plan, columns)
+        plan = with_scalars(self, grouped, binder.scalars)
+        names = keys.values()
+        plan = plan if condition is None else Select(plan, binder.in_set(names, condition))
+        return Project(plan, tuple((name, binder.in_set(names, e)) for name, e in columns))
 
-    def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
+    def projected(self, plan: Node, block: SelectBlock, scope: Scope, order: Order | None = None) -> Project:
         """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
-        binder = ExpressionBinder(scope)
+        binder = ExpressionBinder(scope, takes_subqueries=True)
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
@@ -164,11 +217,19 @@ class QueryBinder:
                 if not all(map(scope.is_own, columns_of(bound))):
                     self.refuse("a SELECT list cannot read a column of the query around it", item)
                 items.append((item, bound))
-        return Project(plan, self._named(items))
+        columns = self._named(items)
+        if order is not None:
+            columns = order.with_hidden(block, columns, binder)
+        return Project(with_scalars(self, plan, binder.scalars), columns)
+
+    def _scalar(self, node: Nested, scope: Scope) -> Scalar:
+        return bind_scalar(self, node, scope)
 
     def _star(self, item: exp.Expression, scope: Scope) -> list[tuple[exp.Expression, Expression]] | None:
         if isinstance(item, exp.Star):
             relations = scope.relations
+            if not relations:
+                self.refuse("* means the columns of FROM, and there is none", item, "write FROM …")
         elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
             relations = [r for r in scope.relations if same(r.alias, item.text("table"))]
             if not relations:
@@ -209,8 +270,9 @@ class QueryBinder:
 
     def _distinct(self, plan: Node, node: exp.Expression) -> Node:
         for column in plan.schema:
-            if column.type.item is not None:
-                self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node)
+            if column.type.is_nested:
+                hint = "take its items with unnest, or its fields"
+                self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node, hint)
         distinct = Distinct(plan)
         check_internal(distinct, self.text, offset_of(node))
         return distinct
@@ -301,13 +363,15 @@ def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _name_of(node: exp.Expression, place: int) -> str:
-    """The name of a column of a SELECT list: its alias, its column, its function, or its place."""
+    """The name of a column of a SELECT list: its alias, its column or field, its function, or its place."""
     if isinstance(node, exp.Alias):
         return node.alias
     while isinstance(node, (exp.Paren, exp.Cast, exp.Filter)):
         node = node.this
     if isinstance(node, (exp.Column, exp.Anonymous)):
         return node.name
+    if isinstance(node, exp.Dot):
+        return str(node.expression.name)
     return f"column_{place}"
 
 

@@ -23,9 +23,12 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
+    Values,
     Window,
     Wstream,
 )
+from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.walk import has_relation, is_table_only, tables_of, walk
 from panes.plan.windows import UnboundedWindow
@@ -39,6 +42,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     AntiJoin: ("negation", _BROKEN),
     OuterJoin: ("an outer join", "results that stay would lack the partners that come later"),
     Except: ("EXCEPT", _BROKEN),
+    TopN: ("LIMIT or DISTINCT ON", "results that stay would not make room for others"),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
 }
 
@@ -50,7 +54,7 @@ def unbounded_stream(node: Node) -> str | None:
             return node.alias
         case Window(spec=UnboundedWindow()):
             return unbounded_stream(node.child)
-        case Window() | Wstream() | GroupBy() | Distinct():
+        case Window() | Wstream() | GroupBy() | Distinct() | TopN():
             # One row per group or value is counted as bounded: it grows with the domain, not with time.
             return None
         case Istream() | Dstream() | Rstream():
@@ -110,6 +114,8 @@ def check_bounded_with_tables(left: Node, right: Node, text: str, offset: int) -
     """An update of a table finds the rows of a stream that it concerns only where these are remembered."""
     alias = unbounded_stream(left)
     if alias is not None and is_table_only(right):
+        if not tables_of(right):
+            check_bounded("a join with VALUES", text, offset, left)
         table = min(tables_of(right))
         refuse(
             f"state grows without bound because an update of {table} concerns every row of {alias}",
@@ -156,6 +162,17 @@ def slides_in_time(node: Node) -> frozenset[int | None]:
     if isinstance(node, (StreamScan, Istream, Dstream, Rstream, Wstream)):
         return frozenset({None})
     return frozenset[int | None]().union(*map(slides_in_time, node.children))
+
+
+def check_has_times(node: Node, text: str, offset: int) -> None:
+    """Rows of a stream have times; constants have none."""
+    if isinstance(node, Values):
+        refuse(
+            "rows of constants have no times, so they are no stream", text, offset,
+            "put the window, or the derived stream, on the stream alone",
+        )  # fmt: skip
+    for child in () if isinstance(node, OUTPUT_STREAMS) else node.children:
+        check_has_times(child, text, offset)
 
 
 def check_always_on(what: str, node: Node, text: str, offset: int) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from panes.language.names import same
-from panes.language.parser.syntax import WindowClause
+from panes.language.parser.syntax import Nested, WindowClause
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.plan.expressions import Column, Expression
 from panes.plan.nodes import Node
+
+if TYPE_CHECKING:
+    from panes.language.binder.bind_scalar_subqueries import Scalar
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,11 @@ class Scope:
     """Columns that JOIN … USING has merged into their partner: only found under their alias."""
     merged: dict[str, Expression] = field(default_factory=dict)
     """What a column that JOIN … USING has merged others into means where it is written without its alias."""
+    bind_scalar: Callable[[Nested, Scope], Scalar] | None = None
+    """Binds a subquery that stands for a value; None where there is none around it to be joined with."""
+    computed: set[str] = field(default_factory=set)
+    """The columns that the values of subqueries are computed from."""
+    _subqueries: int = 0
 
     def default_window(self) -> WindowClause | None:
         """The BEGIN … END for streams without a window of their own."""
@@ -87,13 +97,23 @@ class Scope:
         """Whether a bare name is a column here or around."""
         return any(r.column(name) is not None for scope in self._chain() for r in scope.relations)
 
+    def next_subquery(self) -> str:
+        """A new prefix for the columns of a subquery, that no other has in this query or around it."""
+        outermost = self._chain()[-1]
+        outermost._subqueries += 1
+        return self.prefix_for(f"subquery_{outermost._subqueries}")
+
+    def has_alias(self, alias: str) -> bool:
+        """Whether something in FROM is called so, here or around."""
+        return any(same(alias, r.alias) for scope in self._chain() for r in scope.relations)
+
     def own_names(self) -> list[str]:
         """The edge names of the columns of this scope."""
         return [name for relation in self.relations for name in relation.node.schema.names]
 
     def is_own(self, column: str) -> bool:
         """Whether an edge name belongs to this scope, not to one around it."""
-        return any(column in relation.node.schema for relation in self.relations)
+        return column in self.computed or any(column in r.node.schema for r in self.relations)
 
     def _chain(self) -> list[Scope]:
         return [self, *(self.outer._chain() if self.outer else [])]

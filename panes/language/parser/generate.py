@@ -12,13 +12,16 @@ from panes.language.parser.syntax import (
     AtInstant,
     Default,
     FromItem,
+    Grouping,
     Nested,
     OnConflict,
     Output,
     SelectBlock,
     SetOperation,
+    Sorted,
     StatementNode,
     TypeName,
+    ValuesBlock,
     WindowClause,
     WindowedCall,
 )
@@ -26,7 +29,10 @@ from panes.language.parser.syntax import (
 
 def _select_block(self: Generator, node: SelectBlock) -> str:
     parts = ["SELECT DISTINCT" if node.args.get("distinct") else "SELECT", _csv(self, node.expressions)]
-    parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
+    if node.args.get("distinct_on"):
+        parts[0] = f"SELECT DISTINCT ON ({_csv(self, node.args['distinct_on'])})"
+    if node.args.get("from_"):
+        parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
     if node.args.get("where"):
         parts.append(f"WHERE {self.sql(node, 'where')}")
     if node.args.get("window"):
@@ -55,9 +61,24 @@ def _from_item(self: Generator, node: FromItem) -> str:
     return text
 
 
+def _grouping(self: Generator, node: Grouping) -> str:
+    word = {"SETS": "GROUPING SETS"}.get(node.args["kind"], node.args["kind"])
+    return f"{word} ({_csv(self, node.expressions)})"
+
+
 def _set_operation(self: Generator, node: SetOperation) -> str:
     word = node.args["kind"] + (" ALL" if node.args.get("all") else "")
     return f"{self.sql(node, 'this')} {word} {self.sql(node, 'expression')}"
+
+
+def _sorted(self: Generator, node: Sorted) -> str:
+    text = self.sql(node, "this")
+    if node.args.get("order"):
+        text += f" ORDER BY {_csv(self, node.args['order'])}"
+    for word in ("limit", "offset"):
+        if node.args.get(word):
+            text += f" {word.upper()} {self.sql(node, word)}"
+    return text
 
 
 def _output(self: Generator, node: Output) -> str:
@@ -144,9 +165,12 @@ class PanesGenerator(Generator):
         **Generator.TRANSFORMS,
         SelectBlock: _select_block,
         FromItem: _from_item,
+        Grouping: _grouping,
         WindowClause: lambda _, node: node.args["spec"].text(quoted),
         WindowedCall: lambda self, node: f"Wstream({self.sql(node, 'this')}) {self.sql(node, 'window')}",
         SetOperation: _set_operation,
+        Sorted: _sorted,
+        ValuesBlock: lambda self, node: f"VALUES {_csv(self, node.expressions)}",
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,
@@ -169,7 +193,11 @@ class PanesGenerator(Generator):
         exp.Anonymous: _call,
         exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
         exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+        exp.Dot: lambda self, node: f"{self.sql(node, 'this')}.{self.sql(node, 'expression')}",
+        exp.Bracket: lambda self, node: f"{self.sql(node, 'this')}[{_csv(self, node.expressions)}]",
+        exp.Array: lambda self, node: f"[{_csv(self, node.expressions)}]",
         exp.HexString: lambda _, node: f"x'{node.name}'",
+        exp.Tuple: lambda self, node: f"({_csv(self, node.expressions)})",
         exp.Identifier: lambda _, node: quoted(node.name),
         exp.Star: lambda *_: "*",
         exp.Neg: lambda self, node: f"-{' ' * isinstance(node.this, exp.Neg)}{self.sql(node, 'this')}",

@@ -7,7 +7,7 @@ that everything else is an error that points at the right token.
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from sqlglot import Token, TokenType, exp
 
@@ -15,11 +15,16 @@ from panes.language.names import why_no_column
 from panes.language.parser.foreign_windows import foreign_window
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
 from panes.language.parser.parse_types import TYPES, TypeParser
-from panes.language.parser.syntax import OUTPUTS, TypeName
+from panes.language.parser.syntax import OUTPUTS, Nested, TypeName
 from panes.plan.functions import ALIASES, DATE_PARTS
 
 _HEX = re.compile(r"([0-9A-Fa-f]{2})*\Z")
+_WINDOWS = ("RANGE", "ROWS", "PARTITION", "NOW", "SESSION")
 NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
+
+
+QUERIES = ("SELECT", "WITH", "VALUES")
+"""The words with which a query begins."""
 
 
 class ExpressionParser(TypeParser):
@@ -64,18 +69,52 @@ class ExpressionParser(TypeParser):
             return self._placed(exp.Not(this=self._nested(self._negation)), token)
         return self._parse_equality()
 
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        """`x = ANY (query)` is IN, `x <> ALL (query)` is NOT IN."""
+        token = self._curr
+        this = super()._parse_equality(parse_is)
+        if isinstance(this, exp.EQ) and isinstance(this.expression, exp.Any):
+            return self._placed(exp.In(this=this.this, query=this.expression.this), token)
+        if isinstance(this, exp.NEQ) and isinstance(this.expression, exp.All):
+            return exp.Not(this=self._placed(exp.In(this=this.this, query=this.expression.this), token))
+        return this
+
     def _parse_unary(self) -> exp.Expr | None:
         token = self._curr
         if self._match(TokenType.DASH):
             return self._placed(exp.Neg(this=self._nested(self._parse_unary)), token)
         if self._match(TokenType.PLUS):
             return self._nested(self._parse_unary)
-        operand = self._operand()
-        while self._match(TokenType.DCOLON):
-            operand = self._placed(exp.Cast(this=operand, to=self._type_name()), token)
+        operand = self._after_operand(self._operand(), token)
         if self._curr.token_type == TokenType.L_BRACKET:
-            self._fail("there are no subscripts", hint="windows in brackets stand after streams in FROM")
+            self._fail("a window cannot stand here", hint="windows in brackets stand after streams in FROM")
         return operand
+
+    def _after_operand(self, operand: exp.Expression, token: Token) -> exp.Expression:
+        """`::type`, `.field` and `[i]`, any number of them."""
+        while True:
+            if self._match(TokenType.DCOLON):
+                operand = self._placed(exp.Cast(this=operand, to=self._type_name()), token)
+            elif self._curr.token_type == TokenType.DOT and not isinstance(operand, exp.Literal):
+                self._advance()
+                operand = self._placed(exp.Dot(this=operand, expression=self._name("a field")), token)
+            elif self._curr.token_type == TokenType.L_BRACKET and not self._at_window():
+                operand = self._placed(exp.Bracket(this=operand, expressions=self._in_brackets()), token)
+                if len(operand.expressions) != 1:
+                    self._fail("an item of a list has one place", token, "write x[1] for the first item")
+            else:
+                return operand
+
+    def _at_window(self) -> bool:
+        """Whether what stands in the brackets that come next begins as a window does."""
+        return self._next.token_type == TokenType.VAR and self._next.text.upper() in _WINDOWS
+
+    def _in_brackets(self) -> list[exp.Expression]:
+        self._advance()
+        items = self._nested(lambda: self._list(self._condition))
+        if not self._match(TokenType.R_BRACKET):
+            self._unexpected("]")
+        return items
 
     def _operand(self) -> exp.Expression:
         token = self._curr
@@ -101,6 +140,10 @@ class ExpressionParser(TypeParser):
             return self._placed(exp.Star(), token)
         if kind == TokenType.L_PAREN:
             return self._parenthesis()
+        if self._at("ARRAY") and self._next.token_type == TokenType.L_BRACKET:
+            self._advance()
+        if self._curr.token_type == TokenType.L_BRACKET:
+            return self._placed(exp.Array(expressions=self._in_brackets()), token)
         return self._worded_operand()
 
     def _number_literal(self, text: str, token: Token) -> exp.Expression:
@@ -126,19 +169,17 @@ class ExpressionParser(TypeParser):
     def _parenthesis(self) -> exp.Expression:
         token = self._curr
         if self._at_query_in_parentheses():
-            self._refuse_subquery()
+            return self._placed(Nested(this=self._in_parentheses(self._query)), token)
         return self._placed(exp.Paren(this=self._in_parentheses(self._condition)), token)
-
-    def _refuse_subquery(self) -> NoReturn:
-        self._fail(
-            "a subquery cannot stand for a value",
-            hint="join it in FROM, or use [NOT] EXISTS or [NOT] IN (subquery) in WHERE",
-        )
 
     def _worded_operand(self) -> exp.Expression:
         token = self._curr
         if self._at("SELECT"):
-            self._refuse_subquery()
+            self._fail("a subquery stands in parentheses", hint="write (SELECT …)")
+        if self._at_quantifier():
+            self._advance()
+            kind = exp.All if token.text.upper() == "ALL" else exp.Any
+            return self._placed(kind(this=self._in_parentheses(self._query)), token)
         if self._word("CASE"):
             return self._placed(self._nested(self._case), token)
         if self._word("CAST"):
@@ -171,7 +212,17 @@ class ExpressionParser(TypeParser):
         return query
 
     def _at_query_in_parentheses(self) -> bool:
-        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("SELECT", "WITH")
+        return self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in QUERIES
+
+    def _at_quantifier(self) -> bool:
+        """Whether ANY, SOME or ALL comes next, with a query in parentheses."""
+        if (
+            self._curr.text.upper() not in ("ANY", "SOME", "ALL")
+            or self._next.token_type != TokenType.L_PAREN
+        ):
+            return False
+        after = self._tokens[self._index + 2 : self._index + 3]
+        return bool(after) and after[0].text.upper() in QUERIES
 
     def _column(self) -> exp.Expression:
         token = self._curr
@@ -187,8 +238,6 @@ class ExpressionParser(TypeParser):
         if self._match(TokenType.STAR):
             return self._placed(exp.Column(this=self._placed(exp.Star(), star), table=first), token)
         second = self._name("a column name after the dot")
-        if self._curr.token_type == TokenType.DOT:
-            self._fail("a column is written column or alias.column")
         return self._placed(exp.Column(this=second, table=first), token)
 
     def _call(self) -> exp.Expression:
@@ -302,7 +351,7 @@ class ExpressionParser(TypeParser):
 
     def _in(self, this: exp.Expression) -> exp.Expression:
         def inside() -> exp.Expression:
-            if self._at("SELECT") or self._at("WITH") or self._at_query_in_parentheses() or self._at_output():
+            if any(map(self._at, QUERIES)) or self._at_query_in_parentheses() or self._at_output():
                 return exp.In(this=this, query=self._query())
             return exp.In(this=this, expressions=self._list(self._condition))
 

@@ -8,13 +8,18 @@ from typing import Any
 from sqlglot import Token, TokenType, exp
 
 from panes.language.parser.parse_with import WithParser
-from panes.language.parser.syntax import OUTPUTS, FromItem, Nested, Output, SelectBlock, SetOperation
+from panes.language.parser.syntax import (
+    OUTPUTS,
+    FromItem,
+    Grouping,
+    Nested,
+    Output,
+    SelectBlock,
+    SetOperation,
+    ValuesBlock,
+)
 
 _REFUSED_CLAUSES = {
-    "ORDER": ("ORDER BY is not supported: an answer is a set of rows", "sort the answer after INVOKE"),
-    "LIMIT": ("LIMIT is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
-    "OFFSET": ("OFFSET is not supported: an answer has no order", "cut the answer after INVOKE"),
-    "FETCH": ("FETCH is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
     "QUALIFY": ("QUALIFY is not supported", "put the condition in WHERE or HAVING"),
     "WINDOW": ("WINDOW is not supported", "windows stand in brackets after streams in FROM"),
 }  # fmt: skip
@@ -35,6 +40,7 @@ class QueryParser(WithParser):
         this = self._intersections()
         while self._at("UNION") or self._at("EXCEPT"):
             this = self._set_operation(this, self._intersections)
+        this = self._sorted(this)
         self._refuse_clauses()
         return this
 
@@ -65,7 +71,16 @@ class QueryParser(WithParser):
             return self._output_around_query()
         if self._at("WITH"):
             self._fail("WITH stands before the whole query", hint="or put this part in parentheses: (WITH …)")
+        if self._word("VALUES"):
+            rows = self._list(self._row_of_values)
+            return self._placed(ValuesBlock(expressions=rows), token)
         return self._select_block()
+
+    def _row_of_values(self) -> exp.Expression:
+        token = self._curr
+        return self._placed(
+            exp.Tuple(expressions=self._in_parentheses(lambda: self._list(self._condition))), token
+        )
 
     # Output operators.
 
@@ -114,16 +129,15 @@ class QueryParser(WithParser):
 
     # SELECT and its clauses.
 
-    def _projections(self) -> tuple[bool, list[exp.Expression]]:
-        distinct = self._word("DISTINCT")
-        if distinct and self._at("ON"):
-            self._fail(
-                "DISTINCT ON is not supported", hint="use [PARTITION BY … ROWS 1], the latest row of each"
-            )
+    def _projections(self) -> tuple[bool | list[exp.Expression], list[exp.Expression]]:
+        """DISTINCT, or what stands after DISTINCT ON, and the SELECT list."""
+        distinct: bool | list[exp.Expression] = self._word("DISTINCT")
         if not distinct:
             self._word("ALL")
+        elif self._word("ON"):
+            distinct = self._in_parentheses(lambda: self._list(self._condition))
         if self._at("TOP") and self._next.token_type == TokenType.NUMBER:
-            self._fail("TOP is not supported: an answer has no order", hint=_REFUSED_CLAUSES["LIMIT"][1])
+            self._fail("TOP is not supported", hint="nearest: LIMIT at the end of the query")
         return distinct, self._list(self._projection)
 
     def _projection(self) -> exp.Expression:
@@ -134,10 +148,12 @@ class QueryParser(WithParser):
             return self._placed(exp.Alias(this=expression, alias=alias), token)
         return expression
 
-    def _clauses(self, distinct: bool, projections: list[exp.Expression]) -> SelectBlock:
-        if not self._word("FROM"):
+    def _clauses(
+        self, distinct: bool | list[exp.Expression], projections: list[exp.Expression]
+    ) -> SelectBlock:
+        items = self._from_items() if self._word("FROM") else []
+        if not items and not self._may_end_without_from():
             self._unexpected_instead_of("FROM", "FROM")
-        items = self._from_items()
         where = self._condition() if self._word("WHERE") else None
         begin = self._curr
         window = self._begin_end(begin) if self._word("BEGIN") else None
@@ -150,18 +166,61 @@ class QueryParser(WithParser):
             window = self._begin_end(late)
         self._refuse_clauses()
         return SelectBlock(
-            distinct=distinct, expressions=projections, from_=items, where=where, window=window, group=group,
-            having=having,
+            distinct=distinct is True, distinct_on=distinct if isinstance(distinct, list) else None,
+            expressions=projections, from_=items, where=where, window=window, group=group, having=having,
         )  # fmt: skip
+
+    def _may_end_without_from(self) -> bool:
+        """Whether a SELECT list may be all that a query reads."""
+        at_end = not self._curr or self._curr.token_type in (TokenType.R_PAREN, TokenType.SEMICOLON)
+        following = (
+            "WHERE",
+            "UNION",
+            "INTERSECT",
+            "EXCEPT",
+            "ORDER",
+            "LIMIT",
+            "OFFSET",
+            "FETCH",
+            *_REFUSED_CLAUSES,
+        )
+        return at_end or any(map(self._at, following))
 
     def _group_by(self) -> list[exp.Expression]:
         self._expect("GROUP", "BY")
-        for word in ("ROLLUP", "CUBE", "GROUPING"):
-            if self._at(word) and self._next.token_type == TokenType.L_PAREN:
-                self._fail(
-                    f"{word} is not supported", hint="write one query for each grouping, with UNION ALL"
-                )
-        return self._list(self._condition)
+        return self._list(self._grouping_item)
+
+    def _grouping_item(self) -> exp.Expression:
+        """A key, or GROUPING SETS, ROLLUP or CUBE of keys and tuples of keys."""
+        token = self._curr
+        kind = next((word for word in ("ROLLUP", "CUBE") if self._at(word)), "")
+        if kind and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            return self._grouping(kind, self._grouping_keys, token)
+        if self._word("GROUPING", "SETS"):
+            return self._grouping("SETS", self._grouping_set, token)
+        return self._condition()
+
+    def _grouping(self, kind: str, parse: Callable[[], exp.Expression], token: Token) -> exp.Expression:
+        parts = self._in_parentheses(lambda: self._list(parse))
+        return self._placed(Grouping(kind=kind, expressions=parts), token)
+
+    def _grouping_set(self) -> exp.Expression:
+        is_nested = self._at("ROLLUP") or self._at("CUBE") or self._at("GROUPING", "SETS")
+        return self._grouping_item() if is_nested else self._grouping_keys()
+
+    def _grouping_keys(self) -> exp.Expression:
+        """A key, or some in parentheses."""
+        token, start = self._curr, self._index
+        if token.token_type == TokenType.L_PAREN:
+            keys = self._in_parentheses(self._keys_in_parentheses)
+            if self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+                return self._placed(exp.Tuple(expressions=keys), token)
+            self._retreat(start)
+        return self._condition()
+
+    def _keys_in_parentheses(self) -> list[exp.Expression]:
+        return [] if self._curr.token_type == TokenType.R_PAREN else self._list(self._condition)
 
     def _refuse_clauses(self) -> None:
         refused = (
@@ -228,7 +287,7 @@ class QueryParser(WithParser):
 
     def _from_item(self, kind: str) -> FromItem:
         token = self._curr
-        name = None
+        name, columns = None, list[exp.Identifier]()
         if self._match(TokenType.L_PAREN, advance=False):
             this: exp.Expression = Nested(this=self._in_parentheses(self._query))
         elif self._at_output():
@@ -238,23 +297,22 @@ class QueryParser(WithParser):
             name = self._relation_name("a stream, a table or a query in parentheses")
             if self._curr.token_type == TokenType.DOT:
                 self._fail("names of streams and tables have one part", token)
-            this = self._common_query(name.name, token) or name
+            this, columns = self._common_query(name.name, token) or (name, [])
         window = self._optional_window()
         self._refuse_bare_window()
         written = self._alias()
         alias = written or (name if name is not this else None)
-        columns = self._column_names() if written and self._curr.token_type == TokenType.L_PAREN else None
+        if written and self._curr.token_type == TokenType.L_PAREN:
+            given = self._column_names()
+            columns = [*given, *columns[len(given) :]]
         self._refuse_bare_window()
         second = self._curr
         other = self._optional_window()
         if window and other:
             self._fail("a stream has one window, and this is the second", second, "keep one of the two")
         window = window or other
-        item = FromItem(this=this, window=window, alias=alias, columns=columns, kind=kind)
+        item = FromItem(this=this, window=window, alias=alias, columns=columns or None, kind=kind)
         return self._placed(item, token)
-
-    def _column_names(self) -> list[exp.Identifier]:
-        return self._in_parentheses(lambda: self._list(lambda: self._name("a name for a column")))
 
     def _optional_window(self) -> exp.Expression | None:
         return self._bracketed_window() if self._curr.token_type == TokenType.L_BRACKET else None

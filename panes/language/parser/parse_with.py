@@ -22,6 +22,8 @@ class _CommonTable:
 
     name: str
     query: exp.Expression
+    columns: list[exp.Identifier]
+    """The names that its columns are given, from the first one on."""
     depth: int
     length: int
 
@@ -55,8 +57,7 @@ class WithParser(WindowParser):
         name = self._relation_name("a name for the query").name
         if any(same(name, other.name) for other in self._common_tables[first:]):
             self._fail(f"two queries of this WITH are named {name!r}", token)
-        if self._curr.token_type == TokenType.L_PAREN:
-            self._fail("WITH takes no names of columns", hint="give them in the query: SELECT … AS name")
+        columns = self._column_names() if self._curr.token_type == TokenType.L_PAREN else []
         self._expect("AS")
         reached, before, start = self._reached, self._inlined, self._curr.start
         self._reached = self._depth
@@ -64,10 +65,13 @@ class WithParser(WindowParser):
         depth = self._reached - self._depth
         self._reached = reached
         length = self._prev.end - start + self._inlined - before
-        self._common_tables += (_CommonTable(name, query, depth, length),)
+        self._common_tables += (_CommonTable(name, query, columns, depth, length),)
 
-    def _common_query(self, name: str, token: Token) -> Nested | None:
-        """The query of WITH that a name in FROM means, or None."""
+    def _column_names(self) -> list[exp.Identifier]:
+        return self._in_parentheses(lambda: self._list(lambda: self._name("a name for a column")))
+
+    def _common_query(self, name: str, token: Token) -> tuple[Nested, list[exp.Identifier]] | None:
+        """The query of WITH that a name in FROM means, with the names of its columns, or None."""
         found = next((t for t in reversed(self._common_tables) if same(t.name, name)), None)
         if found is None:
             return None
@@ -82,4 +86,4 @@ class WithParser(WindowParser):
                 f"with the queries of WITH inside, this is longer than {MOST_INLINED} characters", token,
                 "CREATE STREAM name AS SELECT … for what is read many times",
             )  # fmt: skip
-        return Nested(this=found.query.copy())
+        return Nested(this=found.query.copy()), [column.copy() for column in found.columns]

@@ -16,8 +16,9 @@ class SelectBlock(exp.Expression):
 
     arg_types: ClassVar[dict[str, bool]] = {
         "distinct": False,
+        "distinct_on": False,
         "expressions": True,
-        "from_": True,
+        "from_": False,
         "where": False,
         "window": False,
         "group": False,
@@ -51,10 +52,28 @@ class WindowClause(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"spec": True}
 
 
+class Grouping(exp.Expression):
+    """GROUPING SETS ("SETS"), ROLLUP or CUBE (`kind`) of a GROUP BY: keys, and tuples of them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "expressions": True}
+
+
 class SetOperation(exp.Expression):
     """UNION, INTERSECT or EXCEPT (`kind`) of two queries."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "kind": True, "all": False}
+
+
+class Sorted(exp.Expression):
+    """A query with ORDER BY (`order`), LIMIT and OFFSET, which are literals; at least one of them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "order": False, "limit": False, "offset": False}
+
+
+class ValuesBlock(exp.Expression):
+    """`VALUES (…), (…)` as a query."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
 
 
 class Nested(exp.Expression):
