@@ -14,6 +14,7 @@ from panes.catalog import Catalog, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
 from panes.plan.begin_end import is_begin_end
+from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
 from panes.sharing.selection import selection_of
 from panes.state.storage.epoch_log import EpochRecord
@@ -65,7 +66,7 @@ class AnswerSources:
         rows = AnswerFromSegments(
             self._readers.segments,
             place,
-            plan.schema.arrow,
+            relation_of(plan).schema.arrow,
             member=None if record.group is None else record.id,
         )
         every_instant = record.changes == "instant"

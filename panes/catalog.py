@@ -34,7 +34,7 @@ from panes.sqlite_file import Change, Copy, SqliteFile
 _SCHEMA = """
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
-  sql TEXT NOT NULL);
+  sql TEXT NOT NULL, created_with INTEGER, retains_from INTEGER);
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
@@ -54,7 +54,6 @@ CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
 _LAST_NUMBER = "last number of a query or group"
-_RETAINS_FROM = "clock from which stream {} retains"
 """The names of marks."""
 
 
@@ -209,19 +208,20 @@ class Catalog:
                 )
 
     def alter(self, statement: CreateStream, retains_from: int | None = None) -> None:
-        """Puts another definition in the place of that of a stream.
+        """Puts another definition in the place of that of a stream, which may have more columns.
 
         `retains_from` is the clock from which on it keeps what its RETAIN says, when it kept less before.
         """
-        with self._file.transaction():
-            self._execute("UPDATE objects SET sql = ? WHERE name = ?", statement.sql, statement.name)
-            if retains_from is not None:
-                self._set_mark(_RETAINS_FROM.format(statement.stream.number), retains_from)
+        stream = statement.stream
+        self._execute(
+            "UPDATE objects SET sql = ?, created_with = ?, retains_from = coalesce(?, retains_from) WHERE id = ?",
+            *(statement.sql, stream.created_with, retains_from, stream.number),
+        )
 
     def retains_from(self, stream: int) -> int | None:
         """The clock from which on a stream keeps what its RETAIN says; None: it always did."""
-        rows = self._select("SELECT value FROM marks WHERE name = ?", _RETAINS_FROM.format(stream))
-        return int(rows[0][0]) if rows else None
+        rows = self._select("SELECT retains_from FROM objects WHERE id = ?", stream)
+        return rows[0][0] if rows else None
 
     def drop(self, kind: str, name: str) -> None:
         with self._file.transaction():
@@ -269,6 +269,7 @@ class Catalog:
                 raise self._missing(kind, name)
             if not same(name, new_name):  # to write its own name in another way is no conflict
                 self._check_free(new_name)
+            self._execute("UPDATE comments SET name = ? WHERE name = ?", new_name, name)
             definition = self._object(name)
             if definition is None:
                 self._execute("UPDATE queries SET name = ? WHERE name = ?", new_name, name)
@@ -520,13 +521,13 @@ class Catalog:
         )
 
     def _object(self, name: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
-        rows = self._select("SELECT id, sql FROM objects WHERE name = ?", name)
+        rows = self._select("SELECT id, sql, created_with FROM objects WHERE name = ?", name)
         if not rows:
             return None
-        number, sql = rows[0]
+        number, sql, created_with = rows[0]
         statement = _parsed(str(sql))
         if isinstance(statement, CreateStream):
-            return CreateStream(replace(statement.stream, number=int(number)))
+            return CreateStream(replace(statement.stream, number=int(number), created_with=created_with))
         if isinstance(statement, CreateTable):
             return replace(statement, number=int(number))
         if not isinstance(statement, CreateDerivedStream):

@@ -33,3 +33,18 @@ def test_visits(monkeypatch: pytest.MonkeyPatch):
         "1 row, as of 2026-01-05 10:05:00 UTC",
         "",
     ]
+
+
+@pytest.mark.usefixtures("commands_on_spark")
+def test_a_script_that_can_be_run_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(ROOT)
+    command = ["run", "examples/run_twice.sql", "--database", str(tmp_path / "db")]
+    first, again = (CliRunner().invoke(app, command) for _ in range(2))
+    assert first.exit_code == again.exit_code == 0, first.output + again.output
+    assert first.output.splitlines()[0] == "2 rows inserted"
+    assert again.output.splitlines()[0] == "2 rows updated"
+    assert first.output.splitlines()[1:] == again.output.splitlines()[1:]
+    assert [line.split() for line in again.output.splitlines() if line.startswith(("guests", "lab"))] == [
+        ["guests", "4"],
+        ["lab", "4"],
+    ]

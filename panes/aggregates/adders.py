@@ -9,6 +9,8 @@ integer; of these many accumulators the few that the data needs exist. What is n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -141,6 +143,18 @@ class DoubleSum(Adder):
         sums[down] = -np.inf
         sums[(_get(accumulators, _NAN, rows) > 0) | (up & down)] = np.nan
         return sums
+
+    def less(self, accumulators: Accumulators, doubles: Doubles) -> Accumulators:
+        """The accumulators of the finite sums less these numbers."""
+        limbs = {limb: a.copy() for limb, a in accumulators.items() if limb < _LIMBS}
+        for limb, piece in _cut(np.where(np.isfinite(doubles), doubles, 0.0)).items():
+            limbs[limb] = limbs.get(limb, np.zeros(len(doubles), np.int64)) - piece
+        return limbs
+
+    def exactly(self, accumulators: Mapping[int, int]) -> Fraction:
+        """One finite sum, not rounded at all."""
+        limbs = (a << (limb * _BITS) for limb, a in accumulators.items() if limb < _LIMBS)
+        return Fraction(sum(limbs), 1 << -_LOWEST)
 
 
 def adder_for(type_: Type) -> Adder:

@@ -26,9 +26,17 @@ Accumulators = dict[int, Ints]
 
 @dataclass(frozen=True)
 class Partial:
-    """One column of partial rows: `sum(arg)`, or `count(arg)`, or count(*) when there is no argument."""
+    """One column of partial rows: `sum(arg)`, or `count(arg)`, or count(*) when there is no argument; or the sum
+    of the products of `arg` and `other`: of the rounded ones (`product`), or of what rounding took away
+    (`remainder`)."""
 
     name: str
     function: str
     arg: Expression | None
     type: Type
+    other: Expression | None = None
+
+    @property
+    def args(self) -> tuple[Expression, ...]:
+        """What is computed for each row."""
+        return tuple(arg for arg in (self.arg, self.other) if arg is not None)

@@ -1,4 +1,5 @@
-"""Which state aggregates are computed from: the only place that makes those states, each with its reason."""
+"""Which state aggregates and top-n are computed from: the only place that makes such states, each with its
+reason."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import pyarrow as pa
 
 from panes.aggregates.accumulator_table import AccumulatorTable
 from panes.aggregates.frequencies import Frequencies
+from panes.aggregates.ordered_rows import OrderedRows
+from panes.plan.sort_key import SortKey
 
 
 def choose_for_sums(keys: Sequence[str], reason: str) -> AccumulatorTable:
@@ -18,3 +21,16 @@ def choose_for_sums(keys: Sequence[str], reason: str) -> AccumulatorTable:
 def choose_for_values(value_type: pa.DataType, keys: Sequence[str], reason: str) -> Frequencies:
     """For the values of each key in their order, with how often each is there."""
     return Frequencies(value_type, keys, reason)
+
+
+def choose_for_rows(
+    columns: pa.Schema, order: Sequence[SortKey], keys: Sequence[str], most: int | None
+) -> OrderedRows:
+    """For the rows of each key in a total order, with how often each is there; with `most` for the first ones of
+    rows that never leave."""
+    reason = (
+        "rows beyond the top may come up"
+        if most is None
+        else f"of rows that stay, the first {most} are enough"
+    )
+    return OrderedRows(columns, order, keys, reason, most)

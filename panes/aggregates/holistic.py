@@ -1,4 +1,5 @@
-"""min, max, quantile, median and top_k: from the counts of the values of each group to a result.
+"""min, max, quantile, median, mode and top_k, aggregates of pairs, and lists: from the counts of the values of
+each group to a result.
 
 Values are ordered as everywhere: NaN is greater than all numbers. The approximate forms are answered exactly.
 """
@@ -12,8 +13,14 @@ import pyarrow as pa
 from panes.aggregates.adders import Doubles
 from panes.aggregates.base import Ints
 from panes.aggregates.frequencies import COUNT, GROUP, VALUE
+from panes.aggregates.pairs import has_first, seconds_of
+from panes.aggregates.partials import KeptValue
 from panes.delta.grouped import starts_of
 from panes.plan.expressions import Aggregate
+
+ENDS = {"min": False, "max": True, "min_by": False, "max_by": False, "first": False, "last": True}
+"""The aggregates that take the least value or pair, or the greatest (true); the pairs of max_by are in the order
+from the greatest to the least."""
 
 
 def result(aggregate: Aggregate, values: pl.DataFrame, groups: int) -> pa.Array:
@@ -36,6 +43,12 @@ def result(aggregate: Aggregate, values: pl.DataFrame, groups: int) -> pa.Array:
             (k,) = aggregate.parameters
             assert isinstance(k, int)
             found = _most_frequent(values, k)
+        case "mode":
+            found = _most_frequent(values, 1).with_columns(pl.col(VALUE).list.first())
+        case "array_agg" | "string_agg":
+            found = _listed(aggregate, values)
+        case "min_by" | "max_by" | "first" | "last":
+            found = _of_one_pair(aggregate, values)
         case other:
             raise TypeError(f"there is no aggregate {other}")
     return _spread(found, aggregate, groups)
@@ -66,6 +79,39 @@ def _ranked(values: pl.DataFrame, counted: Ints, ranks: Ints) -> Doubles:
 def _most_frequent(values: pl.DataFrame, k: int) -> pl.DataFrame:
     ordered = values.sort(GROUP, COUNT, VALUE, descending=[False, True, False])
     return ordered.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).head(k))
+
+
+def _listed(aggregate: Aggregate, values: pl.DataFrame) -> pl.DataFrame:
+    """All values in their order, as a list or as one text."""
+    copies = np.ones(values.height, np.int64) if aggregate.distinct else values[COUNT].to_numpy()
+    listed = _without_pairs(aggregate, values[np.repeat(np.arange(values.height), copies)])
+    if aggregate.by is None and aggregate.descending:
+        listed = listed.reverse()
+    value = pl.col(VALUE)
+    if aggregate.function == "string_agg":
+        (separator,) = aggregate.parameters
+        value = value.str.join(str(separator))
+    return listed.group_by(GROUP, maintain_order=True).agg(value)
+
+
+def _of_one_pair(aggregate: Aggregate, values: pl.DataFrame) -> pl.DataFrame:
+    """The argument where `by` is least, or greatest; NULL where `by` always is."""
+    value = pl.col(VALUE)
+    ends = values.group_by(GROUP, maintain_order=True).agg(
+        value.last() if ENDS[aggregate.function] else value.first()
+    )
+    there = ends.filter(pl.Series(has_first(ends[VALUE].to_arrow())))
+    return _without_pairs(aggregate, there)
+
+
+def _without_pairs(aggregate: Aggregate, values: pl.DataFrame) -> pl.DataFrame:
+    """The values of the argument, where pairs are kept."""
+    kept = KeptValue.of(aggregate)
+    if kept.by is None:
+        return values.select(GROUP, VALUE)
+    types = kept.by.type.arrow, kept.arg.type.arrow
+    seconds = seconds_of(values[VALUE].to_arrow(), *types, descending=kept.descending)
+    return values.select(GROUP, pl.Series(VALUE, seconds))
 
 
 def _spread(found: pl.DataFrame, aggregate: Aggregate, groups: int) -> pa.Array:

@@ -1,4 +1,4 @@
-"""count, sum and avg, and the count of distinct values."""
+"""count, sum and avg, also of distinct values; variances, covariances and correlation."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.aggregates.adders import Adder, Count, DecimalSum, IntegerSum, adder_for
+from panes.aggregates.adders import Adder, Count, DecimalSum, Doubles, IntegerSum, adder_for
 from panes.aggregates.base import Accumulators, Ints, Partial
+from panes.aggregates.moments import MOMENTS, OF_PAIRS, Sum, moment
 from panes.delta.decimals import opposite_where
 from panes.errors import EvaluationError
-from panes.plan.expressions import Aggregate, Expression
-from panes.plan.types import BIGINT, MOST_DIGITS, Type, decimal
+from panes.plan.expressions import Aggregate, Call, Case, Expression, Literal
+from panes.plan.types import BIGINT, BOOLEAN, MOST_DIGITS, Type, decimal
 
 ROWS = "_rows"
 """The partial column that counts rows: a group is there while it has any."""
@@ -36,13 +38,13 @@ def signed(values: pa.ChunkedArray, signs: Ints) -> pa.ChunkedArray:
 
 
 def is_linear(aggregate: Aggregate) -> bool:
-    return aggregate.function in LINEAR and not aggregate.distinct
+    return aggregate.function in LINEAR | MOMENTS and not aggregate.distinct
 
 
-def is_count_distinct(aggregate: Aggregate) -> bool:
-    """Whether distinct values are counted; the approximate form is answered exactly."""
+def is_of_distinct(aggregate: Aggregate) -> bool:
+    """Whether distinct values are counted or summed; the approximate form is answered exactly."""
     return aggregate.function == "approx_count_distinct" or (
-        aggregate.function == "count" and aggregate.distinct
+        aggregate.function in LINEAR and aggregate.distinct
     )
 
 
@@ -65,44 +67,82 @@ class Column:
 class Linear:
     """All linear aggregates of one group-by, over accumulators that they share.
 
-    Accumulator 0 counts the rows of the group. The count of distinct values goes up and down by one as well,
-    when a value comes that the group did not hold, or the last of its kind leaves; GroupBy finds out when,
-    and adds it to the accumulator that `distinct` names.
+    Accumulator 0 counts the rows of the group. Counts and sums of distinct values go up and down as well, when a
+    value comes that the group did not hold, or the last of its kind leaves; GroupBy finds out when, and `appeared`
+    says what that adds.
     """
 
     def __init__(self, aggregates: Sequence[Aggregate]) -> None:
-        self._aggregates = tuple(a for a in aggregates if is_linear(a) or is_count_distinct(a))
-        self.distinct: dict[Expression, int] = {}
-        self._columns: dict[tuple[str, Expression | None], Column] = {}
+        self._aggregates = tuple(a for a in aggregates if is_linear(a) or is_of_distinct(a))
+        self._distinct: dict[tuple[str, Expression], Column] = {}
+        self._columns: dict[tuple[str, Expression | None, Expression | None], Column] = {}
+        self._args: list[Expression] = []
         self._width = 0
-        self._add("count", None, ROWS)
-        args: list[Expression] = []
+        self._add("count", None)
         for aggregate in self._aggregates:
             if aggregate.arg is None:
                 continue
-            if is_count_distinct(aggregate):
-                if aggregate.arg not in self.distinct:
-                    self.distinct[aggregate.arg] = self._width
-                    self._width += 1
-                continue
-            if aggregate.arg not in args:
-                args.append(aggregate.arg)
-            number = args.index(aggregate.arg)
-            self._add("count", aggregate.arg, f"_count_{number}")
-            if aggregate.function != "count":
-                self._add("sum", aggregate.arg, f"_sum_{number}")
+            if is_of_distinct(aggregate):
+                self._add_distinct(aggregate)
+            elif aggregate.function in MOMENTS:
+                self._add_moments(aggregate)
+            else:
+                self._add("count", aggregate.arg)
+                if aggregate.function != "count":
+                    self._add("sum", aggregate.arg)
 
-    def _add(self, function: str, arg: Expression | None, name: str) -> None:
-        if (function, arg) in self._columns:
+    def _add(self, function: str, arg: Expression | None, other: Expression | None = None) -> None:
+        if (function, arg, other) in self._columns:
             return
+        name = "_".join([f"_{function}", *(str(self._number(e)) for e in (arg, other) if e is not None)])
         type_ = BIGINT if function == "count" or arg is None else sum_type(arg.type)
+        partial = Partial(ROWS if arg is None else name, function, arg, type_, other)
         adder = Count() if function == "count" else adder_for(type_)
-        self._columns[function, arg] = Column(Partial(name, function, arg, type_), adder, self._width)
+        self._columns[function, arg, other] = Column(partial, adder, self._width)
         self._width += adder.width
+
+    def _number(self, arg: Expression) -> int:
+        if arg not in self._args:
+            self._args.append(arg)
+        return self._args.index(arg)
+
+    def _add_distinct(self, aggregate: Aggregate) -> None:
+        arg = aggregate.arg
+        assert arg is not None
+        for function in ("count", "sum") if aggregate.function in ("sum", "avg") else ("count",):
+            if (function, arg) not in self._distinct:
+                adder = Count() if function == "count" else adder_for(sum_type(arg.type))
+                partial = Partial("", function, arg, arg.type)
+                self._distinct[function, arg] = Column(partial, adder, self._width)
+                self._width += adder.width
+
+    def _add_moments(self, aggregate: Aggregate) -> None:
+        x, y = _pair(aggregate)
+        self._add("count", x)
+        self._add("sum", x)
+        self._add("sum", y)
+        for one, other in ((x, y), (x, x), (y, y)) if aggregate.function == "corr" else ((x, y),):
+            self._add("product", one, other)
+            self._add("remainder", one, other)
 
     @property
     def partials(self) -> tuple[Partial, ...]:
         return tuple(column.partial for column in self._columns.values())
+
+    @property
+    def distinct(self) -> tuple[Expression, ...]:
+        """The arguments whose distinct values are counted or summed."""
+        return tuple(dict.fromkeys(arg for _, arg in self._distinct))
+
+    def appeared(self, arg: Expression, values: pa.ChunkedArray, appeared: Ints) -> Accumulators:
+        """What is added where a group comes to hold a value (1), or ceases to (-1)."""
+        added: Accumulators = {}
+        for (function, of), column in self._distinct.items():
+            if of == arg and function == "count":
+                added[column.start] = appeared
+            elif of == arg:
+                added |= {number: a * appeared for number, a in column.lift(values).items()}
+        return added
 
     def lift(self, partials: pa.Table) -> Accumulators:
         """The accumulators of each partial row; one of negative counts takes back what another gave."""
@@ -123,14 +163,12 @@ class Linear:
         return {a.name: self._result(a, accumulators, rows) for a in self._aggregates}
 
     def _result(self, aggregate: Aggregate, accumulators: Accumulators, rows: int) -> pa.Array:
-        if aggregate.arg is not None and is_count_distinct(aggregate):
-            counts = accumulators.get(self.distinct[aggregate.arg], np.zeros(rows, np.int64))
+        if aggregate.function in MOMENTS:
+            return self._moment(aggregate, accumulators, rows)
+        counted, summed = self._columns_of(aggregate)
+        counts = counted.of(accumulators).get(0, np.zeros(rows, np.int64))
+        if summed is None:
             return pa.array(counts, aggregate.type.arrow)
-        counted = self._columns["count", aggregate.arg].of(accumulators)
-        counts = counted.get(0, np.zeros(rows, np.int64))
-        if aggregate.function == "count":
-            return pa.array(counts, aggregate.type.arrow)
-        summed = self._columns["sum", aggregate.arg]
         parts = summed.of(accumulators)
         none = counts == 0
         if aggregate.function == "avg":
@@ -147,3 +185,65 @@ class Linear:
                 raise EvaluationError(f"{aggregate}: the sum has more than 38 digits; sum a DOUBLE instead")
             return pc.if_else(pa.array(none), pa.scalar(None, sums.type), sums)
         return pa.array(summed.adder.doubles(parts, rows), aggregate.type.arrow, mask=none)
+
+    def _columns_of(self, aggregate: Aggregate) -> tuple[Column, Column | None]:
+        """The count, and the sum where one is asked for."""
+        arg = aggregate.arg
+        if arg is not None and is_of_distinct(aggregate):
+            counted, summed = self._distinct["count", arg], self._distinct.get(("sum", arg))
+        else:
+            counted, summed = self._columns["count", arg, None], self._columns.get(("sum", arg, None))
+        return counted, summed if aggregate.function in ("sum", "avg") else None
+
+    def _moment(self, aggregate: Aggregate, accumulators: Accumulators, rows: int) -> pa.Array:
+        x, y = _pair(aggregate)
+        counts = self._columns["count", x, None].of(accumulators).get(0, np.zeros(rows, np.int64))
+        one, other = self._sum(x, accumulators, rows), self._sum(y, accumulators, rows)
+        both = self._sum_of_products(x, y, accumulators, rows)
+        is_sample = aggregate.function.endswith("_samp")
+        n = counts.astype(np.float64)
+        divisor = n * (n - 1) if is_sample else n * n
+        found = moment(counts, one, other, both, divisor)
+        none = divisor <= 0
+        if aggregate.function == "corr":
+            of_x, of_y = (
+                moment(counts, s, s, self._sum_of_products(arg, arg, accumulators, rows), divisor)
+                for arg, s in ((x, one), (y, other))
+            )
+            return _correlation(found, of_x, of_y, none)
+        if aggregate.function not in OF_PAIRS:
+            # Squares that are greater than all doubles: so is, to all that can be known, their mean.
+            found[one.is_finite & (both.high == np.inf)] = np.inf
+            found = np.maximum(found, 0.0)
+        if aggregate.function.startswith("stddev"):
+            found = np.sqrt(found)
+        return pa.array(found + 0.0, pa.float64(), mask=none)
+
+    def _sum(self, arg: Expression, accumulators: Accumulators, rows: int) -> Sum:
+        return Sum.of(self._columns["sum", arg, None].of(accumulators), rows)
+
+    def _sum_of_products(self, x: Expression, y: Expression, accumulators: Accumulators, rows: int) -> Sum:
+        total = dict(self._columns["product", x, y].of(accumulators))
+        for number, limb in self._columns["remainder", x, y].of(accumulators).items():
+            total[number] = total[number] + limb if number in total else limb
+        return Sum.of(total, rows)
+
+
+def _pair(aggregate: Aggregate) -> tuple[Expression, Expression]:
+    """The two columns that moments are computed of, both NULL where one is."""
+    x, y = aggregate.arg, aggregate.by
+    assert x is not None
+    return (x, x) if y is None else (_where_there(x, y), _where_there(y, x))
+
+
+def _where_there(value: Expression, other: Expression) -> Expression:
+    there = Call(BOOLEAN, "is_not_null", (other,))
+    return Case(value.type, ((there, value),), Literal(value.type, None))
+
+
+def _correlation(covariance: Doubles, of_x: Doubles, of_y: Doubles, none: npt.NDArray[np.bool_]) -> pa.Array:
+    """NULL where one of the two does not vary."""
+    with np.errstate(all="ignore"):
+        found = covariance / (np.sqrt(np.maximum(of_x, 0.0)) * np.sqrt(np.maximum(of_y, 0.0)))
+    still = none | (of_x == 0) | (of_y == 0)
+    return pa.array(np.clip(found, -1.0, 1.0), pa.float64(), mask=still)

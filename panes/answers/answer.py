@@ -29,6 +29,8 @@ class Answer:
     complete_from: datetime | None = None
     """When the windows reach further back than the tuples that the query has seen: the instant from which on it
     has surely seen all. Until they have moved past it, they may lack tuples."""
+    is_sorted: bool = False
+    """Whether the rows are in an order that was asked for; else they are in any."""
 
     @property
     def is_complete(self) -> bool:

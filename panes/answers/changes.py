@@ -62,6 +62,7 @@ class Change:
 def change_in(standing: AnswerSource, ran: QueryProgress) -> Change:
     """What an epoch that has the query did to its answer. The one before must be kept, if that had it too."""
     events = standing.rows.events(ran, is_first=standing.begins_in(ran))
+    events = events.select([*standing.schema.names, AT, WEIGHT])
     begin = max(_beginning(int64(events, AT), ran), standing.whole_from)
     begin = begin if standing.is_known_between_clocks else ran.clock
     events = with_column(events, AT, np.maximum(int64(events, AT), begin))
@@ -113,7 +114,7 @@ def _beginning(at: Instants, ran: QueryProgress) -> int:
 def _of_nothing(standing: AnswerSource, ran: QueryProgress, changes: pa.Table, begin: int) -> pa.Table:
     """When the rows that stand for nothing appear, because there are no others, and when they go."""
     assert standing.of_nothing is not None
-    rows = standing.of_nothing
+    rows = standing.of_nothing.select(standing.schema.names)
     after = standing.rows.at(ran, ran.clock, is_first=standing.begins_in(ran)).num_rows
     weight = int64(changes, WEIGHT)
     before = after - int(weight.sum())

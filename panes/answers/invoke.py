@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import last_slide
+from panes.answers.sorted_rows import sorted_rows
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
+from panes.plan.order_of_answer import order_of
 from panes.state.storage.epoch_log import QueryProgress
 
 
@@ -51,8 +53,9 @@ def _answer(standing: AnswerSource, ran: QueryProgress, instant: int) -> Answer:
     since = standing.complete_from(instant, ran.epoch)
     return Answer(
         to_datetime(last_slide(standing.plan, instant)),
-        table.combine_chunks(),
+        sorted_rows(table, standing.plan).combine_chunks(),
         None if since is None else to_datetime(since),
+        is_sorted=bool(order_of(standing.plan)),
     )
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer, may_lack
-from panes.cli.in_order import in_order
+from panes.cli.in_order import answer_in_order, in_order
 from panes.cli.tables import print_line
 from panes.cli.value_text import escaped, exact
 
@@ -30,14 +30,17 @@ class CsvResults:
         self._is_first = True
 
     def answer(self, answer: Answer, name: str | None = None) -> None:  # noqa: ARG002
-        self.table(answer.table)
+        self._write(answer_in_order(answer))
         if answer.complete_from is not None:
             self.note(may_lack(answer.complete_from.isoformat()))
 
     def table(self, table: pa.Table) -> None:
+        self._write(in_order(table))
+
+    def _write(self, table: pa.Table) -> None:
         self._separate()
         self._out.write(",".join(map(cell, table.column_names)) + "\n")
-        for batch in in_order(table).slice(0, self._limit).to_batches(_AT_ONCE):
+        for batch in table.slice(0, self._limit).to_batches(_AT_ONCE):
             columns = [exact(pa.chunked_array([column])) for column in batch.columns]
             self._out.writelines(",".join(map(cell, row)) + "\n" for row in zip(*columns, strict=True))
         self._out.flush()

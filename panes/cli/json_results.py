@@ -10,7 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
-from panes.cli.in_order import in_order
+from panes.cli.in_order import answer_in_order, in_order
 from panes.cli.tables import print_line
 from panes.cli.value_text import escaped, exact
 
@@ -37,10 +37,10 @@ class JsonResults:
         head["as_of"] = None if answer.as_of is None else _iso(answer.as_of)
         if answer.complete_from is not None:
             head["complete_from"] = _iso(answer.complete_from)
-        self._write(head, answer.table)
+        self._write(head, answer_in_order(answer))
 
     def table(self, table: pa.Table) -> None:
-        self._write({}, table)
+        self._write({}, in_order(table))
 
     def text(self, words: str) -> None:
         self._out.write(_json({"text": words}) + "\n")
@@ -54,7 +54,7 @@ class JsonResults:
         opened = _json({**head, "count": table.num_rows, "rows": []})
         self._out.write(opened.removesuffix("]}"))
         comma = ""
-        for batch in in_order(table).slice(0, self._limit).to_batches(_AT_ONCE):
+        for batch in table.slice(0, self._limit).to_batches(_AT_ONCE):
             columns = [exact(pa.chunked_array([column])) for column in batch.columns]
             for values in zip(*columns, strict=True):
                 self._out.write(comma + _json(dict(zip(table.column_names, values, strict=True))))

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from panes.answers.answer import NOT_BEGUN, Answer, may_lack
 from panes.cli.csv_results import CsvResults
-from panes.cli.in_order import in_order
+from panes.cli.in_order import answer_in_order, in_order
 from panes.cli.json_results import JsonResults
 from panes.cli.tables import console, print_line, print_table
 from panes.cli.value_text import escaped, instant
@@ -75,12 +75,12 @@ class TableResults:
     def answer(self, answer: Answer, name: str | None = None) -> None:
         if name is not None:
             print_line(self._out, escaped(name), style="bold")
-        self._print(answer.table, _moment(answer, self._how_to_begin))
+        self._print(answer_in_order(answer), _moment(answer, self._how_to_begin))
         if name is not None:
             print_line(self._out, "")
 
     def table(self, table: pa.Table) -> None:
-        self._print(table, "")
+        self._print(in_order(table), "")
 
     def text(self, words: str) -> None:
         for line in words.splitlines():
@@ -90,7 +90,7 @@ class TableResults:
         self.text(words)
 
     def _print(self, table: pa.Table, moment: str) -> None:
-        shown = in_order(table).slice(0, self._limit)
+        shown = table.slice(0, self._limit)
         print_table(self._out, shown)
         count, left_out = f"{table.num_rows:,}", table.num_rows - shown.num_rows
         rows = "1 row" if table.num_rows == 1 else f"{count} rows" if table.num_rows else "no rows"

@@ -11,7 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.delta import comparison, decimals, strings
+from panes.delta import (
+    calendar_functions,
+    comparison,
+    decimals,
+    real_functions,
+    regular_expressions,
+    strings,
+)
 from panes.plan.types import Type
 
 Datum = Any
@@ -41,7 +48,9 @@ def add(left: Datum, right: Datum) -> Datum:
     return pc.add_checked(left, right)
 
 
-def round_half_away(value: Datum) -> Datum:
+def round_half_away(value: Datum, places: pa.Scalar | None = None) -> Datum:
+    if places is not None:
+        return real_functions.round_to(value, places)
     return pc.round(value, round_mode="half_towards_infinity")
 
 
@@ -107,10 +116,10 @@ def _calculation(function: Callable[..., Datum]) -> Kernel:
 def _whole(function: Callable[..., Datum], of_decimals: Callable[[Datum], Datum]) -> Kernel:
     """A kernel that leaves integers as they are."""
 
-    def kernel(type_: Type, value: Datum) -> Datum:
+    def kernel(type_: Type, value: Datum, *constants: pa.Scalar) -> Datum:
         if type_.is_decimal:
             return pc.cast(of_decimals(value), type_.arrow)
-        return value if pa.types.is_integer(value.type) else function(value)
+        return value if pa.types.is_integer(value.type) else function(value, *constants)
 
     return kernel
 
@@ -156,6 +165,18 @@ KERNELS: Mapping[str, Kernel] = {
     "log2": _plain(binary_logarithm),
     "exp": _plain(pc.exp),
     "power": _plain(pc.power),
+    "cbrt": _plain(real_functions.cube_root),
+    "sin": _plain(pc.sin),
+    "cos": _plain(pc.cos),
+    "tan": _plain(pc.tan),
+    "asin": _plain(real_functions.within(-1.0, 1.0, pc.asin)),
+    "acos": _plain(real_functions.within(-1.0, 1.0, pc.acos)),
+    "atan": _plain(pc.atan),
+    "atan2": _plain(pc.atan2),
+    "degrees": _plain(real_functions.degrees),
+    "radians": _plain(real_functions.radians),
+    "isfinite": _plain(pc.is_finite),
+    "isinf": _plain(pc.is_inf),
     "coalesce": _plain(pc.coalesce),
     "nullif": _plain(comparison.null_if),
     "greatest": _plain(comparison.greatest),
@@ -178,6 +199,13 @@ KERNELS: Mapping[str, Kernel] = {
     "starts_with": _plain(strings.starts_with),
     "ends_with": _plain(strings.ends_with),
     "contains": _plain(strings.contains),
+    "repeat": _plain(strings.repeat),
+    "translate": _plain(strings.translate),
+    "split_part": _plain(strings.split_part),
+    "regexp_matches": _plain(regular_expressions.matches),
+    "regexp_full_match": _plain(regular_expressions.full_match),
+    "regexp_replace": _plain(regular_expressions.replace),
+    "regexp_extract": _plain(regular_expressions.extract),
     "year": _field(pc.year),
     "quarter": _field(pc.quarter),
     "month": _field(pc.month),
@@ -189,4 +217,16 @@ KERNELS: Mapping[str, Kernel] = {
     "minute": _field(pc.minute),
     "second": _field(pc.second),
     "date_trunc": _plain(date_trunc),
+    "isoyear": _field(pc.iso_year),
+    "date_diff": _plain(calendar_functions.date_diff),
+    "last_day": _plain(calendar_functions.last_day),
+    "dayname": _plain(calendar_functions.day_name),
+    "monthname": _plain(calendar_functions.month_name),
+    "strftime": _plain(calendar_functions.formatted),
+    "epoch": _plain(calendar_functions.seconds),
+    "epoch_ms": _plain(calendar_functions.milliseconds),
+    "epoch_us": _plain(calendar_functions.microseconds),
+    "to_timestamp": _plain(calendar_functions.from_seconds),
+    "make_timestamp": _plain(calendar_functions.from_microseconds),
+    "make_date": _plain(calendar_functions.make_date),
 }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,16 +31,20 @@ def length(text: Datum) -> Datum:
     return pc.cast(count(text), pa.int64())
 
 
-def trim(text: Datum) -> Datum:
-    return pc.utf8_trim(text, " ")
+def trim(text: Datum, characters: pa.Scalar | None = None) -> Datum:
+    return pc.utf8_trim(text, _trimmed(characters))
 
 
-def trim_front(text: Datum) -> Datum:
-    return pc.utf8_ltrim(text, " ")
+def trim_front(text: Datum, characters: pa.Scalar | None = None) -> Datum:
+    return pc.utf8_ltrim(text, _trimmed(characters))
 
 
-def trim_end(text: Datum) -> Datum:
-    return pc.utf8_rtrim(text, " ")
+def trim_end(text: Datum, characters: pa.Scalar | None = None) -> Datum:
+    return pc.utf8_rtrim(text, _trimmed(characters))
+
+
+def _trimmed(characters: pa.Scalar | None) -> str:
+    return " " if characters is None else str(characters.as_py())
 
 
 def substring(text: Datum, position: pa.Scalar, count: pa.Scalar | None = None) -> Datum:
@@ -106,6 +113,34 @@ def ends_with(text: Datum, end: pa.Scalar) -> Datum:
 
 def contains(text: Datum, part: pa.Scalar) -> Datum:
     return pc.match_substring(text, part.as_py())
+
+
+def repeat(text: Datum, count: pa.Scalar) -> Datum:
+    return pc.binary_repeat(text, count.as_py())
+
+
+def translate(text: Datum, old: pa.Scalar, new: pa.Scalar) -> Datum:
+    """Of a character that is named twice, the first counts."""
+    table = dict(reversed(list(zip_longest(old.as_py(), new.as_py()[: len(old.as_py())], fillvalue=""))))
+    if not table:
+        return text
+    if isinstance(text, pa.Scalar):
+        return translate(pa.array([text.as_py()], text.type), old, new)[0]
+    replaced = pl.Series(text).str.replace_many(list(table), list(table.values()))
+    return replaced.to_arrow().cast(pa.string())
+
+
+def split_part(text: Datum, separator: pa.Scalar, place: pa.Scalar) -> Datum:
+    if isinstance(text, pa.Scalar):
+        return split_part(pa.array([text.as_py()], text.type), separator, place)[0]
+    whole = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    parts = pc.split_pattern(whole.fill_null(""), separator.as_py())
+    offsets, wanted = np.asarray(parts.offsets), place.as_py()
+    at = offsets[:-1] + wanted - 1 if wanted > 0 else offsets[1:] + wanted
+    inside = (at >= offsets[:-1]) & (at < offsets[1:])
+    found = parts.values.take(pa.array(np.where(inside, at, 0)))
+    found = pc.if_else(pa.array(inside), found, "")
+    return pc.if_else(pc.is_valid(whole), found, pa.scalar(None, pa.string()))
 
 
 def _literally(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +95,10 @@ def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str], latest:
     check(file)
     if not file.is_raw:
         hidden = [TS, CAME, EPOCH] if file.kind == "merged" else [TS]
-        table = read_stored(file.path, [*columns, *hidden])
+        lacking = columns_lacking(file, stream) & {*columns}
+        table = read_stored(file.path, [name for name in (*columns, *hidden) if name not in lacking])
+        for name in lacking:
+            table = table.append_column(name, pa.nulls(table.num_rows, stream.columns[name].type.arrow))
         if file.kind == "written":
             table = table.append_column(CAME, pa.array(np.full(table.num_rows, file.came)))
             table = table.append_column(EPOCH, pa.array(np.full(table.num_rows, file.epoch)))
@@ -112,6 +116,19 @@ def read_rows(file: HistoryFile, stream: Stream, columns: Sequence[str], latest:
     arrays[CAME] = pa.chunked_array([pa.array(np.full(table.num_rows, file.came))])
     arrays[EPOCH] = pa.chunked_array([pa.array(np.full(table.num_rows, file.epoch))])
     return _conforming(pa.table(arrays).filter(pc.is_valid(arrays[TS])), stream, columns)
+
+
+def columns_lacking(file: HistoryFile, stream: Stream) -> frozenset[str]:
+    """The columns of the stream that were added after a file of our own was written."""
+    if file.is_raw or not stream.added_columns:
+        return frozenset()
+    return frozenset(stream.added_columns) - _names_in(file.path)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _names_in(path: Location) -> frozenset[str]:
+    """The columns of a file, which never change."""
+    return frozenset(metadata_of(path).schema.to_arrow_schema().names)
 
 
 def read_stored(path: Location, columns: Sequence[str]) -> pa.Table:

@@ -77,7 +77,9 @@ class RejectedLog:
         columns = [*stream.columns.arrow, *([pa.field(BAD, pa.string())] if kind == "bad" else [])]
         schema = pa.schema(columns)
         parts = [part for noted in self._noted(stream.number, pins) for part in noted.parts]
-        tables = [read_rejected_rows(self._folder, part).cast(schema) for part in parts if part.kind == kind]
+        tables = [
+            _with_all(read_rejected_rows(self._folder, part), schema) for part in parts if part.kind == kind
+        ]
         return pa.concat_tables([schema.empty_table(), *tables])
 
     def bad_files(self, stream: Stream, pins: Mapping[str, str]) -> pa.Table:
@@ -141,3 +143,14 @@ def pin_of_rejected(stream: int) -> str:
 
 def _record_name(stream: int, epoch: int) -> str:
     return f"rejected in epoch {epoch} of stream {stream}"
+
+
+def _with_all(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with all columns; those that were added to the stream later are NULL."""
+    columns = [
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)

@@ -18,6 +18,8 @@ from panes.plan.durations import duration_text
 from panes.plan.schema import Field, Schema
 from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
 
+_NONE: Mapping[str, str] = MappingProxyType({})
+
 Kind: TypeAlias = Literal["QUERY", "STREAM", "TABLE"]
 """What has a name of its own and a definition."""
 
@@ -194,11 +196,17 @@ class CreateQuery(Statement):
 
 @dataclass(frozen=True)
 class Invoke(Statement):
+    """The answer of a registered query. With ORDER BY, LIMIT or OFFSET `canonical` is the text of these and `tree`
+    what was read: `bind_invoke` gives the order and the places."""
+
     name: str
+    canonical: str = ""
+    tree: exp.Expression | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
 
     @property
     def sql(self) -> str:
-        return f"INVOKE {quoted(self.name)}"
+        return f"INVOKE {quoted(self.name)}{self.canonical}"
 
 
 @dataclass(frozen=True)
@@ -352,6 +360,18 @@ class AlterStream(Statement):
 
 
 @dataclass(frozen=True)
+class AddColumn(Statement):
+    """ALTER STREAM … ADD COLUMN: one more column, which is NULL in the rows that came before."""
+
+    name: str
+    column: Field
+
+    @property
+    def sql(self) -> str:
+        return f"ALTER STREAM {quoted(self.name)} ADD COLUMN {column_text(self.column)}"
+
+
+@dataclass(frozen=True)
 class SetShards(Statement):
     """Spreads a registered query over another number of shards."""
 
@@ -404,12 +424,12 @@ def option_text(value: OptionValue) -> str:
 
 
 def _columns_text(
-    columns: Schema, not_null: Collection[str] = (), defaults: Mapping[str, str] = MappingProxyType({})
+    columns: Schema, not_null: Collection[str] = (), defaults: Mapping[str, str] = _NONE
 ) -> str:
     return ", ".join(column_text(f, not_null, defaults) for f in columns)
 
 
-def column_text(column: Field, not_null: Collection[str], defaults: Mapping[str, str]) -> str:
+def column_text(column: Field, not_null: Collection[str] = (), defaults: Mapping[str, str] = _NONE) -> str:
     """The definition of a column with its constraints."""
     default = f" DEFAULT {defaults[column.name]}" if column.name in defaults else ""
     return f"{quoted(column.name)} {column.type}{' NOT NULL' * (column.name in not_null)}{default}"

@@ -14,6 +14,7 @@ from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file_checksums import check
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.history_store import History
+from panes.history.parts import columns_lacking
 from panes.history.query_clocks import QueryClocks
 from panes.onetime.contents import ORDER, Scanned
 from panes.onetime.scanned_tables import ScannedTables, without_zone
@@ -101,7 +102,9 @@ class _Reader:
         alike: dict[object, list[tuple[int, HistoryFile]]] = {}
         for number, file in enumerate(files):
             # A stream's files are of one kind, but for those that were merged.
-            alike.setdefault((file.kind, file.layout, *file.stored.values()), []).append((number, file))
+            lacking = columns_lacking(file, self._stream)
+            key = file.kind, file.layout, *file.stored.values(), lacking
+            alike.setdefault(key, []).append((number, file))
         return " UNION ALL ".join(map(self._select, alike.values()))
 
     def _select(self, files: Sequence[tuple[int, HistoryFile]]) -> str:
@@ -118,7 +121,7 @@ class _Reader:
 
     def _column(self, name: str, file: HistoryFile) -> str:
         type_ = self._stream.columns[name].type
-        if not file.is_raw:
+        if not file.is_raw and name not in columns_lacking(file, self._stream):
             return _plain(quoted(name), type_)
         if name not in file.stored:
             return f"CAST(NULL AS {sql_type(type_)})"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from panes.answers.answer import Answer
 from panes.answers.instants import instant_of
+from panes.answers.sorted_rows import sorted_rows
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
@@ -20,6 +22,7 @@ from panes.onetime.answer_once import answer_once
 from panes.onetime.can_ask_once import why_not_once
 from panes.onetime.missing_history import missing_history
 from panes.plan.nodes import Node
+from panes.plan.order_of_answer import order_of, relation_of
 from panes.plan.stream import Stream
 from panes.plan.walk import is_table_only, streams_of
 from panes.state.storage.epoch_log import EpochLog
@@ -73,6 +76,10 @@ class OneTime:
         first epoch. One that reads tables alone sees what has been changed up to now, whether an epoch has applied
         it or not.
         """
+        answer = self._answer(relation_of(plan), as_of)
+        return replace(answer, table=sorted_rows(answer.table, plan), is_sorted=bool(order_of(plan)))
+
+    def _answer(self, plan: Node, as_of: datetime | str | None) -> Answer:
         if is_table_only(plan):
             assert self._tables is not None
             return answer_from_tables(plan, self._tables, None if as_of is None else instant_of(as_of))

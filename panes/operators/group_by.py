@@ -15,8 +15,8 @@ from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable
 from panes.aggregates.base import Accumulators, Ints
 from panes.aggregates.choose_state import choose_for_sums, choose_for_values
 from panes.aggregates.frequencies import COUNT, GROUP, VALUE, Frequencies, held
-from panes.aggregates.linear import ROWS, Linear, is_count_distinct, is_linear
-from panes.aggregates.partials import partial_schema, value_name
+from panes.aggregates.linear import ROWS, Linear, is_linear, is_of_distinct
+from panes.aggregates.partials import KeptValue, partial_schema, value_name
 from panes.aggregates.replay import STEP, replayed
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
@@ -48,11 +48,12 @@ class GroupBy(Operator):
     Output: when a group's value changes at e, `(old row, e, FOREVER, -1)` and `(new row, e, FOREVER, +1)`;
         STRICT. With `every_instant` e is each instant at which the input changes, without it the clock of the
         span.
-    State: the accumulators of each group, and the partial rows that are still to expire; for count(DISTINCT),
-        min, max, quantile and top_k how often each group holds each value.
+    State: the accumulators of each group, and the partial rows that are still to expire; for DISTINCT and for
+        holistic aggregates (min, quantile, array_agg, …) how often each group holds each value, or each pair.
     Cost: the rows that come and those that expire; of the groups, only those that change are touched. For
-        quantile and top_k the distinct values of those groups are read, once per instant; for min and max
-        either these or only a few at the end, whichever is cheaper.
+        holistic aggregates the distinct values of those groups are read, once per instant; for those that take
+        the least or the greatest one (min, max_by, first, …) either these or only a few at the end, whichever is
+        cheaper.
     """
 
     node: nodes.GroupBy
@@ -72,14 +73,14 @@ class GroupBy(Operator):
 
     def __post_init__(self) -> None:
         aggregates = {a.name: a for a in self.node.aggregates if not is_linear(a)}
-        self.holistic = {name: a for name, a in aggregates.items() if not is_count_distinct(a)}
+        self.holistic = {name: a for name, a in aggregates.items() if not is_of_distinct(a)}
         self.linear = Linear(self.node.aggregates)
         self.groups = choose_for_sums(self.node.keys, "sums of a group change by adding and subtracting")
         schema = partial_schema(self.node).arrow
-        counted = {value_name(self.node, arg) for arg in self.linear.distinct}
+        counted = {value_name(self.node, KeptValue(arg)) for arg in self.linear.distinct}
         keys, why = self.node.keys, "copies of each value of a group are counted"
         self.distinct = {name: choose_for_sums((*keys, name), why) for name in sorted(counted)}
-        ordered = {value_name(self.node, a.arg) for a in self.holistic.values()}
+        ordered = {self._kept(a) for a in self.holistic.values()}
         why = "values of a group are read in their order"
         self.frequencies = {
             name: choose_for_values(schema.field(name).type, keys, why) for name in sorted(ordered)
@@ -93,6 +94,10 @@ class GroupBy(Operator):
         buffers: dict[str, State] = {"groups": self.groups, "expiring": self.expiring}
         buffers |= {f"distinct{name}": table for name, table in self.distinct.items()}
         return buffers | {f"frequencies{name}": table for name, table in self.frequencies.items()}
+
+    def _kept(self, aggregate: Aggregate) -> str:
+        """The column of what a holistic aggregate keeps."""
+        return value_name(self.node, KeptValue.of(aggregate))
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
@@ -162,11 +167,11 @@ class GroupBy(Operator):
         return [_at(old, steps.instants, had & changed, -1), _at(new, steps.instants, has & changed, 1)]
 
     def _appearances(self, events: _Events) -> Accumulators:
-        """For each column whose distinct values are counted, +1 at an event of each group, value and instant
-        at which the group comes to hold the value, and -1 where it ceases to."""
+        """What is added to counts and sums of distinct values, at an event of each group, value and instant at
+        which the group comes to hold the value or ceases to."""
         appearances: Accumulators = {}
-        for arg, number in self.linear.distinct.items():
-            name = value_name(self.node, arg)
+        for arg in self.linear.distinct:
+            name = value_name(self.node, KeptValue(arg))
             there = np.flatnonzero(events.rows.column(name).is_valid())
             rows = events.rows.take(pa.array(there))
             first, second = hash_pair([rows.column(n) for n in (FIRST, SECOND, name)], len(there))
@@ -174,10 +179,12 @@ class GroupBy(Operator):
             first = in_buckets_of(first, rows.column(FIRST).to_numpy())
             steps = steps_of(first, second, events.instants[there], {0: events.counts[there]})
             before, after = self._advance(self.distinct[name], steps)
-            appearances[number] = np.zeros(len(events.instants), np.int64)
             if len(steps.event):
                 held_now = (after[0] > 0).astype(np.int64) - (before[0] > 0)
-                appearances[number][there[steps.event]] = held_now
+                values = rows.column(name).take(pa.array(steps.event))
+                for number, added in self.linear.appeared(arg, values, held_now).items():
+                    appearances[number] = np.zeros(len(events.instants), np.int64)
+                    appearances[number][there[steps.event]] = added
         return appearances
 
     def _advance(self, table: AccumulatorTable, steps: Steps) -> tuple[Accumulators, Accumulators]:
@@ -201,7 +208,7 @@ class GroupBy(Operator):
         is_step = begins | np.append(True, groups[1:] != groups[:-1])
         starts = np.flatnonzero(begins)
         read = np.add.reduceat(np.where(is_step, self._values_held(events)[order], 0), starts)
-        only_ends = all(aggregate.function in ("min", "max") for aggregate in self.holistic.values())
+        only_ends = all(aggregate.function in holistic.ENDS for aggregate in self.holistic.values())
         search = _VALUES_PER_SEARCH * len(starts) + _VALUES_PER_GROUP * np.count_nonzero(is_step)
         if only_ends and read.sum() > search:
             cuts = starts[1:]
@@ -242,7 +249,7 @@ class GroupBy(Operator):
         }
         self._count(events)
         whole = {
-            name: holistic.result(a, held_at[value_name(self.node, a.arg)], len(moment) + len(starts))
+            name: holistic.result(a, held_at[self._kept(a)], len(moment) + len(starts))
             for name, a in self.holistic.items()
         }
         old = {name: found.take(pa.array(moment)) for name, found in whole.items()}
@@ -266,8 +273,8 @@ class GroupBy(Operator):
     def _ends(self, steps: Steps) -> Mapping[str, pa.Array]:
         results: dict[str, pa.Array] = {}
         for name, aggregate in self.holistic.items():
-            frequencies = self.frequencies[value_name(self.node, aggregate.arg)]
-            values = frequencies.ends(steps.first, steps.second, greatest=aggregate.function == "max")
+            frequencies, greatest = self.frequencies[self._kept(aggregate)], holistic.ENDS[aggregate.function]
+            values = frequencies.ends(steps.first, steps.second, greatest=greatest)
             results[name] = holistic.result(aggregate, values, len(steps.first))
         return results
 

@@ -34,13 +34,14 @@ from panes.operators.session_window import SessionWindow
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
 from panes.operators.tools.strategy import check_strategy, leave_early
+from panes.operators.top_n import TopN
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expand_outer_join import expand_outer_join
 from panes.plan.lookups import Matching
 from panes.plan.output_streams import counts_each_result, generated_stream, gives_generated, is_over_slides
-from panes.plan.patterns import STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
+from panes.plan.patterns import MONOTONIC, STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
 from panes.plan.windows import BeginEndWindow
 from panes.plan.windows import RowsWindow as RowsSpec
 from panes.plan.windows import SessionWindow as SessionSpec
@@ -81,9 +82,9 @@ def fragment_of(
 
     `inputs` names the sub-plans that are computed elsewhere; every other StreamScan is an input named by its
     stream, whose columns come without the alias. A GroupBy whose input is partial rows stands in `inputs`
-    itself, with kind `partials`. Group-by gives its value at every instant below output streams, in plans with
-    INTERNAL windows and in relations over a window with SLIDE, else at clocks; with `every_instant` at every
-    instant in any case: for the setting `changes`, and for a part of a plan of which another part can tell.
+    itself, with kind `partials`. Group-by and top-n give their value at every instant below output streams, in
+    plans with INTERNAL windows and in relations over a window with SLIDE, else at clocks; with `every_instant` at
+    every instant in any case: for the setting `changes`, and for a part of a plan of which another part can tell.
     `calendar_days` is the greatest number of days of a calendar queue.
     `early_share` is the measured share of rows that leave negations before their time.
     """
@@ -180,6 +181,8 @@ class _Lowering:
                 child = self.relation(node.child)
                 once = distinct(child.edge)
                 return self._add("distinct", once, once.output, child)
+            case nodes.TopN():
+                return self._top_n(node)
             case nodes.SemiJoin() | nodes.AntiJoin():
                 return self._exists(node)
             case nodes.Istream():
@@ -333,6 +336,14 @@ class _Lowering:
 
     def _below(self, node: nodes.Window | nodes.Wstream, stream: Callable[[nodes.Node], _Made]) -> _Made:
         return self._generated(node.child) if isinstance(node, nodes.Wstream) else stream(node.child)
+
+    def _top_n(self, node: nodes.TopN) -> _Made:
+        every_instant = self.every_instant or is_over_slides(node.child)
+        child = self.relation(node.child)
+        only_grows = child.edge.pattern is MONOTONIC
+        top_n = TopN(node, every_instant, has_until=self.has_until, only_grows=only_grows)
+        edge = self._edge(node, has_until=self.has_until)
+        return self._add("top_n", top_n, edge, child)
 
     def _group_by(self, node: nodes.GroupBy, given: Input | None) -> _Made:
         slides = is_over_slides(node.child)

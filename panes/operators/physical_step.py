@@ -37,6 +37,7 @@ from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
+from panes.operators.top_n import TopN
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan.nodes import Node
@@ -70,6 +71,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     SetOperationByLifetime,
     TimeWindow,
     ToSlide,
+    TopN,
     Union,
 )
 OPERATORS = {operator.__name__: operator for operator in _CLASSES}

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from panes.aggregates.base import Partial
 from panes.aggregates.linear import signed
-from panes.aggregates.partials import partial_schema, partials_of, values_of
+from panes.aggregates.partials import can_round, partial_schema, partials_of, values_of
+from panes.aggregates.products import product
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import int64, take, with_column
@@ -32,7 +33,8 @@ class PreAggregate(Operator):
 
     Rows are combined only where their sum says all that they say: sums of integers that might not fit into 64
     bits, or of DECIMALs into 38 digits, are left to GroupBy, whose accumulators hold any. So are sums of doubles
-    of which single rows may be taken back, because a rounded sum less one of its rows is not the rest of them.
+    of which single rows may be taken back, because a rounded sum less one of its rows is not the rest of them, and
+    sums that would be rounded and then subtracted from each other, as variances do.
     """
 
     node: nodes.GroupBy
@@ -44,7 +46,7 @@ class PreAggregate(Operator):
             delta = _one_by_one(delta)
         table = delta.table
         columns = {key: table.column(key) for key in self.node.keys}
-        columns |= {name: evaluate(arg, table) for name, arg in values_of(self.node)}
+        columns |= {name: value.column(table) for name, value in values_of(self.node)}
         together = list(columns)
         weight = pa.array(delta.weight)
         for partial in partials_of(self.node):
@@ -59,9 +61,10 @@ class PreAggregate(Operator):
         return Delta(rows, clock)
 
     def _can_combine(self, rows: pa.Table, is_weighted: bool) -> bool:
-        for partial in partials_of(self.node):
+        partials = partials_of(self.node)
+        for partial in partials:
             if partial.type == DOUBLE:
-                if is_weighted:
+                if is_weighted or not can_round(partials, rows, rows.num_rows):
                     return False
             elif partial.function == "sum":
                 ends = pc.min_max(rows.column(partial.name)).as_py()
@@ -79,10 +82,20 @@ def _amount(
     if partial.arg is None:
         return weight
     value = evaluate(partial.arg, table)
+    if partial.other is not None:
+        return _product(partial, value, evaluate(partial.other, table), weight)
     if partial.function == "count":
         return pc.if_else(pc.is_valid(value), weight, 0) if value.null_count else weight
     value = pc.cast(value, partial.type.arrow)
     return signed(value, weight.to_numpy()) if is_weighted else value
+
+
+def _product(
+    partial: Partial, left: pa.ChunkedArray, right: pa.ChunkedArray, weight: pa.Array
+) -> pa.Array | pa.ChunkedArray:
+    """The rounded product of two columns, or what rounding took away; NULL counts as 0."""
+    high, low = product(*(column.fill_null(0.0).to_numpy() for column in (left, right)))
+    return pa.array((high if partial.function == "product" else low) * weight.to_numpy())
 
 
 def _one_by_one(delta: Delta) -> Delta:

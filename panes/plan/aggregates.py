@@ -1,7 +1,8 @@
 """The one table of aggregate functions, as FUNCTIONS is for scalar ones.
 
-All of them ignore NULL arguments (count(*) counts rows), and all but the counts give NULL when nothing is
-left to aggregate. The approximate forms are computed exactly: there are no sketches.
+All of them ignore rows whose arguments are NULL (count(*) counts rows), and all but the counts give NULL when
+nothing is left to aggregate. Only what ORDER BY inside an aggregate reads may be NULL: it comes last. The
+approximate forms are computed exactly: there are no sketches.
 """
 
 from __future__ import annotations
@@ -11,32 +12,54 @@ from dataclasses import dataclass
 
 from panes.plan.expressions import Value
 from panes.plan.functions import Signature, WrongTypes, numeric
-from panes.plan.types import BIGINT, COLUMN_TYPES, DOUBLE, MOST_DIGITS, NULL, Type, decimal, list_of
+from panes.plan.types import (
+    BIGINT,
+    BOOLEAN,
+    COLUMN_TYPES,
+    DOUBLE,
+    MOST_DIGITS,
+    NULL,
+    STRING,
+    Type,
+    decimal,
+    list_of,
+)
 
 
 @dataclass(frozen=True)
 class AggregateFunction:
-    """One aggregate over a column; `check` looks at the constants after the argument."""
+    """One aggregate over a column, or over two; `check` looks at the constants after them."""
 
     name: str
-    typing: Callable[[Type], Signature]
+    typing: Callable[..., Signature]
     meaning: str
     parameters: tuple[str, ...] = ()
     check: Callable[[Sequence[Value]], None] = lambda _: None
+    takes_two: bool = False
     takes_distinct: bool = False
+    takes_order: bool = False
+    """Whether ORDER BY may stand inside."""
+    needs_time: bool = False
+    """Whether it asks for the time of tuples."""
     is_approximate: bool = False
+    short_for: str | None = None
+    """The aggregate that the binder writes for it."""
+    keeps_values: bool = False
+    """Whether every value of a group must be remembered, though the group may only grow."""
 
     @property
     def form(self) -> str:
         """How a call is written."""
-        return f"{self.name}({', '.join(('x', *self.parameters))})"
+        columns = ("x", "y") if self.takes_two else ("x",)
+        order = " [ORDER BY y]" if self.takes_order else ""
+        return f"{self.name}({', '.join((*columns, *self.parameters))}{order})"
 
-    def signature(self, arg: Type, parameters: Sequence[Value] = ()) -> Signature:
-        """The types for this argument; WrongTypes when it is not taken."""
-        if len(parameters) != len(self.parameters):
+    def signature(self, arg: Type, parameters: Sequence[Value] = (), by: Type | None = None) -> Signature:
+        """The types for this argument, or for two; WrongTypes when they are not taken."""
+        if len(parameters) != len(self.parameters) or (by is None and self.takes_two):
             raise WrongTypes(f"is written {self.form}")
         self.check(parameters)
-        return self.typing(arg)
+        return self.typing(arg) if by is None else self.typing(arg, by)
 
 
 def _count(arg: Type) -> Signature:
@@ -68,6 +91,47 @@ def _top_k(arg: Type) -> Signature:
     return Signature((kept,), list_of(kept))
 
 
+def _moment(*args: Type) -> Signature:
+    for arg in args:
+        numeric(arg)
+    return Signature((DOUBLE,) * len(args), DOUBLE)
+
+
+def _by(arg: Type, by: Type = BIGINT) -> Signature:
+    kept = _in_pairs(arg)
+    return Signature((kept, _in_pairs(by)), kept)
+
+
+def _array(arg: Type, by: Type | None = None) -> Signature:
+    kept = _comparable(arg)
+    return Signature((kept,) if by is None else (_in_pairs(kept), _in_pairs(by)), list_of(kept))
+
+
+def _text(arg: Type, by: Type | None = None) -> Signature:
+    if arg not in (STRING, NULL):
+        raise WrongTypes(f"takes STRINGs, not {arg}; write CAST(… AS STRING)")
+    return Signature((STRING,) if by is None else (STRING, _in_pairs(by)), STRING)
+
+
+def _condition(arg: Type) -> Signature:
+    if arg not in (BOOLEAN, NULL):
+        raise WrongTypes(f"takes a condition, not {arg}")
+    return Signature((BOOLEAN,), BOOLEAN)
+
+
+def _in_pairs(arg: Type) -> Type:
+    """What can be kept in pairs."""
+    if arg.is_decimal:
+        raise WrongTypes(f"does not take {arg}; write CAST(… AS DOUBLE)")
+    return _comparable(arg)
+
+
+def _check_separator(parameters: Sequence[Value]) -> None:
+    (separator,) = parameters
+    if not isinstance(separator, str):
+        raise WrongTypes("takes a constant text as sep")
+
+
 def _comparable(arg: Type) -> Type:
     if arg == NULL:
         return BIGINT
@@ -96,28 +160,86 @@ _ALL = (
     AggregateFunction(
         "sum", _sum,
         "sum: BIGINT of integers, DECIMAL(38, s) of DECIMAL(p, s) (an error beyond these), else DOUBLE",
+        takes_distinct=True,
     ),
-    AggregateFunction("avg", _average, "mean, a DOUBLE"),
-    AggregateFunction("min", _extreme, "the least value"),
-    AggregateFunction("max", _extreme, "the greatest value"),
+    AggregateFunction("avg", _average, "mean, a DOUBLE", takes_distinct=True),
+    AggregateFunction("min", _extreme, "the least value", takes_distinct=True),
+    AggregateFunction("max", _extreme, "the greatest value", takes_distinct=True),
     AggregateFunction(
-        "quantile", _quantile, "the p-quantile, interpolated between neighbors", ("p",), _check_fraction
+        "any_value", _extreme, "one of the values, always the same: min(x)", short_for="min"
     ),
-    AggregateFunction("median", _quantile, "the same as quantile(x, 0.5)"),
+    AggregateFunction(
+        "bool_and", _condition, "whether a condition is true for all rows: the least of its values",
+        short_for="min",
+    ),
+    AggregateFunction(
+        "bool_or", _condition, "whether a condition is true for a row: the greatest of its values",
+        short_for="max",
+    ),
+    AggregateFunction("count_if", _condition, "the rows for which the condition is true", short_for="count"),
+    AggregateFunction("var_samp", _moment, "variance of a sample: squared distances from the mean by n - 1"),
+    AggregateFunction("var_pop", _moment, "variance of all there is: squared distances from the mean by n"),
+    AggregateFunction("stddev_samp", _moment, "standard deviation of a sample, the root of var_samp(x)"),
+    AggregateFunction("stddev_pop", _moment, "standard deviation of all there is, the root of var_pop(x)"),
+    AggregateFunction("covar_samp", _moment, "covariance of a sample of pairs, by n - 1", takes_two=True),
+    AggregateFunction("covar_pop", _moment, "covariance of all pairs there are, by n", takes_two=True),
+    AggregateFunction(
+        "corr", _moment, "correlation of pairs, from -1 to 1; NULL when x or y does not vary", takes_two=True
+    ),
+    AggregateFunction(
+        "min_by", _by, "x where y is least, of several the least x", takes_two=True, keeps_values=True
+    ),
+    AggregateFunction(
+        "max_by", _by, "x where y is greatest, of several the least x", takes_two=True, keeps_values=True
+    ),
+    AggregateFunction(
+        "first", _by, "x of the oldest tuple, of several of one time the least x",
+        needs_time=True, keeps_values=True,
+    ),
+    AggregateFunction(
+        "last", _by, "x of the youngest tuple, of several of one time the greatest x",
+        needs_time=True, keeps_values=True,
+    ),
+    AggregateFunction(
+        "array_agg", _array, "list of the values, ordered by y and then by x; without ORDER BY by x",
+        takes_distinct=True, takes_order=True, keeps_values=True,
+    ),
+    AggregateFunction(
+        "string_agg", _text, "the texts one after the other in that order, with a constant between them",
+        ("sep",), _check_separator, takes_distinct=True, takes_order=True, keeps_values=True,
+    ),
+    AggregateFunction(
+        "quantile", _quantile, "the p-quantile, interpolated between neighbors", ("p",), _check_fraction,
+        keeps_values=True,
+    ),
+    AggregateFunction("median", _quantile, "the same as quantile(x, 0.5)", keeps_values=True),
+    AggregateFunction(
+        "mode", _extreme, "the most frequent value, of several the smallest", keeps_values=True
+    ),
     AggregateFunction(
         "top_k", _top_k, "list of the k most frequent values, most frequent first, ties by the smaller value",
-        ("k",), _check_rank,
-    ),
-    AggregateFunction("approx_count_distinct", _count, "the same as count(DISTINCT x)", is_approximate=True),
-    AggregateFunction(
-        "approx_quantile", _quantile, "the same as quantile(x, p)", ("p",), _check_fraction, is_approximate=True
+        ("k",), _check_rank, keeps_values=True,
     ),
     AggregateFunction(
-        "approx_top_k", _top_k, "the same as top_k(x, k)", ("k",), _check_rank, is_approximate=True
+        "approx_count_distinct", _count, "the same as count(DISTINCT x)", is_approximate=True, keeps_values=True
+    ),
+    AggregateFunction(
+        "approx_quantile", _quantile, "the same as quantile(x, p)", ("p",), _check_fraction,
+        is_approximate=True, keeps_values=True,
+    ),
+    AggregateFunction(
+        "approx_top_k", _top_k, "the same as top_k(x, k)", ("k",), _check_rank,
+        is_approximate=True, keeps_values=True,
     ),
 )  # fmt: skip
 
 AGGREGATES: dict[str, AggregateFunction] = {function.name: function for function in _ALL}
 
-AGGREGATE_ALIASES = {"mean": "avg", "percentile": "quantile", "quantile_cont": "quantile"}
+AGGREGATE_ALIASES = {
+    "mean": "avg", "percentile": "quantile", "quantile_cont": "quantile", "variance": "var_samp",
+    "stddev": "stddev_samp", "std": "stddev_samp", "every": "bool_and", "logical_and": "bool_and",
+    "logical_or": "bool_or", "arg_min": "min_by", "argmin": "min_by", "arg_max": "max_by", "argmax": "max_by",
+    "first_value": "first", "last_value": "last", "list": "array_agg", "collect_list": "array_agg",
+    "listagg": "string_agg", "group_concat": "string_agg", "countif": "count_if",
+}  # fmt: skip
 """Other names under which users may know an aggregate."""

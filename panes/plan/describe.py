@@ -67,6 +67,15 @@ def _group_by(node: nodes.GroupBy) -> str:
     return f"Group by {keys}" + (f": {aggregates}" if aggregates else "")
 
 
+def _top_n(node: nodes.TopN) -> str:
+    places = (
+        f"First {node.limit}" if not node.offset else f"Rows {node.offset + 1} to {node.offset + node.limit}"
+    )
+    of = f" of each {', '.join(node.partition_by)}" if node.partition_by else ""
+    by = f" by {', '.join(map(str, node.order))}" if node.order else " by all columns"
+    return places + of + by
+
+
 def _matching(word: str, of_lookup: str) -> Callable[[Any], str]:
     def text(node: Matching) -> str:
         pairs = [f"{a} = {b}" for a, b in zip(node.left_keys, node.right_keys, strict=True)]
@@ -108,6 +117,8 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
+    nodes.TopN: _top_n,
+    nodes.OrderBy: lambda node: f"Sort by {', '.join(map(str, node.order))}",
     nodes.Join: _matching("Join", "Lookup"),
     nodes.OuterJoin: _outer_join,
     nodes.SemiJoin: _matching("Semi-join", "Lookup, semi-join"),

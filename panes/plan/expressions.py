@@ -117,6 +117,8 @@ class Aggregate:
     """One aggregate of a GroupBy and the name of its output column.
 
     `arg` is None for count(*). `parameters` are the constants after the argument: p of quantile, k of top_k.
+    `by` is the second column of aggregates of pairs: y of covar_pop(x, y) and max_by(x, y), the time of the tuple
+    for first(x) and last(x), and what array_agg and string_agg are ordered by where that is not their argument.
     """
 
     name: str
@@ -125,13 +127,29 @@ class Aggregate:
     type: Type
     distinct: bool = False
     parameters: tuple[Value, ...] = ()
+    by: Expression | None = None
+    descending: bool = False
+    """Whether array_agg and string_agg go from the greatest to the least."""
+
+    @property
+    def args(self) -> tuple[Expression, ...]:
+        """What is computed for each row."""
+        return tuple(arg for arg in (self.arg, self.by) if arg is not None)
 
     def __str__(self) -> str:
         inside = "*" if self.arg is None else str(self.arg)
         if self.distinct:
             inside = f"DISTINCT {inside}"
-        return f"{self.function}({', '.join([inside, *map(str, self.parameters)])})"
+        shown = [inside]
+        if self.by is not None and self.function not in (*_LISTS, "first", "last"):
+            shown.append(str(self.by))
+        shown += [f"'{p}'" if isinstance(p, str) else str(p) for p in self.parameters]
+        order = f" ORDER BY {self.by or self.arg}{' DESC' * self.descending}"
+        is_ordered = self.function in _LISTS and (self.by is not None or self.descending)
+        return f"{self.function}({', '.join(shown)}{order * is_ordered})"
 
+
+_LISTS = ("array_agg", "string_agg")
 
 _INFIX = {
     "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "AND", "or": "OR",

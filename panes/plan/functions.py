@@ -262,12 +262,54 @@ def _length(args: tuple[Type, ...]) -> Signature:
     return Signature((STRING if args[0] == NULL else args[0],), BIGINT)
 
 
+def _day_of(args: tuple[Type, ...]) -> Signature:
+    _date_part(args)
+    return Signature((TIMESTAMP,), DATE)
+
+
+def _named(args: tuple[Type, ...]) -> Signature:
+    _date_part(args)
+    return Signature((TIMESTAMP,), STRING)
+
+
+def _strftime(args: tuple[Type, ...]) -> Signature:
+    if args[0] not in (DATE, TIMESTAMP, NULL) or args[1] != STRING:
+        raise WrongTypes(f"takes a TIMESTAMP and a format, not {args[0]} and {args[1]}")
+    return Signature((TIMESTAMP, STRING), STRING)
+
+
+def _seconds(args: tuple[Type, ...]) -> Signature:
+    _date_part(args)
+    return Signature((TIMESTAMP,), DOUBLE)
+
+
+def _date_diff(args: tuple[Type, ...]) -> Signature:
+    if args[0] != STRING or {*args[1:]} - {DATE, TIMESTAMP, NULL}:
+        raise WrongTypes(f"takes a unit and two TIMESTAMPs, not {', '.join(map(str, args))}")
+    return Signature((STRING, TIMESTAMP, TIMESTAMP), BIGINT)
+
+
+def _make_date(args: tuple[Type, ...]) -> Signature:
+    return Signature(_integers(args).args, DATE)
+
+
+def _round(args: tuple[Type, ...]) -> Signature:
+    return _whole(args) if len(args) == 1 else _fixed(DOUBLE, BIGINT, result=DOUBLE)(args)
+
+
+DIFF_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "month", "quarter", "year")
+
+FORMATS = "YmdHMSjabABIpy%"
+"""What may stand after % in the format of strftime."""
+
 TRUNC_UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 _TEXT = _fixed(STRING, result=STRING)
 _TEXT_TEST = _fixed(STRING, STRING, result=BOOLEAN)
 _REAL = _fixed(DOUBLE, result=DOUBLE)
 _PADDED = _fixed(STRING, BIGINT, STRING, result=STRING)
+_TRIMMED = _fixed(STRING, STRING, result=STRING)
+_TRIMMING = "without the spaces, or the characters of a constant text,"
 _PADDING = "cut to a constant number of characters, or filled up with a constant character"
 
 _ALL = (
@@ -320,7 +362,11 @@ _ALL = (
     Function("sign", 1, 1, _sign, "-1, 0 or 1, in the type of the argument; of a DECIMAL a BIGINT"),
     Function("ceil", 1, 1, _whole, "the least whole number not below; a DOUBLE stays a DOUBLE"),
     Function("floor", 1, 1, _whole, "the greatest whole number not above; a DOUBLE stays a DOUBLE"),
-    Function("round", 1, 1, _whole, "the nearest whole number, halves away from 0; a DOUBLE stays one"),
+    Function(
+        "round", 1, 2, _round,
+        "the nearest whole number, halves away from 0; or a DOUBLE with a constant number of places",
+        constants=(1,),
+    ),
     Function("trunc", 1, 1, _whole, "without the fraction, toward zero; a DOUBLE stays a DOUBLE"),
     Function("isnan", 1, 1, _fixed(DOUBLE, result=BOOLEAN), "whether it is not a number"),
     Function("sqrt", 1, 1, _REAL, "square root; NULL below zero"),
@@ -329,6 +375,18 @@ _ALL = (
     Function("log2", 1, 1, _REAL, "logarithm to the base of 2; NULL at zero and below"),
     Function("exp", 1, 1, _REAL, "e to the power of the argument"),
     Function("power", 2, 2, _fixed(DOUBLE, DOUBLE, result=DOUBLE), "the first to the power of the second"),
+    Function("cbrt", 1, 1, _REAL, "cube root"),
+    Function("sin", 1, 1, _REAL, "sine of an angle in radians"),
+    Function("cos", 1, 1, _REAL, "cosine of an angle in radians"),
+    Function("tan", 1, 1, _REAL, "tangent of an angle in radians"),
+    Function("asin", 1, 1, _REAL, "the angle with this sine; NULL below -1 and above 1"),
+    Function("acos", 1, 1, _REAL, "the angle with this cosine; NULL below -1 and above 1"),
+    Function("atan", 1, 1, _REAL, "the angle with this tangent"),
+    Function("atan2", 2, 2, _fixed(DOUBLE, DOUBLE, result=DOUBLE), "the angle of the point (second, first)"),
+    Function("degrees", 1, 1, _REAL, "an angle in degrees, from one in radians"),
+    Function("radians", 1, 1, _REAL, "an angle in radians, from one in degrees"),
+    Function("isfinite", 1, 1, _fixed(DOUBLE, result=BOOLEAN), "whether it is neither infinite nor NaN"),
+    Function("isinf", 1, 1, _fixed(DOUBLE, result=BOOLEAN), "whether it is infinite"),
     # choice
     Function("coalesce", 1, None, _same, "the first argument that is not NULL"),
     Function("nullif", 2, 2, _nullif, "NULL when the two are equal, else the first"),
@@ -338,9 +396,9 @@ _ALL = (
     Function("upper", 1, 1, _TEXT, "in upper case"),
     Function("lower", 1, 1, _TEXT, "in lower case"),
     Function("length", 1, 1, _length, "number of characters; of BINARY, of bytes"),
-    Function("trim", 1, 1, _TEXT, "without the spaces at both ends"),
-    Function("ltrim", 1, 1, _TEXT, "without the spaces in front"),
-    Function("rtrim", 1, 1, _TEXT, "without the spaces at the end"),
+    Function("trim", 1, 2, _TRIMMED, f"{_TRIMMING} at both ends", constants=(1,)),
+    Function("ltrim", 1, 2, _TRIMMED, f"{_TRIMMING} in front", constants=(1,)),
+    Function("rtrim", 1, 2, _TRIMMED, f"{_TRIMMING} at the end", constants=(1,)),
     Function(
         "substring", 2, 3, _fixed(STRING, BIGINT, BIGINT, result=STRING),
         "from a constant position (the first is 1), to the end or for a constant number of characters",
@@ -373,6 +431,37 @@ _ALL = (
     Function("starts_with", 2, 2, _TEXT_TEST, "begins with a constant text", constants=(1,)),
     Function("ends_with", 2, 2, _TEXT_TEST, "ends with a constant text", constants=(1,)),
     Function("contains", 2, 2, _TEXT_TEST, "has a constant text somewhere inside", constants=(1,)),
+    Function(
+        "repeat", 2, 2, _fixed(STRING, BIGINT, result=STRING), "a constant number of times", constants=(1,)
+    ),
+    Function(
+        "translate", 3, 3, _fixed(STRING, STRING, STRING, result=STRING),
+        "the characters of a constant text by those of another, or by nothing where that is shorter",
+        constants=(1, 2),
+    ),
+    Function(
+        "split_part", 3, 3, _fixed(STRING, STRING, BIGINT, result=STRING),
+        "the n-th part (from the end below 0) of a text that a constant text cuts; '' where there is none",
+        constants=(1, 2),
+    ),
+    Function(
+        "regexp_matches", 2, 2, _TEXT_TEST,
+        "whether a constant regular expression (RE2) matches somewhere; also written ~", constants=(1,),
+    ),
+    Function(
+        "regexp_full_match", 2, 2, _TEXT_TEST, "whether a constant regular expression matches the whole text",
+        constants=(1,),
+    ),
+    Function(
+        "regexp_replace", 3, 4, _fixed(STRING, STRING, STRING, STRING, result=STRING),
+        "the first match of a regular expression, with 'g' every one, by a text with \\1 for its first group",
+        constants=(1, 2, 3),
+    ),
+    Function(
+        "regexp_extract", 2, 3, _fixed(STRING, STRING, BIGINT, result=STRING),
+        "the first match of a regular expression, or a group of it; '' where there is none",
+        constants=(1, 2),
+    ),
     # time
     Function("year", 1, 1, _date_part, "the year, in UTC"),
     Function("quarter", 1, 1, _date_part, "the quarter of the year, 1 to 4"),
@@ -389,6 +478,29 @@ _ALL = (
         f"the start of the unit it lies in, a constant of {', '.join(TRUNC_UNITS)} (weeks from Monday)",
         constants=(0,),
     ),
+    Function("isoyear", 1, 1, _date_part, "the year that the week of ISO 8601 belongs to"),
+    Function(
+        "date_diff", 3, 3, _date_diff,
+        f"how many boundaries of a unit lie between two instants, a constant of {', '.join(DIFF_UNITS)}",
+        constants=(0,),
+    ),
+    Function("last_day", 1, 1, _day_of, "the last day of the month, a DATE"),
+    Function("dayname", 1, 1, _named, "the name of the day of the week, such as Monday"),
+    Function("monthname", 1, 1, _named, "the name of the month, such as January"),
+    Function(
+        "strftime", 2, 2, _strftime,
+        f"as text in a constant format of {' '.join('%' + c for c in FORMATS)}", constants=(1,),
+    ),
+    Function("epoch", 1, 1, _seconds, "seconds since 1970, a DOUBLE"),
+    Function("epoch_ms", 1, 1, _date_part, "whole milliseconds since 1970"),
+    Function("epoch_us", 1, 1, _date_part, "microseconds since 1970"),
+    Function(
+        "to_timestamp", 1, 1, _fixed(DOUBLE, result=TIMESTAMP), "the instant so far from 1970, in seconds"
+    ),
+    Function(
+        "make_timestamp", 1, 1, _fixed(BIGINT, result=TIMESTAMP), "the instant so far from 1970, in microseconds"
+    ),
+    Function("make_date", 3, 3, _make_date, "the day of a year, month and day; NULL when there is none"),
 )  # fmt: skip
 
 DATE_PARTS = (
@@ -400,7 +512,10 @@ FUNCTIONS: dict[str, Function] = {function.name: function for function in _ALL}
 
 ALIASES = {
     "ceiling": "ceil", "pow": "power", "substr": "substring", "char_length": "length", "instr": "strpos",
-    "truncate": "trunc", "weekofyear": "week", "doy": "dayofyear",
+    "truncate": "trunc", "weekofyear": "week", "doy": "dayofyear", "ifnull": "coalesce", "nvl": "coalesce",
+    "character_length": "length", "len": "length", "lcase": "lower", "ucase": "upper",
+    "startswith": "starts_with", "endswith": "ends_with", "btrim": "trim", "datediff": "date_diff",
+    "regexp_like": "regexp_matches", "regexp": "regexp_matches", "format_date": "strftime",
 }  # fmt: skip
 """Other names under which users may know a function."""
 

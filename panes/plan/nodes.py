@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from panes.plan.expressions import Aggregate, Column, Expression, Value, walk
 from panes.plan.schema import Field, Schema
+from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN
 from panes.plan.windows import WindowSpec
 
@@ -173,13 +174,59 @@ class GroupBy(_Unary):
                 key in self.child.schema, f"GROUP BY {key}: there is no such column in ({self.child.schema})"
             )
         for aggregate in self.aggregates:
-            if aggregate.arg is not None:
-                _need_columns(aggregate.arg, self.child)
+            for arg in aggregate.args:
+                _need_columns(arg, self.child)
 
     @cached_property
     def _schema(self) -> Schema:
         keys = tuple(self.child.schema[key] for key in self.keys)
         return Schema(keys + tuple(Field(a.name, a.type) for a in self.aggregates))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+@dataclass(frozen=True)
+class TopN(_Unary):
+    """Of each partition the rows number offset + 1 to offset + limit, in the order of the keys; rows that agree on
+    these go by all other columns, and equal rows count as often as they are there."""
+
+    order: tuple[SortKey, ...]
+    limit: int
+    offset: int = 0
+    partition_by: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _need(self.limit >= 0, f"LIMIT {self.limit} is below zero")
+        _need(self.offset >= 0, f"OFFSET {self.offset} is below zero")
+        _need_sortable(self.order, self.child)
+        for name in self.partition_by:
+            _need(name in self.schema, f"PARTITION BY {name}: there is no such column in ({self.schema})")
+        for column in self.schema:
+            _need(column.type.item is None, f"{column.name} {column.type} cannot be compared")
+
+
+HIDDEN = "_by"
+"""What the names of columns begin with that an answer is sorted by and does not show."""
+
+
+@dataclass(frozen=True)
+class OrderBy(_Unary):
+    """The order in which an answer is read: the rows are those of the child. It stands at the top of a plan.
+
+    The child may have columns that are `HIDDEN`: rows are sorted by them, and given without them.
+    """
+
+    order: tuple[SortKey, ...]
+
+    def __post_init__(self) -> None:
+        _need(bool(self.order), "ORDER BY needs a key")
+        _need_sortable(self.order, self.child)
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return Schema(tuple(field for field in self.child.schema if not field.name.startswith(HIDDEN)))
 
     @property
     def schema(self) -> Schema:
@@ -377,6 +424,13 @@ def with_children(node: AnyNode, *children: Node) -> AnyNode:
 def _need(condition: bool, message: str) -> None:
     if not condition:
         raise PlanError(message)
+
+
+def _need_sortable(order: tuple[SortKey, ...], child: Node) -> None:
+    for key in order:
+        _need(key.column in child.schema, f"ORDER BY {key}: there is no such column in ({child.schema})")
+    columns = [key.column for key in order]
+    _need(len(set(columns)) == len(columns), f"ORDER BY names a column twice: {', '.join(columns)}")
 
 
 def _need_condition(condition: Expression, *inputs: Node) -> None:

@@ -14,6 +14,7 @@ from panes.plan.nodes import (
     Select,
     StreamScan,
     TableScan,
+    TopN,
     Union,
     Values,
     Window,
@@ -44,9 +45,9 @@ def counts_each_result(relation: Node) -> bool:
     """Whether every row that the operators of a relation give is a result that was generated.
 
     Selections, projections, unions and joins make rows of rows. Other operators may give a row that goes on where
-    an equal one ends (DISTINCT, EXISTS, INTERSECT) or takes the place of an equal one (groups, negation), and a
-    join of count windows cannot tell an equal pair that comes from one that is taken back. The generated results
-    of such relations are the rows that enter them. A lookup decides row by row, as a selection does.
+    an equal one ends (DISTINCT, EXISTS, INTERSECT) or takes the place of an equal one (groups, top-n, negation),
+    and a join of count windows cannot tell an equal pair that comes from one that is taken back. The generated
+    results of such relations are the rows that enter them. A lookup decides row by row, as a selection does.
     """
     if is_lookup(relation):
         return counts_each_result(relation.left)
@@ -75,8 +76,8 @@ def is_over_slides(node: Node) -> bool:
 def is_known_at_every_instant(plan: Node) -> bool:
     """Whether the deltas of a plan tell its answer at every instant of a span, and not only at its end.
 
-    Only a group-by may tell it at the end alone: where no window has SLIDE and nothing above can tell.
+    Only a group-by or a top-n may tell it at the end alone: where no window has SLIDE and nothing above can tell.
     """
     if isinstance(plan, OUTPUT_STREAMS) or has_internal(plan) or is_over_slides(plan):
         return True
-    return not isinstance(plan, GroupBy) and all(map(is_known_at_every_instant, plan.children))
+    return not isinstance(plan, (GroupBy, TopN)) and all(map(is_known_at_every_instant, plan.children))

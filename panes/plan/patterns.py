@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     Join,
     Matched,
     Node,
+    OrderBy,
     OuterJoin,
     Project,
     Rstream,
@@ -36,6 +37,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Union,
     Values,
     Window,
@@ -89,7 +91,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Select | Project | Matched) -> Labeled:
+    def unary(self, node: Select | Project | Matched | OrderBy) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -142,6 +144,9 @@ class _Labeling:
         if not self.seen_by_state and self.label(node.child).pattern is MONOTONIC and has_internal(node):
             return Labeled(MONOTONIC, "values given over internal windows stay")
         return Labeled(STRICT, "a new value of a group replaces the old one")
+
+    def top_n(self, _: TopN) -> Labeled:
+        return Labeled(STRICT, "a row that comes may push another one out of the top")
 
     def intersect(self, node: Intersect) -> Labeled:
         return self._of_both(
@@ -196,6 +201,8 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Select: _Labeling.unary,
     Project: _Labeling.unary,
     Matched: _Labeling.unary,
+    TopN: _Labeling.top_n,
+    OrderBy: _Labeling.unary,
     Union: _Labeling.union,
     Join: _Labeling.join,
     OuterJoin: _Labeling.outer_join,

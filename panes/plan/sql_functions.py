@@ -43,9 +43,35 @@ _TEMPLATES: Mapping[str, str] = {
     "nullif": "nullif({0}, {1})",
     "upper": "upper({0})",
     "lower": "lower({0})",
-    "trim": "trim({0}, ' ')",
-    "ltrim": "ltrim({0}, ' ')",
-    "rtrim": "rtrim({0}, ' ')",
+    "repeat": "repeat({0}, {1})",
+    "translate": "translate({0}, {1}, {2})",
+    "split_part": "split_part({0}, {1}, {2})",
+    "regexp_matches": "regexp_matches({0}, {1})",
+    "regexp_full_match": "regexp_full_match({0}, {1})",
+    "cbrt": "cbrt({0})",
+    "sin": "(CASE WHEN isinf({0}) THEN CAST('NaN' AS DOUBLE) ELSE sin({0}) END)",
+    "cos": "(CASE WHEN isinf({0}) THEN CAST('NaN' AS DOUBLE) ELSE cos({0}) END)",
+    "tan": "(CASE WHEN isinf({0}) THEN CAST('NaN' AS DOUBLE) ELSE tan({0}) END)",
+    "asin": "(CASE WHEN abs({0}) <= 1 OR isnan({0}) THEN asin({0}) END)",
+    "acos": "(CASE WHEN abs({0}) <= 1 OR isnan({0}) THEN acos({0}) END)",
+    "atan": "atan({0})",
+    "atan2": "atan2({0}, {1})",
+    "degrees": "degrees({0})",
+    "radians": "radians({0})",
+    "isfinite": "isfinite({0})",
+    "isinf": "isinf({0})",
+    "isoyear": "isoyear({0})",
+    "date_diff": "date_diff({0}, {1}, {2})",
+    "last_day": "last_day({0})",
+    "dayname": "dayname({0})",
+    "monthname": "monthname({0})",
+    "strftime": "strftime({0}, {1})",
+    "epoch": "epoch({0})",
+    "epoch_ms": "((epoch_us({0}) - ((epoch_us({0}) % 1000) + 1000) % 1000) // 1000)",
+    "epoch_us": "epoch_us({0})",
+    "to_timestamp": "make_timestamp(CAST(round({0} * 1000000) AS BIGINT))",
+    "make_timestamp": "make_timestamp({0})",
+    "make_date": "(CASE WHEN {0} BETWEEN 1 AND 9999 THEN TRY(make_date({0}, {1}, {2})) END)",
     "left": '"left"({0}, {1})',
     "right": '"right"({0}, {1})',
     "lpad": "lpad({0}, CAST({1} AS INTEGER), {2})",
@@ -174,6 +200,21 @@ def _variadic(name: str) -> Callable[[Call, Sequence[str]], str]:
     return lambda _, args: f"{name}({', '.join(args)})"
 
 
+def _round(call: Call, args: Sequence[str]) -> str:
+    if len(args) == 2:
+        return f"round({args[0]}, CAST({args[1]} AS INTEGER))"
+    return _unless_whole("round")(call, args)
+
+
+def _regexp_extract(_: Call, args: Sequence[str]) -> str:
+    text, pattern, *group = args
+    return f"regexp_extract({text}, {pattern}, CAST({group[0] if group else 0} AS INTEGER))"
+
+
+def _trim(name: str) -> Callable[[Call, Sequence[str]], str]:
+    return lambda _, args: f"{name}({args[0]}, {args[1] if len(args) == 2 else chr(39) + ' ' + chr(39)})"
+
+
 def _concat(_: Call, args: Sequence[str]) -> str:
     return f"({' || '.join(args)})"
 
@@ -187,7 +228,12 @@ _SPECIAL: Mapping[str, Callable[[Call, Sequence[str]], str]] = {
     "sign": _sign,
     "ceil": _unless_whole("ceil"),
     "floor": _unless_whole("floor"),
-    "round": _unless_whole("round"),
+    "round": _round,
+    "trim": _trim("trim"),
+    "ltrim": _trim("ltrim"),
+    "rtrim": _trim("rtrim"),
+    "regexp_replace": _variadic("regexp_replace"),
+    "regexp_extract": _regexp_extract,
     "trunc": _unless_whole("trunc"),
     "coalesce": _variadic("coalesce"),
     "greatest": _variadic("greatest"),

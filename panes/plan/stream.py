@@ -47,6 +47,14 @@ class Stream:
     """How far event times may lie ahead of the wall clock; rows beyond that are rejected."""
     idle_advance: bool = False
     """Whether its clock goes on with wall time while it is silent. Tuples that come after that may come late."""
+    created_with: int | None = None
+    """How many columns it was created with, when others were added later: files from before lack those. None: with
+    all of them."""
     number: int = 0
     """Given by the catalog and never used again. Files and records of a stream go by it: a name can hold anything,
     and a stream that is dropped and created again is another one. 0: not in a catalog."""
+
+    @property
+    def added_columns(self) -> tuple[str, ...]:
+        """The columns that were added after rows may have come."""
+        return () if self.created_with is None else self.columns.names[self.created_with :]

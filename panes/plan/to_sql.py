@@ -23,8 +23,9 @@ from panes.plan.expressions import (
     Value,
 )
 from panes.plan.lookups import Matching
+from panes.plan.sort_key import SortKey, total_order
 from panes.plan.sql_functions import call_sql, cast_sql, sql_type
-from panes.plan.types import INTERVAL, Type
+from panes.plan.types import INTERVAL, STRING, Type
 
 _LIFETIME = ("_ts", "_exp")
 """The columns that say from when on and until when a version of a row is in its table."""
@@ -60,6 +61,12 @@ class _Writer:
                 return f"SELECT DISTINCT * FROM ({self.select(node.child)})"
             case nodes.GroupBy():
                 return self._group_by(node)
+            case nodes.TopN():
+                return self._top_n(node)
+            case nodes.OrderBy():
+                columns = ", ".join(map(quoted, node.schema.names))
+                order = order_sql(total_order(node.order, node.child.schema.names))
+                return f"SELECT {columns} FROM ({self.select(node.child)}) ORDER BY {order}"
             case nodes.Join():
                 return self._join(node, "JOIN")
             case nodes.OuterJoin():
@@ -81,6 +88,16 @@ class _Writer:
         columns = keys + [f"{aggregate_sql(a)} AS {quoted(a.name)}" for a in node.aggregates]
         by = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {', '.join(columns)} FROM ({self.select(node.child)}){by}"
+
+    def _top_n(self, node: nodes.TopN) -> str:
+        columns = ", ".join(map(quoted, node.schema.names))
+        by = f"PARTITION BY {', '.join(map(quoted, node.partition_by))} " if node.partition_by else ""
+        order = order_sql(total_order(node.order, node.schema.names))
+        numbered = (
+            f"SELECT *, row_number() OVER ({by}ORDER BY {order}) AS _place FROM ({self.select(node.child)})"
+        )
+        places = f"_place > {node.offset} AND _place <= {node.offset + node.limit}"
+        return f"SELECT {columns} FROM ({numbered}) WHERE {places}"
 
     def _join(self, node: nodes.Join | nodes.OuterJoin, word: str) -> str:
         both = ["l.*", *(f"r.{quoted(name)}" for name in node.right.schema.names)]
@@ -170,7 +187,9 @@ def aggregate_sql(aggregate: Aggregate) -> str:
         case "count" if aggregate.distinct:
             return f"count(DISTINCT {arg})"
         case "sum":
-            return f"CAST(sum({arg}) AS {sql_type(aggregate.type)})"
+            return f"CAST(sum({'DISTINCT ' * aggregate.distinct}{arg}) AS {sql_type(aggregate.type)})"
+        case "avg" if aggregate.distinct:
+            return f"avg(DISTINCT {arg})"
         case "approx_count_distinct":
             return f"count(DISTINCT {arg})"
         case "quantile" | "approx_quantile":
@@ -179,7 +198,47 @@ def aggregate_sql(aggregate: Aggregate) -> str:
             return f"quantile_cont({arg}, 0.5)"
         case "top_k" | "approx_top_k":
             return _top_k_sql(arg, aggregate.parameters[0])
+        case "mode":
+            return f"{_top_k_sql(arg, 1)}[1]"
+        case "min_by" | "first" | "max_by" | "last" | "array_agg" | "string_agg":
+            return _list_sql(aggregate, arg)
+        case "corr" | "covar_samp" | "covar_pop" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
+            return _moment_sql(aggregate, arg)
     return f"{aggregate.function}({arg})"
+
+
+def _list_sql(aggregate: Aggregate, arg: str) -> str:
+    """The values in their order, or the first of them."""
+    by = arg if aggregate.by is None else expression_sql(aggregate.by)
+    first_desc = aggregate.descending or aggregate.function in ("max_by", "last")
+    order = f"{by} {'DESC' if first_desc else 'ASC'} NULLS LAST"
+    if aggregate.by is not None:
+        order += f", {arg} {'DESC' if aggregate.function == 'last' else 'ASC'}"
+    inside = f"{'DISTINCT ' * aggregate.distinct}{arg}"
+    if aggregate.function == "string_agg":
+        return f"string_agg({inside}, {literal_sql(aggregate.parameters[0], STRING)} ORDER BY {order})"
+    there = f"{arg} IS NOT NULL"
+    if aggregate.function == "array_agg":
+        return f"array_agg({inside} ORDER BY {order}) FILTER (WHERE {there})"
+    return f"(array_agg({inside} ORDER BY {order}) FILTER (WHERE {there} AND {by} IS NOT NULL))[1]"
+
+
+def _moment_sql(aggregate: Aggregate, arg: str) -> str:
+    """Variances and their like; NaN where a value is not finite."""
+    by = None if aggregate.by is None else expression_sql(aggregate.by)
+    args = arg if by is None else f"{arg}, {by}"
+    odd = f"NOT isfinite({arg})" if by is None else f"NOT (isfinite({arg}) AND isfinite({by}))"
+    least = 2 if aggregate.function.endswith("_samp") else 1
+    there = f"count({arg})" if by is None else f"count({arg}) FILTER (WHERE {by} IS NOT NULL)"
+    whens = f"WHEN {there} < {least} THEN NULL WHEN bool_or({odd}) THEN CAST('NaN' AS DOUBLE)"
+    if by is not None and aggregate.function == "corr":
+        still = [
+            f"min({one}) FILTER (WHERE {other} IS NOT NULL) = max({one}) FILTER (WHERE {other} IS NOT NULL)"
+            for one, other in ((arg, by), (by, arg))
+        ]
+        whens += f" WHEN {' OR '.join(still)} THEN NULL"
+    call = f"{aggregate.function}({args}) FILTER (WHERE NOT ({odd}))"
+    return f"(CASE {whens} ELSE {call} END)"
 
 
 def _top_k_sql(arg: str, k: Value) -> str:
@@ -187,6 +246,15 @@ def _top_k_sql(arg: str, k: Value) -> str:
         f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
     )
     return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
+
+
+def order_sql(order: Sequence[SortKey]) -> str:
+    """What stands after ORDER BY."""
+    parts = []
+    for key in order:
+        way, nulls = "DESC" if key.descending else "ASC", "FIRST" if key.nulls_first else "LAST"
+        parts.append(f"{quoted(key.column)} {way} NULLS {nulls}")
+    return ", ".join(parts)
 
 
 def quoted(name: str) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.aggregates.linear import ROWS
-from panes.aggregates.partials import partial_schema, partials_of, values_of
+from panes.aggregates.partials import can_round, partial_schema, partials_of, values_of
 from panes.delta.delta import EXP, TS, Delta, first_seen
 from panes.delta.evaluate import evaluate
 from panes.delta.grouped import starts_of
@@ -148,8 +148,10 @@ class _Segments:
 
     def _grouped(self, row: Ints, column: Ints) -> tuple[pa.Table, Ints]:
         largest = self._largest_sum(len(row))
-        if not self.have_panes or largest >= 2**63:
-            # Sums of integers that might not fit into 64 bits are left to GroupBy.
+        exact = largest < 2**63 and can_round(partials_of(self.group_by), self.amounts, len(row))
+        if not self.have_panes or not exact:
+            # Sums of integers that might not fit into 64 bits are left to GroupBy, and so are doubles that may
+            # not be rounded.
             return take(self.amounts, row), column
         lengths = np.diff(np.append(self.starts, self.amounts.num_rows))
         segment = np.repeat(np.arange(len(self.starts)), lengths)[row]
@@ -199,7 +201,7 @@ class _Segments:
 
 def _that_anyone_has(rows: pa.Table, blocks: Sequence[MemberBlock], group_by: GroupBy) -> pa.Table:
     """The tuples to aggregate. An expression that may fail is evaluated only for tuples that are for a query."""
-    expressions: list[Expression] = [a.arg for a in group_by.aggregates if a.arg is not None]
+    expressions: list[Expression] = [arg for a in group_by.aggregates for arg in a.args]
     expressions += [expression for _, expression in _columns(group_by)]
     if all(is_attribute(expression) for expression in expressions):
         return rows
@@ -212,7 +214,7 @@ def _columns(group_by: GroupBy) -> tuple[tuple[str, Expression], ...]:
     """The columns that a group-by reads, computed from those of the stream."""
     assert isinstance(group_by.child, Window)
     below = group_by.child.child
-    read = set(group_by.keys).union(*(columns_of(a.arg) for a in group_by.aggregates if a.arg is not None))
+    read = set(group_by.keys).union(*(columns_of(arg) for a in group_by.aggregates for arg in a.args))
     if isinstance(below, Project):
         return tuple((name, expression) for name, expression in below.columns if name in read)
     return tuple((f.name, Column(f.type, f.name)) for f in below.schema if f.name in read)

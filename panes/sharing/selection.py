@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from panes.plan.expressions import Column, substitute
 from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
+from panes.plan.order_of_answer import relation_of
 from panes.plan.schema import Field, Schema
 from panes.plan.windows import UnboundedWindow, WindowSpec
 from panes.sharing.predicates import Predicate, predicate_of
@@ -36,6 +37,7 @@ class Selection:
 
 def selection_of(plan: Node) -> Selection | None:
     """The selection that a plan is, or None when it is more than that."""
+    plan = relation_of(plan)
     window: WindowSpec = UnboundedWindow()
     found = _window_of(plan)
     if found is not None:

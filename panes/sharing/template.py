@@ -35,9 +35,11 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Window,
     with_children,
 )
+from panes.plan.order_of_answer import relation_of
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
 from panes.plan.windows import BeginEndWindow
@@ -81,8 +83,10 @@ class Template:
 def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
     """The template of a query, and its predicates by scan number; None when it cannot share its work.
 
-    The plan is to be as the optimizer leaves it, with selections below windows.
+    The plan is to be as the optimizer leaves it, with selections below windows. In which order an answer is read
+    makes no difference to what is computed.
     """
+    plan = relation_of(plan)
     if any(name.startswith(QUERY) for node in walk(plan) for name in node.schema.names):
         return None
     reading = selection_of(plan)
@@ -140,6 +144,12 @@ class _Sharing:
                 if query is None:
                     raise _NotShareable
                 return replace(node, child=child, keys=(query, *node.keys))
+            case TopN():
+                child = self.relation(node.child)
+                query = _query_of(child)
+                if query is None:
+                    raise _NotShareable
+                return replace(node, child=child, partition_by=(query, *node.partition_by))
             case Join():
                 return self._join(node)
             case OuterJoin() | SemiJoin() | AntiJoin() if is_table_only(node.right):

@@ -42,6 +42,17 @@ def check_source(stream: Stream) -> None:
     _SOURCES[stream.source.kind].check(stream)
 
 
+def check_column_can_be_added(stream: Stream) -> None:
+    """Raises SourceError when the source cannot bring a column that is added: files of CSV that are there already
+    have no place for it."""
+    if stream.source.kind == "FILES" and format_of(stream) == "csv":
+        raise SourceError(
+            f"stream {stream.name!r} reads CSV, whose files have all columns or are bad: create another stream"
+        )
+    if stream.source.kind == "RATE":
+        check_source(stream)
+
+
 def read_source(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes: int) -> DataFrame:
     """The rows of a stream; `pushed` is where pushes go. Of a source that brings files there are none.
 

@@ -28,6 +28,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Window,
     Wstream,
 )
@@ -36,7 +37,7 @@ from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow, SessionWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, OuterJoin, SemiJoin, *OUTPUT_STREAMS)
+_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, OuterJoin, SemiJoin, TopN, *OUTPUT_STREAMS)
 
 
 @dataclass(frozen=True)

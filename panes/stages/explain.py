@@ -17,6 +17,7 @@ from panes.config import AUTO
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
 from panes.plan.nodes import Node, Select
+from panes.plan.order_of_answer import order_of
 from panes.plan.patterns import Labeled, answer_pattern
 from panes.plan.walk import walk
 from panes.stages.explain_tree import ExplainedStep, StepKey, explain_tree, logical_tree, shards_text
@@ -181,8 +182,15 @@ def _kept(explained: Explained) -> str:
         return f"read from the tuples and matches of {explained.members} queries {where}"
     kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"
     if explained.members:
-        return f"{kept}, for {explained.members} queries"
-    return kept
+        kept = f"{kept}, for {explained.members} queries"
+    return kept + _when_read(explained)
+
+
+def _when_read(explained: Explained) -> str:
+    """What happens to the rows of an answer when somebody reads them."""
+    plan = explained.plan.plan if isinstance(explained.plan, PhysicalPlan) else explained.plan
+    order = order_of(explained.query or plan)
+    return f", sorted by {', '.join(map(str, order))} when it is read" if order else ""
 
 
 def _own_part(explained: Explained) -> str:

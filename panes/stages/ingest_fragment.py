@@ -127,6 +127,6 @@ def _partial_edge(group_by: nodes.GroupBy) -> Edge:
 
 
 def _read_by(group_by: nodes.GroupBy) -> Set[str]:
-    args = [partial.arg for partial in partials_of(group_by) if partial.arg is not None]
-    args += [arg for _, arg in values_of(group_by)]
+    args = [arg for partial in partials_of(group_by) for arg in partial.args]
+    args += [arg for _, value in values_of(group_by) for arg in value.args]
     return frozenset(group_by.keys).union(*(columns_of(arg) for arg in args))

@@ -9,6 +9,7 @@ from panes.operators.input import Input
 from panes.operators.lower import fragment_of
 from panes.operators.physical_step import Fragment
 from panes.plan.nodes import Matched, Node, TableScan
+from panes.plan.order_of_answer import relation_of
 from panes.plan.patterns import answer_pattern
 from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.ingest_fragment import hand_on_fragment, ingest_fragment, matched_in
@@ -26,10 +27,12 @@ def make_plan(
 ) -> PhysicalPlan:
     """The physical plan of a query over relations and streams; a `Matched` node is one for selections.
 
+    What is computed and kept has no order: an answer is sorted when it is read.
     `large_tables` are those that are too large for every shard to have all of them.
     """
     stages: list[PhysicalStage] = []
-    for stage in _cut(plan, large_tables):
+    relation = relation_of(plan)
+    for stage in _cut(relation, large_tables):
         before = [source.stage for source in stage.inputs]
         edges = [None if number is None else stages[number].fragment for number in before]
         fragment = None
@@ -47,7 +50,7 @@ def make_plan(
             made = replace(made, fragment=Placement(made).with_buckets())
         stages.append(made)
     last = stages[-1].fragment
-    labeled = answer_pattern(plan)
+    labeled = answer_pattern(relation)
     return PhysicalPlan(
         plan, tuple(stages), strategy, labeled.pattern if last is None else last.pattern, labeled.reason
     )

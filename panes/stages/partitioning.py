@@ -25,6 +25,7 @@ from panes.plan.nodes import (
     Select,
     SemiJoin,
     StreamScan,
+    TopN,
     Union,
     Window,
     Wstream,
@@ -117,7 +118,7 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             _assign(node.child, wanted, inputs, keys)
         case Distinct():
             _assign(node.child, wanted or _some(_columns(node.child, inputs)), inputs, keys)
-        case GroupBy():
+        case GroupBy() | TopN():
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Join() | OuterJoin() | SemiJoin() | AntiJoin():
             if isinstance(node, OuterJoin) and wanted and not set(wanted) <= set(_keys_kept(node)):
@@ -218,7 +219,11 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
         case Project():
             below = _columns(node.child, inputs)
             allowed = [name for name, e in node.columns if isinstance(e, Column) and e.name in below]
-        case Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own)) | GroupBy(keys=own):
+        case (
+            Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own))
+            | GroupBy(keys=own)
+            | TopN(partition_by=own)
+        ):
             allowed = set(own).intersection(_columns(node.child, inputs))
         case Wstream(spec=RowsWindow()):
             return ()

@@ -171,7 +171,7 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
     match step.operator, buffer:
         case ("Rstream", "begun"):
             return Everywhere()
-        case ("GroupBy" | "RowsWindow" | "SessionWindow", _) if buffer != "expiring":
+        case ("GroupBy" | "RowsWindow" | "SessionWindow" | "TopN", _) if buffer != "expiring":
             return ByHash(FIRST)
         case ("SetOperationByLifetime" | "SetOperationByCount", _):
             return _place(own)  # rows of both inputs are kept under the names of the output
@@ -204,6 +204,8 @@ def _hashed_keys(step: PhysicalStep) -> Sequence[str]:
     match step.operator:
         case "GroupBy":
             return arguments["node"].keys  # type: ignore[no-any-return]
+        case "TopN":
+            return arguments["node"].partition_by  # type: ignore[no-any-return]
         case "RowsWindow" | "SessionWindow":
             return arguments["spec"].partition_by  # type: ignore[no-any-return]
         case _:

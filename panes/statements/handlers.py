@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from panes.answers.answer import Answer
 from panes.language import statements as st
+from panes.statements.add_column import add_column
 from panes.statements.alter_query import alter_query
 from panes.statements.alter_query_as import alter_query_as
 from panes.statements.alter_stream import alter_stream
@@ -49,6 +50,7 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.AlterQueryAs: alter_query_as,
     st.Rename: rename,
     st.AlterStream: alter_stream,
+    st.AddColumn: add_column,
     st.SetShards: set_shards,
     st.InsertInto: insert_into_stream,
     st.Invoke: invoke_query,

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from panes.answers.answer import Answer
+from panes.answers.sorted_rows import in_order
+from panes.language import Reading, bind_invoke
 from panes.language.statements import Invoke
 from panes.statements.context import Context
 
 
 def invoke_query(statement: Invoke, context: Context) -> Answer:
-    """The answer as of the last committed epoch, or as it was at an instant."""
-    return context.answers.invoke(statement.name, context.as_of)
+    """The answer as of the last committed epoch, or as it was at an instant; in another order, or some rows of it,
+    if the statement says so."""
+    answer = context.answers.invoke(statement.name, context.as_of)
+    reading = bind_invoke(statement, answer.table.column_names)
+    if reading == Reading():
+        return answer
+    # Without an order of its own, INVOKE takes the first rows in that of the query.
+    is_sorted = answer.is_sorted and not reading.order
+    rows = answer.table if is_sorted else in_order(answer.table, reading.order)
+    return replace(answer, table=rows.slice(reading.offset, reading.limit), is_sorted=True)

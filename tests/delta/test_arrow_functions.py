@@ -18,7 +18,7 @@ from panes.delta.casts import cast
 from panes.delta.evaluate import evaluate
 from panes.errors import EvaluationError
 from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
-from panes.plan.functions import CASTS, DATE_PARTS, FUNCTIONS, TRUNC_UNITS
+from panes.plan.functions import CASTS, DATE_PARTS, DIFF_UNITS, FUNCTIONS, TRUNC_UNITS
 from panes.plan.to_sql import expression_sql
 from panes.plan.types import (
     BIGINT,
@@ -68,6 +68,14 @@ SMALL = {
     HUGE: [Decimal("0.07"), Decimal("-12345678901234567890.5"), None],
 }
 """Where a result must fit."""
+OTHERS: dict[str, dict[Type, list[Any]]] = {
+    "to_timestamp": {DOUBLE: [0.0, -1.5, 1.7e9, 0.0000004, 1e-300, 1234567.8912345, None]},
+    "make_timestamp": SMALL,
+    "make_date": {BIGINT: [0, 1, 2, 4, 12, 13, 29, 30, 31, -5, 1900, 2000, 2023, None]},
+    "date_diff": {TIMESTAMP: VALUES[TIMESTAMP][:6]},
+}
+"""Values for which a function is defined, or which are many enough for it."""
+UNITS = {"date_trunc": TRUNC_UNITS, "date_diff": DIFF_UNITS}
 CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "like": [("a%",), ("%b%",), ("_b_",), ("",), ("%",), ("a\\%b%",), ("ab.c*",), ("x_y",), ("___",)],
     "ilike": [
@@ -92,7 +100,28 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "starts_with": [("a",), ("",), ("日",)],
     "ends_with": [("c",), ("",), ("語",)],
     "contains": [("b",), ("",), (".",)],
-}
+    "round": [(), (0,), (1,), (2,), (3,), (-1,), (-4,)],
+    "trim": [(), (" ",), ("a ",), ("日語",), ("-]^\\",)],
+    "ltrim": [(), (" ",), ("xab",), ("ñ",)],
+    "rtrim": [(), (" ",), ("cb",), ("e",)],
+    "repeat": [(0,), (1,), (3,)],
+    "translate": [("a", "b"), ("ab", "x"), ("ñb", "bñ"), ("aa", "xy"), ("", "x"), (" %", "日_"), ("a", "xyz")],
+    "split_part": [("b", 1), ("b", 2), (" ", 2), ("a", -1), ("ß", -2), ("a", 7), ("日", 1), (".", 2)],
+    "regexp_matches": [
+        ("b",), ("^a",), ("c$",), ("[A-Z]+",), ("(?i)STRA",), (".y",), ("",), ("^$",), ("\\d{2}",), ("x.y",),
+        ("\\\\",), ("a|日",), ("(a)(b)?",), ("\\bpad\\b",), ("^y",), ("(?m)^y",), ("\\pL+ß",),
+    ],
+    "regexp_full_match": [("a.*",), ("a|abc",), ("x.y",), ("(?s)x.y",), ("",), ("[^a]*",), (" ?pad ?",)],
+    "regexp_replace": [
+        ("a", "x"), ("[a-c]", "<\\0>", "g"), ("(.)b", "\\1\\1"), ("b*", "-", "g"), ("b*", "-"), ("^", "> "),
+        ("$", "!", "g"), ("日|語", "", "g"), (".", "\\\\", "g"),
+    ],
+    "regexp_extract": [
+        ("[a-c]+",), ("(.)b(.)?", 2), ("(.)b(.)?", 1), ("b|a", 0), ("^(a|ab)(c|bcd)?", 1), ("z",), ("本.",),
+        (".y",), ("(?i)S+",), ("a*",),
+    ],
+    "strftime": [("%Y-%m-%d",), ("%H:%M:%S",), ("%j %a %A %b %B",), ("%I %p %y %% x",)],
+}  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_distinct", "is_not_distinct")
 ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     **{name: [(t, t) for t in VALUES] for name in (*COMPARISONS, "nullif")},
@@ -120,9 +149,17 @@ ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     },
     **{name: [(DOUBLE,)] for name in ("sqrt", "ln", "log10", "log2", "exp", "isnan")},
     "power": [(DOUBLE, DOUBLE)],
-    **{name: [(STRING,)] for name in ("upper", "lower", "trim", "ltrim", "rtrim")},
+    **{name: [(STRING,)] for name in ("upper", "lower")},
     "length": [(STRING,), (BINARY,)],
-    **{name: [(STRING,)] for name in CONSTANTS},
+    **{name: [(STRING,)] for name in CONSTANTS if name not in ("round", "strftime")},
+    **{name: [(DOUBLE,)] for name in ("cbrt", "sin", "cos", "tan", "asin", "acos", "atan", "degrees")},
+    **{name: [(DOUBLE,)] for name in ("radians", "isfinite", "isinf", "to_timestamp")},
+    "atan2": [(DOUBLE, DOUBLE)],
+    **{name: [(TIMESTAMP,)] for name in ("isoyear", "last_day", "dayname", "monthname", "strftime")},
+    **{name: [(TIMESTAMP,)] for name in ("epoch", "epoch_ms", "epoch_us")},
+    "date_diff": [(TIMESTAMP, TIMESTAMP)],
+    "make_timestamp": [(BIGINT,)],
+    "make_date": [(BIGINT, BIGINT, BIGINT)],
     "concat_ws": [(STRING,), (STRING, STRING, STRING)],
     "concat": [(STRING, STRING), (STRING, STRING, STRING)],
     **{name: [(TIMESTAMP,)] for name in DATE_PARTS if name in FUNCTIONS},
@@ -189,15 +226,15 @@ def test_every_function_is_compared() -> None:
 def test_function_agrees_with_duckdb(
     connection: duckdb.DuckDBPyConnection, name: str, types: tuple[Type, ...]
 ) -> None:
-    table = table_of(types, SMALL if name in EXACT else None)
-    if name == "date_trunc":
-        for unit in TRUNC_UNITS:
+    table = table_of(types, SMALL if name in EXACT else OTHERS.get(name))
+    if name in UNITS:
+        for unit in UNITS[name]:
             check(connection, call(name, (Literal(STRING, unit), *columns(types))), table)
     elif name == "concat_ws":
         for separator in ("", ", ", "ñ"):
             check(connection, call(name, (Literal(STRING, separator), *columns(types))), table)
     elif name in CONSTANTS:
-        for constants in CONSTANTS[name]:
+        for constants in CONSTANTS[name] if name != "round" or types == (DOUBLE,) else [()]:
             literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in constants)
             check(connection, call(name, (*columns(types), *literals)), table)
     else:
@@ -207,10 +244,10 @@ def test_function_agrees_with_duckdb(
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_function_of_constants_agrees_with_function_of_columns(name: str) -> None:
     for types in ARGUMENTS[name]:
-        table = table_of(types, SMALL).slice(0, 40)
+        table = table_of(types, OTHERS.get(name, SMALL)).slice(0, 40)
         extra = CONSTANTS.get(name, [()])[0]
         literals = tuple(Literal(BIGINT if isinstance(c, int) else STRING, c) for c in extra)
-        first = (Literal(STRING, "day"),) if name in ("date_trunc", "concat_ws") else ()
+        first = (Literal(STRING, "day"),) if name in ("concat_ws", *UNITS) else ()
         over_columns = evaluate(call(name, (*first, *columns(types), *literals)), table).to_pylist()
         for row, expected in zip(table.to_pylist(), over_columns, strict=True):
             args = tuple(Literal(t, row[f"c{n}"]) for n, t in enumerate(types))

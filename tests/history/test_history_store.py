@@ -390,3 +390,22 @@ def test_two_attempts_at_an_epoch_write_manifests_of_their_own(tmp_path: Path) -
     log.commit(replace(NOTHING, epoch=0, pins=pins["first"]))
     (file,) = history.files(1, 0)
     assert file.path.name == "part-0000000000-00000-first_7.parquet"
+
+
+def test_a_column_that_was_added_is_null_in_rows_from_before_also_when_files_are_merged(
+    tmp_path: Path,
+) -> None:
+    more = base_stream("CREATE STREAM s (ts BIGINT, k BIGINT, note STRING) TIMESTAMP BY ts MICROSECONDS")
+    more = replace(more, created_with=2)
+    history = History(tmp_path, epochs_per_base=1)
+    for epoch in range(20):
+        if epoch < 10:
+            write(history, epoch, epoch)
+        else:
+            rows = pa.table({"ts": [epoch], "k": [1], "note": ["x"], "_ts": [epoch]})
+            part = write_part(history.folder, 1, epoch, 0, rows)
+            history.note(more, epoch, [part], rows=1, max_ts=epoch)
+        history.collect(S if epoch < 10 else more, epoch, oldest_ts=0, retain_epochs=1)
+    assert any(name.startswith("merged") for name in parquet_files(tmp_path))
+    assert rows_of(history, more, 19).column("note").to_pylist() == [None] * 10 + ["x"] * 10
+    assert times(history, 19) == list(range(20))

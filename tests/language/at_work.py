@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -16,11 +18,12 @@ from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT
 from panes.language import statements as st
 from panes.plan import nodes
 from panes.plan.begin_end import is_begin_end
+from panes.plan.order_of_answer import order_of
 from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.schema import Field
 from panes.plan.walk import streams_of, walk
-from panes.testing import Oracle, same_rows
+from panes.testing import Oracle, counted, same_rows
 from tests.language.corpus import Shelf
 from tests.properties.shards import Shards
 
@@ -39,6 +42,11 @@ def is_answered(plan: nodes.Node) -> bool:
     return not is_stream and not is_begin_end(plan) and bool(streams_of(plan))
 
 
+def in_sequence(rows: pa.Table) -> list[Counter[tuple[Any, ...]]]:
+    """The rows one by one, so that their order can be compared."""
+    return [counted(rows.slice(place, 1)) for place in range(rows.num_rows)]
+
+
 @dataclass
 class AtWork:
     """The streams and tables of a catalog with random rows."""
@@ -46,11 +54,12 @@ class AtWork:
     catalog: Shelf
     value: Values
     rows: int = 40
+    seed: int = 11
     arrivals: Mapping[str, pa.Table] = field(init=False)
     oracle: Oracle = field(init=False)
 
     def __post_init__(self) -> None:
-        chance = random.Random(11)
+        chance = random.Random(self.seed)
         self.arrivals = {
             thing.name: self._drawn(thing, chance)
             for thing in self.catalog.things.values()
@@ -67,8 +76,11 @@ class AtWork:
             if clock == CLOCKS[0]:
                 continue  # hardly anything has come
             answer = query.answer(clock)
-            difference = same_rows(answer, self.oracle.answer_at(plan, clock))
+            expected = self.oracle.answer_at(plan, clock)
+            difference = same_rows(answer, expected)
             assert difference is None, f"at {clock}: {difference}"
+            if order_of(plan):
+                assert in_sequence(answer) == in_sequence(expected), f"at {clock} the order differs"
             answers.append(answer)
         return pa.concat_tables(answers)
 

@@ -28,9 +28,13 @@ from panes.plan.types import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, STRING, TIMES
 from panes.plan.walk import walk
 from tests.language.at_work import Values
 from tests.language.corpus import Case, Shelf, read_cases, read_catalog
+from tests.language.total_orders import with_total_orders
 
 CATALOG = read_catalog()
-OTHER_IN_DUCKDB = ("top_k", "quantile", "percentile", "approx_", "mean", "concat(", "CAST(1.9", "000001Z")
+OTHER_IN_DUCKDB = (
+    "top_k", "quantile", "percentile", "approx_", "mean", "concat(", "CAST(1.9", "000001Z",
+    "any_value", "first(", "last(", "mode(", "corr(", "list(", "every(",
+)  # fmt: skip
 """Queries with these have another meaning in DuckDB, or none."""
 
 
@@ -139,7 +143,7 @@ def column_sql(name: str) -> str:
 def answer_of_text(
     query: st.SelectQuery, connection: duckdb.DuckDBPyConnection
 ) -> Counter[tuple[object, ...]]:
-    return answer(without_windows(query.tree), connection)
+    return answer(without_windows(with_total_orders(query.tree, connection, without_windows)), connection)
 
 
 def answer_of_plan(plan: nodes.Node, connection: duckdb.DuckDBPyConnection) -> Counter[tuple[object, ...]]:
@@ -160,6 +164,8 @@ def plain(cell: object) -> object:
         return datetime(cell.year, cell.month, cell.day)
     if isinstance(cell, datetime):
         return cell.replace(tzinfo=None)
+    if isinstance(cell, list):
+        return tuple(map(plain, cell))
     return round(float(str(cell)), 9)
 
 

@@ -136,7 +136,9 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     key = drawing(columns(aliases))
     forms = ("count(*)", "sum({0})", "min({0}) + max({0})", "count(DISTINCT {0})", "count({0}) + {1}", "{1}",
              "count(*) FILTER (WHERE {0} > 2)", "sum({0}) FILTER (WHERE {0} < 5)",
-             "count(DISTINCT {0}) FILTER (WHERE {0} > {1})", "max({0}) FILTER (WHERE {1} > 2)")  # fmt: skip
+             "count(DISTINCT {0}) FILTER (WHERE {0} > {1})", "max({0}) FILTER (WHERE {1} > 2)",
+             "sum(DISTINCT {0})", "var_pop({0})", "covar_samp({0}, {1} + {0})", "count_if({0} > 2)",
+             "CASE WHEN bool_or({0} > {1}) THEN 1 END", "max_by({0}, {0} * 2)")  # fmt: skip
     listed = [
         f"{drawing(draw.sampled_from(forms)).format(drawing(scalars(aliases, 1)), key)} AS c{place}"
         for place in range(width)

@@ -23,6 +23,9 @@ CATALOG = read_catalog(folder=WORKLOADS)
 CASES = read_cases(folder=WORKLOADS)
 RUNNING = [case for case in CASES if not case.expected.startswith("refused\n")]
 
+SEED = 6
+"""With which every query finds something."""
+
 WORDS = {
     "state": ("OR", "ID", "CA", "NY"),
     "channel": ("Apple", "Google", "other"),
@@ -33,7 +36,7 @@ WORDS = {
     "l_returnflag": ("R", "A"),
     "l_linestatus": ("O", "F"),
     "l_shipmode": ("MAIL", "SHIP", "AIR"),
-    "n_name": ("GERMANY", "GERMANY", "FRANCE"),
+    "n_name": ("GERMANY", "FRANCE"),
     "o_comment": ("special packed requests", "quick"),
     "o_orderpriority": ("1-URGENT", "2-HIGH", "5-LOW"),
     "o_orderstatus": ("F", "F", "O"),
@@ -56,8 +59,12 @@ def likely(field: Field, chance: random.Random) -> object:
         return BEGIN.replace(tzinfo=None) + timedelta(minutes=chance.choice((20, 200)))
     if field.name == "date_time":
         return datetime(2026, 1, 31, 8) + timedelta(minutes=chance.randrange(100))
-    if field.name in ("n_regionkey", "r_regionkey", "s_nationkey", "c_nationkey", "n_nationkey"):
+    if field.name in ("n_regionkey", "r_regionkey"):
         return chance.randrange(2)
+    if field.name in ("s_nationkey", "c_nationkey", "n_nationkey"):
+        return chance.randrange(4)
+    if field.name == "o_custkey":
+        return chance.randrange(5)  # some customers have no orders
     if field.type == DOUBLE:
         return chance.randrange(8) / 4 + 0.25
     found = value(field.type, chance)
@@ -66,7 +73,7 @@ def likely(field: Field, chance: random.Random) -> object:
 
 @pytest.fixture(scope="module")
 def at_work() -> AtWork:
-    return AtWork(CATALOG, likely)
+    return AtWork(CATALOG, likely, seed=SEED)
 
 
 @pytest.fixture(scope="module")

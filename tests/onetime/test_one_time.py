@@ -293,3 +293,16 @@ def test_an_answer_from_the_history_says_from_when_on_it_has_all_tuples(made: Ma
         assert repr(db.query("query_2").invoke()).endswith(
             "2 rows of ts; its windows may lack tuples from before 1970-01-01T00:00:03.000001+00:00>"
         )
+
+
+def test_a_column_that_was_added_is_null_in_the_files_from_before(made: Made) -> None:
+    with panes.connect(made.path) as db:
+        db.sql("ALTER STREAM s ADD COLUMN note STRING")
+        assert answer(db, "SELECT note, ts FROM s [RANGE 1 MINUTE]") == [(None, ts) for ts in (1, 2, 3, 5, 6)]
+        made.streams |= {stream.name: stream for stream in db._catalog.base_streams()}
+    made.epoch(7, s=rows((7, 1, 1.0)).append_column("note", pa.array(["x"])))
+    with panes.connect(made.path) as db:
+        counts = "SELECT note, count(*) FROM s [RANGE 1 MINUTE] GROUP BY note"
+        assert answer(db, counts) == [("x", 1), (None, 5)]
+        db.register(counts, name="counts_by_note")
+        assert len(db.query("counts_by_note").invoke()) == 2

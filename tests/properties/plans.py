@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
@@ -13,6 +13,7 @@ from panes.operators.lower import slides_of
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Literal
 from panes.plan.schema import Field, Schema
+from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
 from panes.plan.walk import walk
 from panes.plan.windows import (
@@ -84,7 +85,7 @@ class Drawing:
         if self.retracts:
             # Group-by is drawn more often, because it has most kinds.
             negations = [self.anti_join, self.outer_join, lambda depth: nodes.Except(*self.alike(depth))]
-            operators += [*negations, *[self.group_by] * 4]
+            operators += [*negations, *[self.group_by] * 4, *[self.top_n] * 2]
         return self.choose(operators)(depth)
 
     def spec(self) -> WindowSpec:
@@ -366,6 +367,19 @@ class Drawing:
         residual = self.residual(left, right)
         return nodes.AntiJoin(left, right, left_keys, right_keys, residual, null_aware=null_aware)
 
+    def top_n(self, depth: int) -> nodes.Node:
+        return self.first_rows(self.relation(depth - 1))
+
+    def first_rows(self, child: nodes.Node) -> nodes.Node:
+        """Some rows of an order, of all rows or of each partition."""
+        if any(f.type.item is not None for f in child.schema):
+            child = self.narrow(child)
+        names = child.schema.names
+        order = [SortKey(name, self.one_in(2), self.one_in(3)) for name in self.some(names, 0, 2)]
+        limit, offset = self.random.randint(0, 4), self.choose([0, 0, 0, 1, 3])
+        partition_by = self.some(names, 1, 2) if self.one_in(2) else ()
+        return nodes.TopN(child, tuple(order), limit, offset, tuple(partition_by))
+
     def outer_join(self, depth: int) -> nodes.Node:
         left, right = self.sides(depth)
         keys, residual = self.keys(left, right), self.residual(left, right)
@@ -387,14 +401,30 @@ class Drawing:
             return None
         if self.one_in(4):  # FILTER (WHERE …)
             arg = Case(type_, ((self.predicate(child), arg),), Literal(type_, None))
-        functions = ["count", "distinct", "min", "max", "top_k"]
+        functions = ["count", "distinct", "min", "max", "top_k", "mode", "array_agg", "pairs"]
         if type_ != STRING:
             functions += ["sum", "avg"]
         if type_ == DOUBLE:
-            functions += ["median", "quantile"]
+            functions += ["median", "quantile", "moment", "moment"]
+        if type_ == STRING:
+            functions.append("string_agg")
         function = self.choose(functions)
         name = self.name("g")
         match function:
+            case "sum" | "avg":
+                result = DOUBLE if function == "avg" else type_
+                return Aggregate(name, function, arg, result, distinct=self.one_in(3))
+            case "moment":
+                return self.moment(name, arg, child)
+            case "pairs":
+                function = self.choose(["min_by", "max_by", "first", "last"])
+                return Aggregate(name, function, arg, type_, by=self.ordering(child))
+            case "array_agg":
+                result = list_of(type_)
+                return Aggregate(name, function, arg, result, descending=self.one_in(2), **self.listed(child))
+            case "string_agg":
+                how = self.listed(child)
+                return Aggregate(name, function, arg, STRING, parameters=("-",), **how)
             case "distinct":
                 if self.one_in(4):
                     return Aggregate(name, "approx_count_distinct", arg, BIGINT)
@@ -407,6 +437,27 @@ class Drawing:
                 return Aggregate(name, function, arg, list_of(type_), parameters=(self.choose([1, 2, 3]),))
         results = {"count": BIGINT, "avg": DOUBLE, "median": DOUBLE}
         return Aggregate(name, function, arg, results.get(function, type_))
+
+    def listed(self, child: nodes.Node) -> dict[str, Any]:
+        """Which values a list has, and in which order."""
+        if self.one_in(3):
+            return {"distinct": True}
+        return {"by": self.ordering(child)} if self.one_in(2) else {}
+
+    def ordering(self, child: nodes.Node) -> Expression:
+        """What pairs are ordered by: the time of a tuple where rows have it, or any other column."""
+        times = [f.name for f in child.schema if f.name.endswith(nodes.TIME)]
+        if times and self.one_in(2):
+            return Column(BIGINT, self.choose(times))
+        return self.column(child, self.choose([BIGINT, DOUBLE, STRING])) or Literal(BIGINT, 1)
+
+    def moment(self, name: str, arg: Expression, child: nodes.Node) -> Aggregate:
+        if self.one_in(2):
+            function = self.choose(["var_samp", "var_pop", "stddev_samp", "stddev_pop"])
+            return Aggregate(name, function, arg, DOUBLE)
+        other = self.column(child, DOUBLE)
+        assert other is not None
+        return Aggregate(name, self.choose(["covar_samp", "covar_pop", "corr"]), arg, DOUBLE, by=other)
 
 
 def plans(deepest: int = 3) -> SearchStrategy[nodes.Node]:

@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.answers.answer_store import AnswerStore, answer_of
+from panes.answers.sorted_rows import sorted_rows
 from panes.delta.delta import EXP
 from panes.operators.dataflow import Dataflow
 from panes.optimizer.optimizer import optimize
 from panes.plan import nodes
+from panes.plan.order_of_answer import relation_of
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import PhysicalInput
@@ -94,7 +96,9 @@ class Shards:
         """The answer at the clock, as readers add it up."""
         chunks = [chunk for answer in self.answers for chunk in answer.chunks]
         alive = [chunk.table.filter(pc.field(EXP) > clock) for chunk in chunks]
-        return answer_of([rows for rows in alive if rows.num_rows], self.query.plan.plan.schema.arrow)
+        plan = self.query.plan.plan
+        rows = answer_of([rows for rows in alive if rows.num_rows], relation_of(plan).schema.arrow)
+        return sorted_rows(rows, plan)
 
     def redistributed(self, shards: int, clock: int) -> Shards:
         """The same query on another number of shards, which goes on from the states of this one."""

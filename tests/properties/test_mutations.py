@@ -10,17 +10,21 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from panes.aggregates import holistic
+from panes.aggregates import holistic, linear, partials
 from panes.aggregates.adders import Doubles, DoubleSum, IntegerSum
 from panes.aggregates.base import Accumulators, Ints
 from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
-from panes.aggregates.linear import ROWS
+from panes.aggregates.linear import ROWS, Linear
+from panes.aggregates.moments import Sum
+from panes.aggregates.ordered_rows import OrderedRows
+from panes.aggregates.pairs import pairs_of
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
+from panes.delta.orders import in_order
 from panes.delta.rows import with_column
-from panes.operators import group_by, lookup, lower, rows_window, select, session_window
+from panes.operators import group_by, lookup, lower, rows_window, select, session_window, top_n
 from panes.operators.anti_join import AntiJoin
 from panes.operators.constant import Constant
 from panes.operators.distinct_star import DistinctStar
@@ -36,10 +40,12 @@ from panes.operators.semi_join import SemiJoin
 from panes.operators.session_window import SessionWindow
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.tools.counting_rules import RULES
+from panes.operators.top_n import TopN
 from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
-from panes.plan.expressions import Aggregate
+from panes.plan.expressions import Aggregate, Expression
+from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT
 from panes.plan.walk import walk
 from panes.plan.windows import RowsWindow
@@ -116,7 +122,7 @@ def grouped(function: str) -> Plan:
         while True:
             node = drawing.group_by(1)
             assert isinstance(node, nodes.GroupBy)
-            wanted = [a for a in node.aggregates if function == ("distinct" if a.distinct else a.function)]
+            wanted = [a for a in node.aggregates if function == a.function + " of distinct" * a.distinct]
             if wanted:
                 return nodes.GroupBy(node.child, node.keys, tuple(wanted))
 
@@ -197,6 +203,26 @@ def never_leaving(
     _ADD(table, first, second, values, abs(counts))
 
 
+def never_gone(self: Linear, arg: Expression, values: pa.ChunkedArray, appeared: Ints) -> Accumulators:
+    return _APPEARED(self, arg, values, abs(appeared))
+
+
+def of_all(counts: Ints, x: Sum, y: Sum, xy: Sum, divisor: Doubles) -> Doubles:
+    return _MOMENT(counts, x, y, xy, np.where(divisor > 0, counts.astype(np.float64) ** 2, 0.0))
+
+
+def without_sign(counts: Ints, x: Sum, y: Sum, xy: Sum, divisor: Doubles) -> Doubles:
+    return abs(_MOMENT(counts, x, y, xy, divisor))
+
+
+def ascending(first: object, second: object, *, descending: bool) -> pa.Array:  # noqa: ARG001
+    return pairs_of(first, second)
+
+
+def without_copies(aggregate: Aggregate, values: pl.DataFrame) -> pl.DataFrame:
+    return _LISTED(replace(aggregate, distinct=True), values)
+
+
 def of_sets(left: Ints, right: Ints) -> Ints:
     return np.where(right > 0, 0, left)
 
@@ -263,6 +289,23 @@ def not_in_lookup(drawing: Drawing) -> nodes.Node:
 
 _CONSTANTS = Constant.process
 _EXPANDED = lower.expand_outer_join
+
+
+def only_the_first(
+    schema: pa.Schema, order: Sequence[SortKey], keys: Sequence[str], _: object
+) -> OrderedRows:
+    return OrderedRows(schema, order, keys, most=1)
+
+
+def some_rows_alone(state: OrderedRows, first: Hashes, second: Hashes, rows: pa.Table, counts: Ints) -> None:
+    _ADD_ROWS(state, first, second, rows, np.sign(counts) * (np.arange(len(counts)) % 3 > 0))
+
+
+def nulls_first(frame: pl.DataFrame, order: Sequence[SortKey]) -> pl.DataFrame:
+    return in_order(frame, [replace(key, nulls_first=True) for key in order])
+
+
+_ADD_ROWS = OrderedRows.add
 _PAIRS = Lookup._pairs
 _FORGET = KeyedVersions.forget
 _TIMES = rows_window._Batch.times
@@ -271,6 +314,10 @@ _QUANTILE = holistic._quantile
 _INTEGERS = IntegerSum.integers
 _DOUBLES = DoubleSum.doubles
 _ADD = Frequencies.add
+_APPEARED = Linear.appeared
+_MOMENT = linear.moment
+_LISTED = holistic._listed
+FROM_THE_OTHER_END = {function: not greatest for function, greatest in holistic.ENDS.items()}
 
 
 MUTATIONS = [
@@ -301,7 +348,9 @@ MUTATIONS = [
     Mutation("sums are halved", grouped("sum"), replaced(IntegerSum, "integers", halved_integers)),
     Mutation("means are of all rows", grouped("avg"), replaced(DoubleSum, "doubles", doubled_doubles)),
     Mutation(
-        "every copy counts as distinct", grouped("distinct"), replaced(group_by, "steps_of", copies_appear)
+        "every copy counts as distinct",
+        grouped("count of distinct"),
+        replaced(group_by, "steps_of", copies_appear),
     ),
     Mutation("the least value stays", grouped("min"), replaced(Frequencies, "add", never_leaving)),
     Mutation("the greatest value stays", grouped("max"), replaced(Frequencies, "add", never_leaving)),
@@ -310,6 +359,14 @@ MUTATIONS = [
     Mutation(
         "top_k ignores counts", grouped("top_k"), replaced(holistic, "_most_frequent", rare_values_first)
     ),
+    Mutation(
+        "distinct values stay in sums", grouped("sum of distinct"), replaced(Linear, "appeared", never_gone)
+    ),
+    Mutation("samples are all there is", grouped("var_samp"), replaced(linear, "moment", of_all)),
+    Mutation("covariances are positive", grouped("covar_pop"), replaced(linear, "moment", without_sign)),
+    Mutation("the first is the last", grouped("first"), replaced(holistic, "ENDS", FROM_THE_OTHER_END)),
+    Mutation("max_by takes the least", grouped("max_by"), replaced(partials, "pairs_of", ascending)),
+    Mutation("lists have no copies", grouped("array_agg"), replaced(holistic, "_listed", without_copies)),
     Mutation("pairs outlive their rows", lambda d: d.join(1), output_of(Join, an_instant_longer)),
     Mutation("each match gives a row", lambda d: d.semi_join(1), output_of(SemiJoin, twice)),
     Mutation(
@@ -375,6 +432,14 @@ MUTATIONS = [
     Mutation("NOT IN forgets NULL", not_in_lookup, replaced(Lookup, "_is_unknown", null_is_a_value)),
     Mutation("a constant is lost", beside_values, output_of(Constant, without_last)),
     Mutation("constants come again", beside_values, replaced(Constant, "process", in_every_span)),
+    Mutation("rows stay at the top", lambda d: d.top_n(1), output_of(TopN, never_taking_back)),
+    Mutation(
+        "rows beyond the top are forgotten",
+        over_rows(Drawing.first_rows),
+        replaced(top_n, "choose_for_rows", only_the_first),
+    ),
+    Mutation("some rows do not count", lambda d: d.top_n(1), replaced(OrderedRows, "add", some_rows_alone)),
+    Mutation("NULLs are sorted as they like", lambda d: d.top_n(1), replaced(top_n, "in_order", nulls_first)),
     Mutation("nothing leaves", lambda d: d.window(), output_of(ExplicitExpiry, never_taking_back), NT),
 ]
 

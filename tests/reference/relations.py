@@ -12,6 +12,7 @@ from panes.delta.delta import EXP, TS
 from panes.plan import nodes
 from panes.plan.expressions import Expression
 from panes.plan.lookups import Matching, is_lookup
+from panes.plan.sort_key import total_order
 from tests.reference.aggregates import aggregate
 from tests.reference.expressions import evaluate
 from tests.reference.streams import Streams, is_internal
@@ -116,6 +117,8 @@ class Reference:
                 return _numbered(self.bag(node.left, now) - self.bag(node.right, now))
             case nodes.GroupBy():
                 return self._groups(node, now)
+            case nodes.TopN():
+                return self._first_rows(node, now)
         raise TypeError(f"the reference does not know {type(node).__name__}")
 
     def _table(self, node: nodes.TableScan, now: int) -> Named:
@@ -192,6 +195,22 @@ class Reference:
         rows = (dict(zip(names, row, strict=True)) for row in right.values())
         return [row[key] for row in rows if _passes(node.residual, {**row, **left})]
 
+    def _first_rows(self, node: nodes.TopN, now: int) -> Named:
+        names = node.schema.names
+        rows = list(self.rows(node.child, now).values())
+        for key in reversed(total_order(node.order, names)):
+            place = names.index(key.column)
+            known = [row for row in rows if row[place] is not None]
+            known.sort(key=lambda row: order(row[place]), reverse=key.descending)
+            missing = [row for row in rows if row[place] is None]
+            rows = missing + known if key.nulls_first else known + missing
+        partitions: dict[Row, list[Row]] = {}
+        for row in rows:
+            partition = tuple(row[names.index(name)] for name in node.partition_by)
+            partitions.setdefault(partition, []).append(row)
+        last = node.offset + node.limit
+        return _numbered(Counter(row for found in partitions.values() for row in found[node.offset : last]))
+
     def _groups(self, node: nodes.GroupBy, now: int) -> Named:
         names = node.child.schema.names
         groups: dict[Row, list[dict[str, Any]]] = {} if node.keys else {(): []}
@@ -201,7 +220,11 @@ class Reference:
         results = {}
         for key, rows in groups.items():
             values = [
-                aggregate(call, rows if call.arg is None else [evaluate(call.arg, row) for row in rows])
+                aggregate(
+                    call,
+                    rows if call.arg is None else [evaluate(call.arg, row) for row in rows],
+                    None if call.by is None else [evaluate(call.by, row) for row in rows],
+                )
                 for call in node.aggregates
             ]
             # A new value of a group is another row.

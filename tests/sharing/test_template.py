@@ -15,6 +15,7 @@ from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import QUERY, TIME, Node, StreamScan, TableScan, Window
+from panes.plan.order_of_answer import relation_of
 from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
@@ -28,6 +29,7 @@ from tests.sharing.running import Spans, on_its_own, scans_of, shared
 
 CATALOG = read_catalog()
 MINUTE = 60_000_000
+FIRST = "SELECT src, bytes FROM packets [RANGE 1 MINUTE]"
 PACKETS = "SELECT count(*) FROM packets [RANGE 1 MINUTE SLIDE 10 SECONDS]"
 PRICED = "SELECT src, rate FROM packets [RANGE 1 MINUTE] JOIN tariffs USING (proto)"
 CLOCKS = (3 * MINUTE, 4 * MINUTE + 1, 11 * MINUTE)
@@ -37,7 +39,7 @@ def plan_of(sql: str) -> Node | None:
     try:
         statement = parse(sql)[0]
         query = getattr(statement, "query", statement)
-        return optimize(bind(query, CATALOG)) if isinstance(query, st.SelectQuery) else None
+        return relation_of(optimize(bind(query, CATALOG))) if isinstance(query, st.SelectQuery) else None
     except SqlError:
         return None
 
@@ -198,6 +200,9 @@ def test_the_answers_that_are_compared_are_not_all_empty() -> None:
         (f"{PACKETS} WHERE bytes > 5", f"{PACKETS} WHERE proto IN ('ftp', 'http') AND bytes + dst > 3"),
         # Window, projection and the name of the stream are each selection's own.
         ("SELECT src FROM packets [RANGE 1 MINUTE] WHERE bytes > 5", "SELECT * FROM packets [NOW] AS p"),
+        # A limit is the same for all queries of a group; in which order each is read is its own.
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 2 ORDER BY bytes LIMIT 3"),
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes", f"{FIRST} WHERE dst = 2 ORDER BY src DESC"),
         ("SELECT src FROM packets", "SELECT dst FROM packets BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)"),
         (f"{PRICED} WHERE src = 1", f"{PRICED} WHERE src > 2 AND dst = 3"),
     ],
@@ -219,6 +224,8 @@ def test_queries_that_are_equal_up_to_constants_have_one_template(one: str, othe
             "SELECT count(*) FROM packets [RANGE 2 MINUTES] WHERE bytes > 5",
         ),
         ("SELECT src FROM packets", "SELECT a FROM r"),
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 4"),
+        (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 1 ORDER BY src LIMIT 3"),
         # The rows of a table are the same for all queries of a group.
         (f"{PRICED} WHERE src = 1 AND rate > 1", f"{PRICED} WHERE src = 1 AND rate > 2"),
         (

@@ -48,3 +48,12 @@ def test_comments_go_with_what_they_are_about(db: panes.Database, make: str, dro
 def test_what_is_not_there_has_no_comment(db: panes.Database, sql: str, problem: str) -> None:
     with pytest.raises(CatalogError, match=problem):
         db.sql(sql)
+
+
+def test_comments_follow_a_new_name(db: panes.Database) -> None:
+    db.sql("COMMENT ON STREAM packets IS 'sent'; COMMENT ON COLUMN packets.src IS 'who'")
+    db.sql("ALTER STREAM packets RENAME TO datagrams")
+    assert str(db.sql("SHOW CREATE STREAM datagrams")).splitlines()[1:] == [
+        "COMMENT ON STREAM datagrams IS 'sent';",
+        "COMMENT ON COLUMN datagrams.src IS 'who'",
+    ]

@@ -62,7 +62,7 @@ def test_a_stream_is_no_part_of_a_transaction(visits: panes.Database) -> None:
         ("INSERT INTO visits VALUES ('soon', 'a', 1)", "'soon' is not a TIMESTAMP", 28),
         ("INSERT INTO visits VALUES ('2026-01-31', 'a')", "a row has 3 values here, not 2", 28),
         ("INSERT INTO visits (at, what) VALUES ('2026-01-31', 'a')", "visits has no column named 'what'", 25),
-        ("INSERT INTO late VALUES ('2026-01-31', 'a', 1)", "late is derived from other streams", 13),
+        ("INSERT INTO late VALUES ('2026-01-31', 'a', 1)", "late is a derived stream", 13),
         (
             "INSERT INTO visits VALUES ('2026-01-31', 'a', 1) ON CONFLICT DO NOTHING",
             "visits is a stream, which takes every row",

@@ -11,16 +11,19 @@ from panes.plan.nodes import Node
 
 
 def bind(query: SelectQuery, catalog: KnownRelations) -> Node:
-    """The logical plan of a query. SqlError, with the place in the text, when it has none."""
+    """The logical plan of a query, with the order in which its answer is read at the top.
+
+    SqlError, with the place in the text, when it has none.
+    """
     with guarded(query.text):
-        return QueryBinder(catalog, query.text).query(query.tree)
+        return QueryBinder(catalog, query.text).in_order(query.tree)
 
 
 def bind_query(statement: CreateQuery, catalog: KnownRelations) -> Node:
     """The plan of a registered query, which must not read itself, neither directly nor through others."""
     query = statement.query
     with guarded(query.text):
-        return QueryBinder(catalog, query.text, Expansion((statement.name,))).query(query.tree)
+        return QueryBinder(catalog, query.text, Expansion((statement.name,))).in_order(query.tree)
 
 
 def bind_stream(statement: CreateDerivedStream, catalog: KnownRelations) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NoReturn
@@ -9,13 +10,23 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from panes.language.binder import constants
+from panes.language.binder.groups_of import groups_of
 from panes.language.binder.scope import Scope
+from panes.language.binder.short_forms import SHORT_FORMS
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.syntax import Nested, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Call, Case, Cast, Expression, Literal
-from panes.plan.functions import ALIASES, DATE_PARTS, FUNCTIONS, TRUNC_UNITS, WrongTypes, can_cast
+from panes.plan.functions import (
+    ALIASES,
+    DIFF_UNITS,
+    FORMATS,
+    FUNCTIONS,
+    TRUNC_UNITS,
+    WrongTypes,
+    can_cast,
+)
 from panes.plan.types import (
     BIGINT,
     BINARY,
@@ -117,11 +128,14 @@ class ExpressionBinder:
         `price * 1.1` is exact. A number with a point is compared with a FLOAT as a FLOAT.
         """
         targets = {arg.type for arg in args} & {DATE, TIMESTAMP}
-        if len(targets) == 1 and name not in ("add", "date_trunc", "concat", "concat_ws"):
+        if len(targets) == 1 and name not in ("add", "concat", "concat_ws"):
             (target,) = targets
+            others = FUNCTIONS[name].constants
             return [
-                self.read(arg, target, node) if isinstance(arg, Literal) and arg.type == STRING else arg
-                for arg in args
+                self.read(arg, target, node)
+                if isinstance(arg, Literal) and arg.type == STRING and place not in others
+                else arg
+                for place, arg in enumerate(args)
             ]
         return like_their_neighbors(args, name in _COMPARED)
 
@@ -143,8 +157,44 @@ class ExpressionBinder:
             self.refuse(f"{name} takes a whole number from 0 to {LONGEST_TEXT}", node)
         if name in ("lpad", "rpad") and len(str(values[2])) != 1:
             self.refuse(f"{name} fills up with one character", node, f"such as {name}(x, 10, ' ')")
-        if name == "replace" and not values[1]:
-            self.refuse("replace needs a text to look for", node)
+        if name in ("replace", "split_part") and not values[1]:
+            self.refuse(f"{name} needs a text to look for", node)
+        if name == "date_diff" and str(values[0]) not in DIFF_UNITS:
+            self.refuse(f"there is no unit {values[0]!r}", node, f"units are {', '.join(DIFF_UNITS)}")
+        if name == "repeat" and not 0 <= int(str(values[1])) <= LONGEST_TEXT:
+            self.refuse(f"repeat takes a whole number from 0 to {LONGEST_TEXT}", node)
+        if name == "round" and len(values) == 2 and not -15 <= int(str(values[1])) <= 15:
+            self.refuse("round takes a whole number of places from -15 to 15", node)
+        if name == "split_part" and values[2] == 0:
+            self.refuse("parts are numbered from 1, or from the end from -1", node)
+        if name == "strftime":
+            self._check_format(str(values[1]), node)
+        if name.startswith("regexp_"):
+            self._check_pattern(name, values[1:], node)
+
+    def _check_format(self, form: str, node: exp.Expression) -> None:
+        parts = re.findall(r"%(.?)", form, re.DOTALL)
+        wrong = next((part for part in parts if part not in FORMATS or not part), None)
+        if wrong is not None:
+            known = " ".join(f"%{part}" for part in FORMATS)
+            self.refuse(f"strftime does not know %{wrong}", node, f"it knows {known}")
+
+    def _check_pattern(self, name: str, values: Sequence[object], node: exp.Expression) -> None:
+        """A pattern that RE2 does not take is refused now, and not when the first tuple comes."""
+        pattern, *others = values
+        groups = groups_of(str(pattern))
+        if isinstance(groups, str):
+            self.refuse(f"this is no regular expression: {groups}", node)
+        if name == "regexp_replace":
+            flags = others[1] if len(others) > 1 else "g"
+            if flags != "g":
+                self.refuse("regexp_replace takes the flag 'g', for every match", node, "(?i) ignores case")
+            new = str(others[0]).replace("\\\\", "")
+            named = max((int(n) for n in re.findall(r"\\([0-9])", new)), default=0)
+            if re.search(r"\\(?![0-9])", new) or named > groups:
+                self.refuse("this text has a backslash that names no group", node, "\\1 is the first group")
+        if name == "regexp_extract" and others and not 0 <= int(str(others[0])) <= min(groups, 8):
+            self.refuse(f"regexp_extract takes a group of this pattern, from 0 to {min(groups, 8)}", node)
 
     # One method per kind of syntax.
 
@@ -313,30 +363,21 @@ class ExpressionBinder:
             )
         name = ALIASES.get(name, name)
         function = FUNCTIONS.get(name)
+        if name in SHORT_FORMS and not any(
+            isinstance(a, (exp.Distinct, exp.Order)) for a in node.expressions
+        ):
+            written = SHORT_FORMS[name](self, node)
+            if written is not None:
+                return written
         if function is None or (function.symbol is not None):
-            if name == "date_part":
-                return self._date_part(node)
-            if name == "mod":
-                return self.call("modulo", [self.bind(arg) for arg in node.expressions], node)
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
-            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES]
+            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
         for arg in node.expressions:
-            if isinstance(arg, exp.Distinct):
-                self.refuse(f"{name} does not take DISTINCT", arg)
+            if isinstance(arg, (exp.Distinct, exp.Order)):
+                word = "DISTINCT" if isinstance(arg, exp.Distinct) else "ORDER BY"
+                self.refuse(f"{name} does not take {word}", arg)
         return self.call(name, [self.bind(arg) for arg in node.expressions], node)
-
-    def _date_part(self, node: exp.Expression) -> Expression:
-        """`date_part('year', x)`, short for `year(x)`."""
-        if len(node.expressions) != 2 or not node.expressions[0].is_string:
-            self.refuse(
-                "date_part is written date_part('part', x)", node, f"parts are {', '.join(DATE_PARTS)}"
-            )
-        part, value = node.expressions
-        if part.name.lower() not in DATE_PARTS:
-            self.refuse(f"there is no part {part.name!r}", part, f"parts are {', '.join(DATE_PARTS)}")
-        word = part.name.lower()
-        return self.call(ALIASES.get(word, word), (self.bind(value),), node)
 
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one

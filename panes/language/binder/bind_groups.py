@@ -20,14 +20,13 @@ from panes.plan.expressions import (
     Column,
     Expression,
     Literal,
-    Value,
     columns_of,
     substitute,
     walk,
 )
 from panes.plan.functions import WrongTypes
 from panes.plan.nodes import GroupBy, Node, Project
-from panes.plan.types import BIGINT, INT, Type
+from panes.plan.types import BIGINT, INT
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -71,7 +70,7 @@ class GroupedBinder(ExpressionBinder):
         """The condition of HAVING, which may name columns of the SELECT list."""
 
         def named(inside: exp.Expr) -> exp.Expr:
-            target = _by_alias(inside, block, self.scope)
+            target = by_alias(inside, block, self.scope)
             return inside if target is None else target.copy()
 
         condition = node.transform(named)
@@ -141,34 +140,59 @@ class GroupedBinder(ExpressionBinder):
         All aggregates ignore NULL: they are given NULL for the other rows, and count(*) becomes the count of a 1.
         """
         name = AGGREGATE_ALIASES.get(node.name, node.name)
+        function = AGGREGATES[name]
         args = list(node.expressions)
+        order = args.pop() if args and isinstance(args[-1], exp.Order) else None
         distinct = bool(args) and isinstance(args[0], exp.Distinct)
         if distinct:
-            if not AGGREGATES[name].takes_distinct:
+            if not function.takes_distinct:
                 self.refuse(f"{name} does not take DISTINCT", node, "count(DISTINCT x) does")
             args = args[0].expressions
         if args and isinstance(args[0], exp.Star):
             if name != "count" or distinct or len(args) > 1:
                 self.refuse(f"only count takes *, not {name}{'(DISTINCT …)' * distinct}", node)
             one = None if condition is None else Literal(BIGINT, 1)
-            return self._register(name, one, BIGINT, node, distinct, (), condition)
-        if distinct and len(args) > 1:
+            return self._register(Aggregate("", name, one, BIGINT), condition, node)
+        columns = 2 if function.takes_two else 1
+        if distinct and len(args) > columns + len(function.parameters):
             self.refuse(
                 f"{name}(DISTINCT …) takes one value", node,
                 f"{name}(*) over a derived table: (SELECT DISTINCT a, b FROM …)",
             )  # fmt: skip
-        if len(args) != 1 + len(AGGREGATES[name].parameters):
+        if len(args) != columns + len(function.parameters):
             hint = "count(*) counts rows" if name == "count" else None
-            self.refuse(f"{name} is written {AGGREGATES[name].form}", node, hint)
-        for inside in outside_subqueries(args[0]):
-            if is_aggregate(inside):
-                self.refuse("an aggregate cannot stand inside another", inside, "aggregate a derived table")
-        arg = self.below.bind(args[0])
-        if columns_of(arg) and not all(map(self.scope.is_own, columns_of(arg))):
-            self.refuse("an aggregate cannot read a column of the query around it", node)
-        parameters = [self._parameter(item) for item in args[1:]]
-        values = tuple(p.value for p in parameters)
-        return self._register(name, arg, arg.type, node, distinct, values, condition)
+            self.refuse(f"{name} is written {function.form}", node, hint)
+        bound = [self._argument(arg, node) for arg in args[:columns]]
+        parameters = tuple(self._parameter(item).value for item in args[columns:])
+        descending = False
+        if order is not None:
+            if not function.takes_order:
+                self.refuse(f"{name} does not take ORDER BY", order, "array_agg and string_agg do")
+            by, descending = self._order(order, bound[0], distinct)
+            bound += [] if by is None else [by]
+        try:
+            signature = function.signature(bound[0].type, parameters, *(arg.type for arg in bound[1:]))
+        except WrongTypes as wrong:
+            self.refuse(f"{name} {wrong}", node)
+        arg, *rest = (cast_to(arg, want) for arg, want in zip(bound, signature.args, strict=False))
+        if name == "count_if":
+            condition = arg if condition is None else self.call("and", (condition, arg), node)
+            return self._register(Aggregate("", "count", Literal(BIGINT, 1), BIGINT), condition, node)
+        aggregate = Aggregate(
+            "", function.short_for or name, arg, signature.result,
+            distinct and name not in ("min", "max"), parameters, rest[0] if rest else None, descending,
+        )  # fmt: skip
+        return self._register(aggregate, condition, node)
+
+    def _argument(self, node: exp.Expression, call: exp.Expression) -> Expression:
+        """A column that is aggregated."""
+        inner = next((inside for inside in outside_subqueries(node) if is_aggregate(inside)), None)
+        if inner is not None:
+            self.refuse("an aggregate cannot stand inside another", inner, "aggregate a derived table")
+        arg = self.below.bind(node)
+        if not all(map(self.scope.is_own, columns_of(arg))):
+            self.refuse("an aggregate cannot read a column of the query around it", call)
+        return arg
 
     def _parameter(self, node: exp.Expression) -> Literal:
         bound = self.below.bind(node)
@@ -176,24 +200,27 @@ class GroupedBinder(ExpressionBinder):
             self.refuse("this must be a constant", node)
         return bound
 
+    def _order(self, node: exp.Expression, arg: Expression, distinct: bool) -> tuple[Expression | None, bool]:
+        """What ORDER BY inside an aggregate orders by, None for the argument itself, and whether it descends."""
+        key, *more = node.expressions
+        if more:
+            self.refuse("ORDER BY inside an aggregate takes one column", more[0])
+        if key.args.get("nulls_first"):
+            self.refuse("NULLs come last inside an aggregate", key, "leave NULLS FIRST out")
+        by = self._argument(key.this, node)
+        if by == arg:
+            return None, bool(key.args.get("desc"))
+        if distinct:
+            self.refuse("DISTINCT and ORDER BY inside an aggregate take the same column", key)
+        return by, bool(key.args.get("desc"))
+
     def _register(
-        self,
-        name: str,
-        arg: Expression | None,
-        type_: Type,
-        node: exp.Expression,
-        distinct: bool,
-        parameters: tuple[Value, ...],
-        condition: Expression | None,
+        self, aggregate: Aggregate, condition: Expression | None, node: exp.Expression
     ) -> Expression:
-        try:
-            signature = AGGREGATES[name].signature(type_, parameters)
-        except WrongTypes as wrong:
-            self.refuse(f"{name} {wrong}", node)
-        cast = None if arg is None else cast_to(arg, signature.args[0])
-        if cast is not None and condition is not None:
-            cast = Case(cast.type, ((condition, cast),), Literal(cast.type, None))
-        aggregate = Aggregate("", name, cast, signature.result, distinct, parameters)
+        arg = aggregate.arg
+        if arg is not None and condition is not None:
+            arg = Case(arg.type, ((condition, arg),), Literal(arg.type, None))
+            aggregate = replace(aggregate, arg=arg)
         known = next((a for a in self.aggregates.values() if replace(a, name="") == aggregate), None)
         if known is None:
             # Another one may look the same: max(1) of an INT and of a BIGINT, or max('a') and max('A') to DuckDB.
@@ -237,10 +264,10 @@ def _of_select_list(
             binder.refuse(f"the SELECT list has no column {node.name}", node)
         item = block.expressions[place - 1]
         return unaliased(item)
-    return _by_alias(node, block, scope) or node
+    return by_alias(node, block, scope) or node
 
 
-def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
+def by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
     """What a bare name stands for in the SELECT list, when no column has that name."""
     if isinstance(node, exp.Column) and not node.text("table") and not scope.has(node.name):
         for item in block.expressions:
@@ -252,7 +279,7 @@ def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expressio
 def group(child: Node, keys: Mapping[Expression, str], aggregates: Sequence[Aggregate]) -> GroupBy:
     """GroupBy over the child; keys that are more than columns are computed below it."""
     if not all(isinstance(key, Column) for key in keys):
-        needed = {name for a in aggregates if a.arg is not None for name in columns_of(a.arg)}
+        needed = {name for a in aggregates for arg in a.args for name in columns_of(arg)}
         computed = {name: key for key, name in keys.items()}
         kept = {f.name: Column(f.type, f.name) for f in child.schema if f.name in needed}
         child = Project(child, tuple((computed | kept).items()))

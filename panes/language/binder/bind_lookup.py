@@ -1,19 +1,21 @@
 """Lookups: tuples of a stream meet a table that is not retroactive as it was at their own time.
 
 The time of a tuple is a column of its scan (`TIME`). It is handed up from there to the lookup, through windows,
-selections, projections and joins; nothing but lookups reads it, and no SELECT list has it.
+selections, projections and joins, and in the same way to the aggregates first and last; nothing else reads it, and
+no SELECT list has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.names import unused
 from panes.language.positions import refuse
 from panes.language.statements import CreateStream
-from panes.plan.expressions import Column, columns_of
+from panes.plan.aggregates import AGGREGATES
+from panes.plan.expressions import Aggregate, Column, columns_of
 from panes.plan.lookups import Matching, has_lookup, is_lookup, table_below
 from panes.plan.nodes import (
     TIME,
@@ -30,6 +32,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Union,
     Values,
     Window,
@@ -68,6 +71,27 @@ def bind_lookup(node: Matching, catalog: KnownRelations, text: str, offset: int)
     )
 
 
+def with_times(
+    node: Node, aggregates: Sequence[Aggregate], catalog: KnownRelations, text: str, places: Mapping[str, int]
+) -> tuple[Node, tuple[Aggregate, ...]]:
+    """The rows that are to be grouped, and aggregates that may ask for the time of a tuple, with that time;
+    refuses them where tuples have lost it. `places` says where each aggregate stands."""
+    timed = []
+    for aggregate in aggregates:
+        if AGGREGATES[aggregate.function].needs_time:
+            assert aggregate.arg is not None
+            try:
+                carried = _Carrying(catalog).carried(node, columns_of(aggregate.arg))
+            except _NoTime as lost:
+                refuse(
+                    f"{aggregate.function} goes by the time of tuples, and {lost.reason}",
+                    text, places[aggregate.name], "use min_by(x, y) or max_by(x, y), with a column for y",
+                )  # fmt: skip
+            node, aggregate = carried.node, replace(aggregate, by=Column(BIGINT, carried.time))
+        timed.append(aggregate)
+    return node, tuple(timed)
+
+
 def window_over(stream: Node, spec: WindowSpec) -> Node:
     """A stream seen through a window.
 
@@ -99,6 +123,7 @@ _MANY = {
     GroupBy: "a group has many",
     Intersect: "a row of INTERSECT stands for many",
     Except: "a row of EXCEPT stands for many",
+    TopN: "which rows are the first is decided by many",
 }
 
 

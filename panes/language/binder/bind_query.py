@@ -2,12 +2,12 @@
 
 A SELECT block becomes, from the bottom up: what stands in FROM, seen through its windows; selections; joins;
 semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; the projection, which gives the columns their final
-names; DISTINCT.
+names; DISTINCT; the first rows of an order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import NoReturn
@@ -19,6 +19,8 @@ from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import Part, join_tree
+from panes.language.binder.bind_lookup import with_times
+from panes.language.binder.bind_order import Order, bind_sorted, distinct_on
 from panes.language.binder.bind_scalar_subqueries import (
     Scalar,
     bind_scalar,
@@ -42,12 +44,13 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
-from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation, ValuesBlock
+from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation, Sorted, ValuesBlock
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Column, Expression, Literal, columns_of
 from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
+from panes.plan.order_of_answer import shown, without_order
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
 from panes.plan.schema import Field
 from panes.plan.types import BIGINT, INTERVAL, NULL, Type, wider
@@ -65,16 +68,22 @@ class QueryBinder:
         self.expansion = expansion or Expansion()
 
     def query(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
-        """The plan of a query; its columns have the names that users see."""
+        """The plan of a query as a relation; its columns have the names that users see."""
+        return without_order(self.in_order(tree, outer))
+
+    def in_order(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
+        """The same, with the order in which its answer is read at the top."""
         match tree:
             case Nested():
-                return self.query(tree.this, outer)
+                return self.in_order(tree.this, outer)
+            case Sorted():
+                return bind_sorted(self, tree, outer)
             case Output():
                 return self._output(tree, outer)
             case SetOperation():
                 return self._set_operation(tree, outer)
             case SelectBlock():
-                return self._block(tree, outer)
+                return shown(self.block(tree, outer, Order(self.text)))
             case ValuesBlock():
                 return bind_values(tree, self.text)
         raise TypeError(f"{type(tree).__name__} is not a query")
@@ -104,19 +113,22 @@ class QueryBinder:
 
     # SELECT
 
-    def _block(self, block: SelectBlock, outer: Scope | None) -> Node:
+    def block(self, block: SelectBlock, outer: Scope | None, order: Order) -> Node:
+        """The plan of a SELECT, and beside its columns those that it is sorted by and does not show."""
         if has_windowed_call(block):
             block = over_last_results(block, self.text)
         scope, plan, correlated = self.source(block, outer)
         if correlated:
             self.refuse(
-                "a subquery with groups, or in a set operation, cannot read the query around it", block,
+                "a subquery with groups, LIMIT, or in a set operation, cannot read the query around it", block,
                 "join a derived table in FROM instead",
             )  # fmt: skip
-        plan = self._grouped(plan, block, scope) if is_grouped(block) else self.projected(plan, block, scope)
+        order.on = block.args.get("distinct_on") or ()
+        of_list = self._grouped if is_grouped(block) else self.projected
+        plan = of_list(plan, block, scope, order)
         if block.args.get("distinct"):
             plan = self._distinct(plan, block)
-        return plan
+        return distinct_on(plan, order, block) if order.on else plan
 
     def source(self, block: SelectBlock, outer: Scope | None) -> tuple[Scope, Node, list[Expression]]:
         """FROM and WHERE of a block, and the conditions of WHERE that read the query around it."""
@@ -145,7 +157,7 @@ class QueryBinder:
             check_internal(plan, self.text, offset_of(predicate.node))
         return scope, plan, correlated
 
-    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope) -> Node:
+    def _grouped(self, plan: Node, block: SelectBlock, scope: Scope, order: Order) -> Node:
         """GROUP BY, HAVING and the projection above them."""
         for item in block.expressions:
             if isinstance(item, exp.Star) or (
@@ -156,29 +168,33 @@ class QueryBinder:
         keys = bind_keys([key for some in sets for key in some], block, scope)
         binder = GroupedBinder(scope, keys)
         columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
+        columns = order.with_hidden(block, columns, binder)
         having = block.args.get("having")
         condition = binder.having(having, block) if having is not None else None
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
-        plan = with_scalars(self, plan, binder.below.scalars)
+        plan, aggregates = with_times(
+            with_scalars(self, plan, binder.below.scalars),
+            list(binder.aggregates.values()), self.catalog, self.text, binder.places,
+        )  # fmt: skip
         parts = []
         for some in sets:
             names = {key: keys[key] for key in bind_keys(some, block, scope)}
-            parts.append(self._grouped_by(plan, names, binder, condition, columns))
+            parts.append(self._grouped_by(plan, names, aggregates, binder, condition, columns))
         return reduce(Union, parts)
 
     def _grouped_by(
         self,
         plan: Node,
         keys: Mapping[Expression, str],
+        aggregates: Sequence[Aggregate],
         binder: GroupedBinder,
         condition: Expression | None,
         columns: tuple[tuple[str, Expression], ...],
     ) -> Node:
         """The groups by some of the keys of a GROUP BY."""
-        aggregates = list(binder.aggregates.values())
         if not keys and not aggregates:
-            aggregates.append(Aggregate("count(*)", "count", None, BIGINT))  # one row for all rows
+            aggregates = [Aggregate("count(*)", "count", None, BIGINT)]  # one row for all rows
         grouped = group(plan, keys, aggregates)
         check_aggregates(grouped, self.text, binder.places)
         plan = with_scalars(self, grouped, binder.scalars)
@@ -186,7 +202,7 @@ class QueryBinder:
         plan = plan if condition is None else Select(plan, binder.in_set(names, condition))
         return Project(plan, tuple((name, binder.in_set(names, e)) for name, e in columns))
 
-    def projected(self, plan: Node, block: SelectBlock, scope: Scope) -> Project:
+    def projected(self, plan: Node, block: SelectBlock, scope: Scope, order: Order | None = None) -> Project:
         """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
         binder = ExpressionBinder(scope, takes_subqueries=True)
@@ -199,7 +215,10 @@ class QueryBinder:
                 if not all(map(scope.is_own, columns_of(bound))):
                     self.refuse("a SELECT list cannot read a column of the query around it", item)
                 items.append((item, bound))
-        return Project(with_scalars(self, plan, binder.scalars), self._named(items))
+        columns = self._named(items)
+        if order is not None:
+            columns = order.with_hidden(block, columns, binder)
+        return Project(with_scalars(self, plan, binder.scalars), columns)
 
     def _scalar(self, node: Nested, scope: Scope) -> Scalar:
         return bind_scalar(self, node, scope)

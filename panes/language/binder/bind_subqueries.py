@@ -19,7 +19,7 @@ from panes.language.binder.bind_joins import split_equality, with_keys
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
 from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
 from panes.language.binder.scope import Scope
-from panes.language.parser.syntax import Nested, Output, SelectBlock
+from panes.language.parser.syntax import Nested, Output, SelectBlock, Sorted
 from panes.language.positions import offset_of
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
 from panes.plan.nodes import AntiJoin, Node, SemiJoin
@@ -53,7 +53,7 @@ def as_predicate(node: exp.Expression) -> Predicate | None:
 
 def filtered(binder: QueryBinder, plan: Node, predicate: Predicate, scope: Scope) -> Node:
     """The plan, less the rows that the predicate does not let through."""
-    block = _relation_of(predicate.query)
+    block = _relation_of(predicate)
     if isinstance(block, SelectBlock) and not is_grouped(block):
         inner, right, correlated = binder.source(block, scope)
         # EXISTS does not look at the SELECT list, but a mistake in it is one all the same.
@@ -99,13 +99,24 @@ def _met(binder: QueryBinder, node: SemiJoin | AntiJoin, predicate: Predicate) -
     return node
 
 
-def _relation_of(query: exp.Expression) -> exp.Expression:
-    """The query without parentheses and without an Rstream around it: inside EXISTS the relation is meant."""
-    while isinstance(query, Nested) or (
-        isinstance(query, Output) and query.args["kind"] == "Rstream" and not query.args.get("restore")
+def _relation_of(predicate: Predicate) -> exp.Expression:
+    """The query without parentheses and without an Rstream around it: inside EXISTS the relation is meant. Whether
+    it has a row, its first row tells."""
+    query = predicate.query
+    while (
+        isinstance(query, Nested)
+        or (isinstance(query, Output) and query.args["kind"] == "Rstream" and not query.args.get("restore"))
+        or (predicate.subject is None and _has_first_row(query))
     ):
         query = query.this
     return query
+
+
+def _has_first_row(query: exp.Expression) -> bool:
+    """Whether a query is limited to its first rows, as in EXISTS (SELECT … LIMIT 1)."""
+    if not isinstance(query, Sorted) or query.args.get("order") or query.args.get("offset"):
+        return False
+    return int(query.args["limit"].name) > 0
 
 
 def _subject(

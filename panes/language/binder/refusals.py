@@ -23,6 +23,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TopN,
     Values,
     Window,
     Wstream,
@@ -31,8 +32,6 @@ from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.walk import has_relation, is_table_only, tables_of, walk
 from panes.plan.windows import UnboundedWindow
-
-_ALL_VALUES = ("quantile", "median", "top_k")
 
 _BROKEN = "results that stay would break the condition they were given under"
 _DUPLICATED = "results that stay would turn into duplicates"
@@ -43,6 +42,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     AntiJoin: ("negation", _BROKEN),
     OuterJoin: ("an outer join", "results that stay would lack the partners that come later"),
     Except: ("EXCEPT", _BROKEN),
+    TopN: ("LIMIT or DISTINCT ON", "results that stay would not make room for others"),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
 }
 
@@ -54,7 +54,7 @@ def unbounded_stream(node: Node) -> str | None:
             return node.alias
         case Window(spec=UnboundedWindow()):
             return unbounded_stream(node.child)
-        case Window() | Wstream() | GroupBy() | Distinct():
+        case Window() | Wstream() | GroupBy() | Distinct() | TopN():
             # One row per group or value is counted as bounded: it grows with the domain, not with time.
             return None
         case Istream() | Dstream() | Rstream():
@@ -189,7 +189,7 @@ def check_aggregates(node: GroupBy, text: str, places: Mapping[str, int]) -> Non
     alias = unbounded_stream(node.child)
     for aggregate in node.aggregates if alias is not None else ():
         is_approximate = AGGREGATES[aggregate.function].is_approximate
-        if aggregate.distinct or is_approximate or aggregate.function in _ALL_VALUES:
+        if aggregate.distinct or AGGREGATES[aggregate.function].keeps_values:
             exactly = (
                 "; approx_ aggregates are computed exactly, and keep every value" if is_approximate else ""
             )

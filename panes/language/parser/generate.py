@@ -18,6 +18,7 @@ from panes.language.parser.syntax import (
     Output,
     SelectBlock,
     SetOperation,
+    Sorted,
     StatementNode,
     TypeName,
     ValuesBlock,
@@ -28,6 +29,8 @@ from panes.language.parser.syntax import (
 
 def _select_block(self: Generator, node: SelectBlock) -> str:
     parts = ["SELECT DISTINCT" if node.args.get("distinct") else "SELECT", _csv(self, node.expressions)]
+    if node.args.get("distinct_on"):
+        parts[0] = f"SELECT DISTINCT ON ({_csv(self, node.args['distinct_on'])})"
     if node.args.get("from_"):
         parts.append("FROM " + "".join(self.sql(item) for item in node.args["from_"]))
     if node.args.get("where"):
@@ -66,6 +69,16 @@ def _grouping(self: Generator, node: Grouping) -> str:
 def _set_operation(self: Generator, node: SetOperation) -> str:
     word = node.args["kind"] + (" ALL" if node.args.get("all") else "")
     return f"{self.sql(node, 'this')} {word} {self.sql(node, 'expression')}"
+
+
+def _sorted(self: Generator, node: Sorted) -> str:
+    text = self.sql(node, "this")
+    if node.args.get("order"):
+        text += f" ORDER BY {_csv(self, node.args['order'])}"
+    for word in ("limit", "offset"):
+        if node.args.get(word):
+            text += f" {word.upper()} {self.sql(node, word)}"
+    return text
 
 
 def _output(self: Generator, node: Output) -> str:
@@ -136,6 +149,13 @@ def _ordered(self: Generator, node: exp.Ordered) -> str:
     return f"{self.sql(node, 'this')}{' DESC' if node.args.get('desc') else ''}{nulls}"
 
 
+def _call(self: Generator, node: exp.Anonymous) -> str:
+    order = [arg for arg in node.expressions if isinstance(arg, exp.Order)]
+    inside = _csv(self, [arg for arg in node.expressions if not isinstance(arg, exp.Order)])
+    ordered = f" ORDER BY {_csv(self, order[0].expressions)}" if order else ""
+    return f"{quoted(node.name)}({inside}{ordered})"
+
+
 def _csv(self: Generator, nodes: list[exp.Expression]) -> str:
     return ", ".join(self.sql(node) for node in nodes)
 
@@ -150,6 +170,7 @@ class PanesGenerator(Generator):
         WindowedCall: lambda self, node: f"Wstream({self.sql(node, 'this')}) {self.sql(node, 'window')}",
         SetOperation: _set_operation,
         ValuesBlock: lambda self, node: f"VALUES {_csv(self, node.expressions)}",
+        Sorted: _sorted,
         Nested: lambda self, node: f"({self.sql(node, 'this')})",
         Output: _output,
         StatementNode: lambda _, node: node.this.sql,
@@ -169,7 +190,7 @@ class PanesGenerator(Generator):
         exp.Ordered: _ordered,
         exp.Exists: lambda self, node: f"EXISTS ({self.sql(node, 'this')})",
         exp.Interval: lambda self, node: f"INTERVAL {self.sql(node, 'this')} {self.sql(node, 'unit')}",
-        exp.Anonymous: lambda self, node: f"{quoted(node.name)}({_csv(self, node.expressions)})",
+        exp.Anonymous: _call,
         exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
         exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
         exp.HexString: lambda _, node: f"x'{node.name}'",

@@ -18,6 +18,7 @@ from sqlglot import Token, TokenType
 
 from panes.language.positions import did_you_mean, refuse
 from panes.plan.durations import duration_text, length_us
+from panes.plan.types import MOST_DIGITS
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """Values in the order of the question marks, or by name."""
@@ -32,7 +33,9 @@ _OPERANDS = (
 )  # fmt: skip
 """What an operand may end with."""
 
-_TAKEN = "None, bool, int, float, Decimal, str, date, datetime and timedelta, also of numpy"
+_BYTES = "x"
+
+_TAKEN = "None, bool, int, float, Decimal, str, bytes, date, datetime and timedelta, also of numpy"
 
 
 def with_parameters(tokens: Iterable[Token], text: str, parameters: Parameters | None) -> list[Token]:
@@ -133,8 +136,10 @@ class _Constants:
         if isinstance(value, int | float | Decimal) and not isfinite(value):
             hint = "db.load and db.push take them"
             self._refuse_value(parameter, "NaN and infinity cannot be written as constants", hint)
-        if isinstance(value, int | float | Decimal):
-            number = f"{abs(value):f}" if isinstance(value, Decimal) else repr(abs(value))
+        if isinstance(value, Decimal):
+            return self._decimal(value, parameter)
+        if isinstance(value, int | float):
+            number = repr(abs(value))
             if value >= 0 and not str(value).startswith("-"):
                 return [(TokenType.NUMBER, number)]
             negative = [(TokenType.DASH, "-"), (TokenType.NUMBER, number)]
@@ -148,11 +153,27 @@ class _Constants:
                 self._refuse_value(parameter, "a length of time is not negative", "subtract it instead")
             number, unit = duration_text(length_us(value)).split(" ")
             return [(TokenType.VAR, "INTERVAL"), (TokenType.NUMBER, number), (TokenType.VAR, unit)]
+        if isinstance(value, bytes):
+            return [(TokenType.VAR, _BYTES), (TokenType.STRING, self._checked(value.hex(), parameter))]
         if isinstance(value, str):
             return [(TokenType.STRING, self._checked(value, parameter))]
         return self._refuse_value(
             parameter, f"a value of type {type(value).__name__} is no constant", f"values are {_TAKEN}"
         )
+
+    def _decimal(self, value: Decimal, parameter: _Parameter) -> list[_Piece]:
+        """CAST('1.50' AS DECIMAL(3, 2)): a number with a point would be a DOUBLE."""
+        written = f"{value:f}"
+        whole, _, fraction = written.lstrip("-").partition(".")
+        digits = len(whole.lstrip("0")) + len(fraction)
+        if digits > MOST_DIGITS:
+            self._refuse_value(parameter, f"a DECIMAL has at most {MOST_DIGITS} digits")
+        return [
+            (TokenType.VAR, "CAST"), (TokenType.L_PAREN, "("), (TokenType.STRING, written), (TokenType.VAR, "AS"),
+            (TokenType.VAR, "DECIMAL"), (TokenType.L_PAREN, "("), (TokenType.NUMBER, str(max(digits, 1))),
+            (TokenType.COMMA, ","), (TokenType.NUMBER, str(len(fraction))), (TokenType.R_PAREN, ")"),
+            (TokenType.R_PAREN, ")"),
+        ]  # fmt: skip
 
     def _plain(self, value: Any, parameter: _Parameter) -> Any:
         """The value as Python has it, when it is one of numpy or pandas."""
@@ -213,7 +234,9 @@ def _parameter_at(tokens: Sequence[Token], place: int) -> _Parameter | None:
 
 def _token(kind: TokenType, written: str, parameter: _Parameter) -> Token:
     at = parameter.token
-    return Token(kind, written, at.line, at.col, at.start, parameter.end)
+    # The letter of x'00ff' ends where its digits begin.
+    end = at.start - 1 if written == _BYTES and kind == TokenType.VAR else parameter.end
+    return Token(kind, written, at.line, at.col, at.start, end)
 
 
 def _count(values: int) -> str:

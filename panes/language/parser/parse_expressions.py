@@ -45,6 +45,7 @@ class ExpressionParser(TypeParser):
         TokenType.IS: lambda self, this: self._is(this),
         TokenType.LIKE: lambda self, this: self._like(this, exp.Like),
         TokenType.ILIKE: lambda self, this: self._like(this, exp.ILike),
+        TokenType.TILDE: lambda self, this: self._regexp(this),
     }
     JSON_OPERATORS: ClassVar[dict[Any, Any]] = {}
 
@@ -219,16 +220,8 @@ class ExpressionParser(TypeParser):
         if is_reserved:
             self._advance()
 
-        def arguments() -> list[exp.Expression]:
-            if self._curr.token_type == TokenType.R_PAREN:
-                return []
-            distinct = self._curr
-            if self._word("DISTINCT"):
-                return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
-            return self._list(self._condition)
-
         call: exp.Expression = exp.Anonymous(
-            this=name.name.lower(), expressions=self._in_parentheses(arguments)
+            this=name.name.lower(), expressions=self._in_parentheses(self._arguments)
         )
         self._placed(call, token)
         if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
@@ -237,6 +230,15 @@ class ExpressionParser(TypeParser):
         if self._at("OVER"):
             self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
         return call
+
+    def _arguments(self) -> list[exp.Expression]:
+        """What stands in the parentheses of a call."""
+        if self._curr.token_type == TokenType.R_PAREN:
+            return []
+        distinct = self._curr
+        if self._word("DISTINCT"):
+            return [self._placed(exp.Distinct(expressions=self._list(self._condition)), distinct)]
+        return self._list(self._condition)
 
     def _extract(self) -> exp.Expression:
         """`EXTRACT(part FROM x)`, short for `part(x)`."""
@@ -347,6 +349,10 @@ class ExpressionParser(TypeParser):
         if self._at("ESCAPE"):
             self._fail("ESCAPE is not supported", hint="use starts_with, ends_with or contains")
         return kind(this=this, expression=pattern)
+
+    def _regexp(self, this: exp.Expression) -> exp.Expression:
+        """`x ~ 'pattern'`, short for `regexp_matches(x, 'pattern')`."""
+        return exp.Anonymous(this="regexp_matches", expressions=[this, self._parse_bitwise()])
 
 
 def _is_decimal(text: str) -> bool:

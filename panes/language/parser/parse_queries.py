@@ -20,10 +20,6 @@ from panes.language.parser.syntax import (
 )
 
 _REFUSED_CLAUSES = {
-    "ORDER": ("ORDER BY is not supported: an answer is a set of rows", "sort the answer after INVOKE"),
-    "LIMIT": ("LIMIT is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
-    "OFFSET": ("OFFSET is not supported: an answer has no order", "cut the answer after INVOKE"),
-    "FETCH": ("FETCH is not supported: an answer has no order", "use top_k(x, k), or cut the answer"),
     "QUALIFY": ("QUALIFY is not supported", "put the condition in WHERE or HAVING"),
     "WINDOW": ("WINDOW is not supported", "windows stand in brackets after streams in FROM"),
 }  # fmt: skip
@@ -44,6 +40,7 @@ class QueryParser(WithParser):
         this = self._intersections()
         while self._at("UNION") or self._at("EXCEPT"):
             this = self._set_operation(this, self._intersections)
+        this = self._sorted(this)
         self._refuse_clauses()
         return this
 
@@ -132,16 +129,15 @@ class QueryParser(WithParser):
 
     # SELECT and its clauses.
 
-    def _projections(self) -> tuple[bool, list[exp.Expression]]:
-        distinct = self._word("DISTINCT")
-        if distinct and self._at("ON"):
-            self._fail(
-                "DISTINCT ON is not supported", hint="use [PARTITION BY … ROWS 1], the latest row of each"
-            )
+    def _projections(self) -> tuple[bool | list[exp.Expression], list[exp.Expression]]:
+        """DISTINCT, or what stands after DISTINCT ON, and the SELECT list."""
+        distinct: bool | list[exp.Expression] = self._word("DISTINCT")
         if not distinct:
             self._word("ALL")
+        elif self._word("ON"):
+            distinct = self._in_parentheses(lambda: self._list(self._condition))
         if self._at("TOP") and self._next.token_type == TokenType.NUMBER:
-            self._fail("TOP is not supported: an answer has no order", hint=_REFUSED_CLAUSES["LIMIT"][1])
+            self._fail("TOP is not supported", hint="nearest: LIMIT at the end of the query")
         return distinct, self._list(self._projection)
 
     def _projection(self) -> exp.Expression:
@@ -152,7 +148,9 @@ class QueryParser(WithParser):
             return self._placed(exp.Alias(this=expression, alias=alias), token)
         return expression
 
-    def _clauses(self, distinct: bool, projections: list[exp.Expression]) -> SelectBlock:
+    def _clauses(
+        self, distinct: bool | list[exp.Expression], projections: list[exp.Expression]
+    ) -> SelectBlock:
         items = self._from_items() if self._word("FROM") else []
         if not items and not self._may_end_without_from():
             self._unexpected_instead_of("FROM", "FROM")
@@ -168,14 +166,15 @@ class QueryParser(WithParser):
             window = self._begin_end(late)
         self._refuse_clauses()
         return SelectBlock(
-            distinct=distinct, expressions=projections, from_=items, where=where, window=window, group=group,
-            having=having,
+            distinct=distinct is True, distinct_on=distinct if isinstance(distinct, list) else None,
+            expressions=projections, from_=items, where=where, window=window, group=group, having=having,
         )  # fmt: skip
 
     def _may_end_without_from(self) -> bool:
         """Whether a SELECT list may be all that a query reads."""
         at_end = not self._curr or self._curr.token_type in (TokenType.R_PAREN, TokenType.SEMICOLON)
-        return at_end or any(map(self._at, ("WHERE", "UNION", "INTERSECT", "EXCEPT", *_REFUSED_CLAUSES)))
+        words = ("WHERE", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT", "OFFSET", "FETCH")
+        return at_end or any(map(self._at, words))
 
     def _group_by(self) -> list[exp.Expression]:
         self._expect("GROUP", "BY")

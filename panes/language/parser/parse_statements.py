@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import get_args
 
 from sqlglot import Token, TokenType, exp
 
 from panes.language import statements as st
-from panes.language.names import same
+from panes.language.names import quoted, same
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.parse_expressions import NANOSECONDS, QUERIES
 from panes.language.parser.parse_queries import CLAUSES
@@ -183,7 +183,11 @@ class StatementParser(TableParser):
     # The rest
 
     def _invoke(self) -> st.Statement:
-        return st.Invoke(self._relation_name("the name of a query").name)
+        name = self._relation_name("the name of a query")
+        tree = self._sorted(name)
+        if tree is name:
+            return st.Invoke(name.name)
+        return st.Invoke(name.name, self._canonical(tree).removeprefix(quoted(name.name)), tree, self.sql)
 
     def _explain(self) -> st.Statement:
         form, analyze = "TEXT", False
@@ -295,7 +299,10 @@ class StatementParser(TableParser):
             self._unexpected("=")
         return st.SetShards(name, self._option_value())
 
-    def _rename(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> st.Statement:
+    def _rename(self, kind: st.Kind, name: str) -> st.Statement:
+        if kind == "TABLE" and (self._at("ADD") or self._at("DROP") or self._at("ALTER")):
+            hint = "create another one, and INSERT INTO it SELECT … FROM this one"
+            self._fail("the columns of a table cannot be changed", hint=hint)
         if not self._word("RENAME"):
             self._unexpected("RENAME TO")
         if self._at("COLUMN"):
@@ -310,10 +317,14 @@ class StatementParser(TableParser):
 
     def _alter_stream(self) -> st.Statement:
         name = self._relation_name("the name of a stream").name
+        if self._word("ADD"):
+            self._word("COLUMN")
+            (column,) = self._schema([self._column_definition()])
+            return st.AddColumn(name, column)
         if self._at("RENAME"):
             return self._rename("STREAM", name)
         if not self._word("SET"):
-            self._unexpected("RENAME TO or SET")
+            self._unexpected("RENAME TO, SET or ADD COLUMN")
         if self._curr.token_type == TokenType.L_PAREN:
             clauses = self._in_parentheses(lambda: self._list(self._stream_clause))
         else:

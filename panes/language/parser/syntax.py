@@ -16,6 +16,7 @@ class SelectBlock(exp.Expression):
 
     arg_types: ClassVar[dict[str, bool]] = {
         "distinct": False,
+        "distinct_on": False,
         "expressions": True,
         "from_": False,
         "where": False,
@@ -67,6 +68,12 @@ class ValuesBlock(exp.Expression):
     """`VALUES (…), (…)` as a query."""
 
     arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
+
+
+class Sorted(exp.Expression):
+    """A query with ORDER BY (`order`), LIMIT and OFFSET, which are literals; at least one of them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "order": False, "limit": False, "offset": False}
 
 
 class Nested(exp.Expression):

@@ -76,7 +76,8 @@ def check_strategy(plan: nodes.Node, strategy: str) -> None:
 
 def _refuse_strict(node: nodes.Node) -> None:
     pattern, reason = pattern_of(node)
-    # A value of a group replaces the one before without a look at any state, so group-by on top is no harm.
+    # A value of a group replaces the one before without a look at any state, so group-by on top is no harm; nor is
+    # top-n, which says what leaves it.
     if pattern is Pattern.STRICT and not _is_group_by(node):
         raise SettingError(
             f"strategy 'direct' cannot run this query: the output of {type(node).__name__} is STRICT "
@@ -90,4 +91,4 @@ def _refuse_strict(node: nodes.Node) -> None:
 def _is_group_by(node: nodes.Node) -> bool:
     while isinstance(node, (nodes.Select, nodes.Project)):
         node = node.child
-    return isinstance(node, nodes.GroupBy)
+    return isinstance(node, (nodes.GroupBy, nodes.TopN))

@@ -45,7 +45,7 @@ def _kept(node: Node, wanted: Set[str]) -> Node:
             read = frozenset[str]().union(*(columns_of(expression) for _, expression in columns))
             return Project(_kept(node.child, read), columns)
         case GroupBy():
-            args = [columns_of(a.arg) for a in node.aggregates if a.arg is not None]
+            args = [columns_of(arg) for a in node.aggregates for arg in a.args]
             return replace(node, child=_kept(node.child, frozenset(node.keys).union(*args)))
         case Join() | OuterJoin():
             return _matching(node, wanted, wanted)

@@ -41,8 +41,12 @@ def condition(text: str, parameters: Parameters) -> str:
         (1e-07, "1e-07"),
         (1e22, "1e+22"),
         (np.float32(0.5), "0.5"),
-        (Decimal("-1.50"), "-1.50"),
-        (Decimal("1E+3"), "1000"),
+        (Decimal("-1.50"), "CAST('-1.50' AS DECIMAL(3, 2))"),
+        (Decimal("1E+3"), "CAST('1000' AS DECIMAL(4, 0))"),
+        (Decimal("0.001"), "CAST('0.001' AS DECIMAL(3, 3))"),
+        (Decimal(0), "CAST('0' AS DECIMAL(1, 0))"),
+        (b"\x00\xff", "x'00ff'"),
+        (b"", "x''"),
         ("it's", "'it''s'"),
         ("'); DROP TABLE t --", "'''); DROP TABLE t --'"),
         (np.str_("x"), "'x'"),
@@ -74,6 +78,7 @@ def test_value_becomes_a_constant(value: object, written: str) -> None:
         ([1, 2], "parameter 1: a value of type list is no constant"),
         (NotImplemented, "parameter 1: a value of type NotImplementedType is no constant"),
         (float("nan"), "NaN and infinity cannot be written"),
+        (Decimal(10) ** 38, "at most 38 digits"),
         (Decimal("Infinity"), "NaN and infinity cannot be written"),
         (np.float64("-inf"), "NaN and infinity cannot be written"),
         (timedelta(seconds=-1), "a length of time is not negative"),
@@ -202,12 +207,17 @@ def test_parameters_stand_wherever_constants_do(text: str, parameters: Parameter
         draw.none() | draw.floats(allow_nan=False, allow_infinity=False),
         draw.none() | draw.booleans(),
         draw.none() | draw.dates(),
+        draw.none() | draw.binary(max_size=5),
+        draw.none() | draw.decimals(-(10**10), 10**10, places=3),
         draw.none() | draw.datetimes(timezones=draw.just(UTC)),
     )
 )
 def test_what_was_given_is_what_is_inserted(values: tuple[object, ...]) -> None:
-    catalog = read_catalog("CREATE TABLE t (i BIGINT, s STRING, d DOUBLE, b BOOLEAN, a DATE, at TIMESTAMP)")
-    (insert,) = parse("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", values)
+    catalog = read_catalog(
+        "CREATE TABLE t (i BIGINT, s STRING, d DOUBLE, b BOOLEAN, a DATE, x BINARY, "
+        "m DECIMAL(20, 3), at TIMESTAMP)"
+    )
+    (insert,) = parse("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
     (again,) = parse(insert.sql)
     for statement in (insert, again):
         assert isinstance(statement, st.InsertInto)
