@@ -16,8 +16,8 @@ from sqlglot import exp
 from panes.language.binder.bind_from import renamed
 from panes.language.binder.bind_groups import GroupedBinder, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import selected, split_equality, with_keys
-from panes.language.binder.bind_over import has_over
 from panes.language.binder.bind_lookup import with_times
+from panes.language.binder.bind_over import has_over
 from panes.language.binder.refusals import (
     check_aggregates,
     check_bounded,
