@@ -1,7 +1,7 @@
 """Pairs of values as one value: bytes that are ordered as the pairs are, by the first and then by the second.
 
 So a state that keeps single values in their order keeps pairs as well. The bytes are a mark (is the first NULL?
-such pairs come last), the first, from the greatest to the least if wanted, and the second.
+such pairs come last, or first if wanted), the first, from the greatest to the least if wanted, and the second.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ Column = Any
 """An array, in one piece or in several."""
 _Bytes = npt.NDArray[np.uint8]
 
-_VALUE, _NULL = b"\2", b"\3"
-"""Neither occurs twice in a row in the end of a text, so that this is found behind them."""
+_NULL_FIRST, _VALUE, _NULL_LAST = b"\1", b"\2", b"\3"
+"""None of them occurs twice in a row in the end of a text, so that this is found behind them."""
 _END, _ZERO, _ESCAPED = b"\0\0", b"\0", b"\0\xff"
 _WIDTH = 8
 _SIGN = np.uint64(1 << 63)
 
 
-def pairs_of(first: Column, second: Column, *, descending: bool = False) -> pa.Array:
+def pairs_of(
+    first: Column, second: Column, *, descending: bool = False, nulls_first: bool = False
+) -> pa.Array:
     """The pairs as bytes; NULL where the second is NULL."""
     first, second = _whole(first), _whole(second)
-    mark = pc.if_else(pc.is_valid(first), pa.scalar(_VALUE), pa.scalar(_NULL))
+    null = _NULL_FIRST if nulls_first else _NULL_LAST
+    mark = pc.if_else(pc.is_valid(first), pa.scalar(_VALUE), pa.scalar(null))
     ordered = _ended(first) if _is_text(first.type) else _fixed(first)
     if descending:
         ordered = _complement(ordered)

@@ -30,6 +30,9 @@ class KeptValue:
     by: Expression | None = None
     descending: bool = False
     """Whether pairs go from the greatest `by` to the least."""
+    nulls_first: bool = False
+    """Whether pairs without a `by` come first and not last: never where they would be taken for the one that is
+    looked for."""
 
     @classmethod
     def of(cls, aggregate: Aggregate) -> KeptValue:
@@ -37,7 +40,7 @@ class KeptValue:
         if aggregate.by is None:
             return cls(aggregate.arg)
         descending = aggregate.descending or aggregate.function == "max_by"
-        return cls(aggregate.arg, aggregate.by, descending)
+        return cls(aggregate.arg, aggregate.by, descending, nulls_first=aggregate.function == "last")
 
     @property
     def args(self) -> tuple[Expression, ...]:
@@ -52,7 +55,8 @@ class KeptValue:
         values = evaluate(self.arg, table)
         if self.by is None:
             return values
-        return pairs_of(evaluate(self.by, table), values, descending=self.descending)
+        by = evaluate(self.by, table)
+        return pairs_of(by, values, descending=self.descending, nulls_first=self.nulls_first)
 
 
 def partials_of(group_by: GroupBy) -> tuple[Partial, ...]:

@@ -60,3 +60,10 @@ def test_pairs_are_ordered_and_can_be_read_again(
     by_bytes = [row for _, row in sorted(zip(pairs.to_pylist(), rows, strict=True), key=lambda both: both[0])]
     by_value = sorted(rows, key=functools.cmp_to_key(functools.partial(compared, descending=descending)))
     assert list(map(str, by_bytes)) == list(map(str, by_value))
+
+
+def test_pairs_without_a_first_value_can_come_before_all_others() -> None:
+    times, values = pa.array([None, -5.0, None, 1.0]), pa.array(["a", "b", "z", ""])
+    pairs = pairs_of(times, values, nulls_first=True)
+    assert seconds_of(pairs.sort(), times.type, values.type).to_pylist() == ["a", "z", "b", ""]
+    assert has_first(pairs.sort()).to_pylist() == [False, False, True, True]
