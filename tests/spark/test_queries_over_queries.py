@@ -29,6 +29,8 @@ READERS = (
     "SELECT DISTINCT n AS k, n FROM {a}",
     "SELECT k, n FROM {a} WHERE k NOT IN (SELECT k FROM {b})",
     "SELECT k, n FROM {a} EXCEPT SELECT k, n FROM {b}",
+    "SELECT k, n FROM {a} ORDER BY n DESC, k LIMIT 3",
+    "SELECT x.k, coalesce(y.n, 0) AS n FROM {a} x LEFT JOIN {b} y ON x.k = y.k",
     "SELECT k, n FROM {a} WHERE n < {c} UNION ALL SELECT s.k, x.n FROM s [RANGE {w} SECONDS] JOIN {b} x ON v = n",
 )
 Rows = Counter[tuple[object, ...]]

@@ -36,3 +36,4 @@ CREATE QUERY asked AS SELECT src, bytes FROM packets BEGIN (NOW - INTERVAL 10 SE
 CREATE QUERY "Two words" AS SELECT a AS "first one", b FROM s1 [NOW];
 CREATE QUERY kept AS SELECT a, b FROM s [RANGE 1 MINUTE] WHERE a > 1;
 CREATE QUERY summed AS SELECT a, sum(b) AS b FROM kept GROUP BY a;
+CREATE QUERY top_talkers AS SELECT src, n FROM talkers ORDER BY n DESC, src LIMIT 3;
