@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -20,6 +21,10 @@ from panes.state.log import MergePolicy
 
 IS_CUT = "_is_cut"
 """Whether a chunk has more rows of the partition after this one, which were not read."""
+
+
+_POLICY = MergePolicy(fan_in=4)
+"""To look into one more chunk is cheap, as a few rows of it are read; to sort rows once more is not."""
 
 
 class OrderedRows(State):
@@ -41,7 +46,7 @@ class OrderedRows(State):
     ) -> None:
         """`order` names every column. With `most` only that number of first rows of a partition is ever asked
         for, and no count falls: others are forgotten."""
-        super().__init__(MergePolicy(), reason, keys)
+        super().__init__(_POLICY, reason, keys)
         hidden = [(FIRST, pa.uint64()), (SECOND, pa.uint64()), (COUNT, pa.int64())]
         self._schema = pa.schema([*columns, *(pa.field(name, type_) for name, type_ in hidden)])
         self._columns = list(columns.names)
@@ -99,9 +104,10 @@ class OrderedRows(State):
         return self._chunk([_frame(chunk.table) for chunk in chunks])
 
     def _chunk(self, frames: Sequence[pl.DataFrame]) -> Chunk | None:
-        values = (FIRST, SECOND, *self._columns)
-        counted = pl.concat(frames).group_by(values).agg(pl.col(COUNT).sum()).filter(pl.col(COUNT) != 0)
-        ordered = in_order(counted, (SortKey(FIRST), SortKey(SECOND), *self._order))
+        # Without keys there is one partition, and sorting by its hashes would be in vain.
+        partition = (SortKey(FIRST), SortKey(SECOND)) if self.keys else ()
+        values = [FIRST, SECOND, *self._columns] if self.keys else self._columns
+        ordered = summed_in_order(in_order(pl.concat(frames), (*partition, *self._order)), values)
         if self._most is not None:
             up_to = pl.col(COUNT).cum_sum().over(FIRST, SECOND)
             ordered = ordered.filter(up_to - pl.col(COUNT) < self._most)
@@ -113,3 +119,22 @@ class OrderedRows(State):
 
 def _frame(table: pa.Table) -> pl.DataFrame:
     return pl.DataFrame(table)
+
+
+def summed_in_order(frame: pl.DataFrame, values: Sequence[str]) -> pl.DataFrame:
+    """One row for each value of sorted rows with the sum of their counts, without those that come to nothing."""
+    starts = np.flatnonzero(are_new(frame, values))
+    counts = np.add.reduceat(frame[COUNT].to_numpy(), starts) if len(starts) else np.zeros(0, np.int64)
+    there = counts != 0
+    found: pl.DataFrame = frame[starts[there]]
+    return found.with_columns(pl.Series(COUNT, counts[there]))
+
+
+def are_new(frame: pl.DataFrame, values: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which rows are not the same as the one before; NULL is the same as NULL, and NaN as NaN."""
+    differ = np.zeros(frame.height, np.bool_)
+    differ[:1] = True
+    for name in values:
+        column = frame[name]
+        differ[1:] |= column[1:].ne_missing(column[:-1]).to_numpy()
+    return differ

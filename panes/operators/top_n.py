@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -14,7 +13,7 @@ from panes.aggregates.accumulator_table import FIRST, SECOND
 from panes.aggregates.base import Ints
 from panes.aggregates.choose_state import choose_for_rows
 from panes.aggregates.frequencies import COUNT, GROUP
-from panes.aggregates.ordered_rows import IS_CUT, OrderedRows
+from panes.aggregates.ordered_rows import IS_CUT, OrderedRows, are_new
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
 from panes.delta.grouped import are_first, cumsum_within, starts_of
 from panes.delta.hashing import Hashes, hash_pair, hash_rows, in_buckets_of
@@ -27,8 +26,6 @@ from panes.plan.sort_key import SortKey, total_order
 from panes.state.buffers.base import State
 from panes.state.buffers.choose import choose_for_waiting
 from panes.state.buffers.timer_queue import TimerQueue
-
-Flags = npt.NDArray[np.bool_]
 
 _EVENT = "_event"
 
@@ -191,7 +188,7 @@ def _near(frame: pl.DataFrame, schema: pa.Schema, events: _Events, most: int) ->
     are never fewer than what was there at first less all that goes. Where these come to be as many as the top has,
     it ends: nothing beyond can be in it at any instant.
     """
-    starts = np.flatnonzero(_differ_from_the_row_before(frame, [GROUP, *schema.names]))
+    starts = np.flatnonzero(are_new(frame, [GROUP, *schema.names]))
     event = frame[_EVENT].to_numpy()
     is_event = event >= 0
     counts = np.zeros(len(event), np.int64)
@@ -214,16 +211,6 @@ def _near(frame: pl.DataFrame, schema: pa.Schema, events: _Events, most: int) ->
     )
     rows = frame[starts[near]].select(schema.names).to_arrow().cast(schema).combine_chunks()
     return _NearTheTop(rows, places), pending
-
-
-def _differ_from_the_row_before(frame: pl.DataFrame, columns: Sequence[str]) -> Flags:
-    """Which rows are not the same as the one before; NULL is the same as NULL, and NaN as NaN."""
-    differ = np.zeros(frame.height, np.bool_)
-    differ[:1] = True
-    for name in columns:
-        column = frame[name]
-        differ[1:] |= column[1:].ne_missing(column[:-1]).to_numpy()
-    return differ
 
 
 def _numbered(first: Hashes, second: Hashes) -> tuple[Ints, Ints]:

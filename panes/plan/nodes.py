@@ -235,7 +235,7 @@ class TopN(_Unary):
         for name in self.partition_by:
             _need(name in self.schema, f"PARTITION BY {name}: there is no such column in ({self.schema})")
         for column in self.schema:
-            _need(column.type.item is None, f"{column.name} {column.type} cannot be compared")
+            _need(not column.type.is_nested, f"{column.name} {column.type} cannot be compared")
 
 
 HIDDEN = "_by"

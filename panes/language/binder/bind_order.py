@@ -78,7 +78,7 @@ class Order:
         bound = binder.bind(by_aliases(node, block, binder.scope))
         if not binder.reads_own(bound):
             refuse("ORDER BY cannot read a column of the query around it", self.text, offset_of(node))
-        if bound.type == INTERVAL or bound.type.item is not None:
+        if bound.type == INTERVAL or bound.type.is_nested:
             refuse(f"rows cannot be sorted by a value of type {bound.type}", self.text, offset_of(node))
         if bound.type == NULL:
             bound = cast_to(bound, BIGINT)
@@ -139,7 +139,7 @@ def top_n(
     """The rows at some places of an order, or of that of each partition."""
     what = "DISTINCT ON" if partition_by else "LIMIT"
     for column in plan.schema:
-        if column.type.item is not None:
+        if column.type.is_nested:
             refuse(
                 f"{what} cannot compare {column.name}, a {column.type}", text, at,
                 "rows that agree on the keys are told apart by all other columns",
