@@ -36,7 +36,7 @@ def bound() -> None:
 def test_a_bug_in_the_binder_is_an_internal_error_with_its_traceback(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(QueryBinder, "query", planted(error))
+    monkeypatch.setattr(QueryBinder, "in_order", planted(error))
     with pytest.raises(InternalError, match=f"internal error: {type(error).__name__}: .*3") as caught:
         bound()
     assert caught.value.__cause__ is error
@@ -51,6 +51,6 @@ def test_a_bug_in_the_parser_is_an_internal_error(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_refused_on_purpose_stays_an_error_of_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(QueryBinder, "query", planted(SqlError("3 is odd", sql=SQL, column=8)))
+    monkeypatch.setattr(QueryBinder, "in_order", planted(SqlError("3 is odd", sql=SQL, column=8)))
     with pytest.raises(SqlError, match="line 1, column 8: 3 is odd"):
         bound()

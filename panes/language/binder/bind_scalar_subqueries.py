@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
+from panes.language.binder.bind_from import renamed
 from panes.language.binder.bind_groups import GroupedBinder, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import selected, split_equality, with_keys
+from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_over import has_over
 from panes.language.binder.refusals import (
     check_aggregates,
@@ -25,7 +27,7 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import unused
-from panes.language.parser.syntax import Nested, SelectBlock
+from panes.language.parser.syntax import Nested, SelectBlock, Sorted
 from panes.language.positions import offset_of
 from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Literal, columns_of, substitute
 from panes.plan.nodes import Join, Node, OuterJoin, Project
@@ -50,12 +52,16 @@ class Scalar:
     """The keys of the join: an expression of the query around it, and a column of the relation."""
     value: Expression
     """The value, over the columns of the relation."""
+    may_be_empty: bool = False
+    """Whether the relation may have no row: the value is NULL then."""
     ties: tuple[tuple[Expression, Expression], ...] = ()
     """Equalities of WHERE between the query around it and the relation: rows without them are left out."""
 
 
 def bind_scalar(binder: QueryBinder, node: Nested, scope: Scope) -> Scalar:
     """A subquery in an expression of the scope; refused when it may give more than one row."""
+    if _is_limited(node):
+        return _first_row(binder, node, scope)
     block = _block(binder, node)
     inner, plan, correlated = binder.source(block, scope)
     values = GroupedBinder(inner, {})
@@ -76,7 +82,10 @@ def bind_scalar(binder: QueryBinder, node: Nested, scope: Scope) -> Scalar:
     for inside in dict.fromkeys(keys.values()):
         taken = [*plan.schema.names, *names.values()]
         names[inside] = inside.name if isinstance(inside, Column) else unused(str(inside), taken)
-    aggregates = [replace(a, name=f"{prefix}.{a.name}") for a in values.aggregates.values()]
+    plan, timed = with_times(
+        plan, list(values.aggregates.values()), binder.catalog, binder.text, values.places
+    )
+    aggregates = [replace(a, name=f"{prefix}.{a.name}") for a in timed]
     grouped = group(plan, names, aggregates)
     check_aggregates(grouped, binder.text, {f"{prefix}.{name}": at for name, at in values.places.items()})
     relation = _with_own_keys(with_scalars(binder, grouped, values.scalars), set(names.values()), prefix)
@@ -90,6 +99,32 @@ def bind_scalar(binder: QueryBinder, node: Nested, scope: Scope) -> Scalar:
         value = Case(value.type, ((substitute(condition, results), value),), Literal(value.type, None))
     pairs = tuple((outside, results[f"{prefix}.{names[inside]}"]) for outside, inside in keys.items())
     return Scalar(node, relation, pairs, value)
+
+
+def _is_limited(node: Nested) -> bool:
+    """Whether a subquery says itself that it gives one row at most."""
+    tree = _inside(node)
+    limit = tree.args.get("limit") if isinstance(tree, Sorted) else None
+    return limit is not None and int(limit.name) <= 1
+
+
+def _first_row(binder: QueryBinder, node: Nested, scope: Scope) -> Scalar:
+    """A subquery with LIMIT 1; the value is NULL while it gives no row."""
+    plan = binder.query(_inside(node), scope)
+    if len(plan.schema) != 1:
+        binder.refuse("a subquery that stands for a value gives one column", node)
+    relation = renamed(plan, scope.next_subquery())
+    scope.computed.update(relation.schema.names)
+    (column,) = relation.schema
+    return Scalar(node, relation, (), Column(column.type, column.name), may_be_empty=True)
+
+
+def _inside(node: Nested) -> exp.Expression:
+    """The query in parentheses."""
+    tree: exp.Expression = node
+    while isinstance(tree, Nested):
+        tree = tree.this
+    return tree
 
 
 def _with_own_keys(node: Node, keys: Set[str], prefix: str) -> Node:
@@ -116,7 +151,7 @@ def filtered_by_scalars(
     """
     rest = list(conditions)
     for scalar in scalars:
-        found = [] if scalar.pairs else _ties(rest, plan, scalar)
+        found = [] if scalar.pairs or scalar.may_be_empty else _ties(rest, plan, scalar)
         plan = _joined(binder, plan, replace(scalar, ties=tuple(pair for _, pair in found)))
         rest = [c for c in rest if c not in [condition for condition, _ in found]]
     return selected(plan, rest)
@@ -143,7 +178,7 @@ def _joined(binder: QueryBinder, plan: Node, scalar: Scalar) -> Node:
     check_with_tables(plan, relation, binder.text, offset)
     check_bounded_with_tables(plan, relation, binder.text, offset)
     check_bounded("a subquery in an expression", binder.text, offset, plan)
-    if scalar.pairs:
+    if scalar.pairs or scalar.may_be_empty:
         join: Node = OuterJoin(*with_keys(plan, relation, scalar.pairs))
     else:
         left, right, left_keys, right_keys = with_keys(plan, relation, scalar.ties)
@@ -156,9 +191,7 @@ def _joined(binder: QueryBinder, plan: Node, scalar: Scalar) -> Node:
 
 def _block(binder: QueryBinder, node: Nested) -> SelectBlock:
     """The SELECT of a subquery, which gives one column of one row."""
-    tree: exp.Expression = node
-    while isinstance(tree, Nested):
-        tree = tree.this
+    tree = _inside(node)
     if not isinstance(tree, SelectBlock) or tree.args.get("group") or not is_grouped(tree):
         _refuse_several(binder, node)
     if has_over(tree):
@@ -174,7 +207,7 @@ def _block(binder: QueryBinder, node: Nested) -> SelectBlock:
 def _refuse_several(binder: QueryBinder, node: Nested) -> NoReturn:
     binder.refuse(
         "a subquery that stands for a value gives one row, and this one may give several", node,
-        "wrap its value in max(…), without GROUP BY",
+        "wrap its value in max(…), without GROUP BY, or add LIMIT 1",
     )  # fmt: skip
 
 
