@@ -20,6 +20,7 @@ from panes.delta import (
     regular_expressions,
     strings,
 )
+from panes.plan.time_zone import time_zone
 from panes.plan.types import Type
 
 Datum = Any
@@ -78,6 +79,14 @@ def day_of_week(value: Datum) -> Datum:
 def date_trunc(unit: pa.Scalar, value: Datum) -> Datum:
     whole = pc.floor_temporal(_naive(value), unit=unit.as_py(), week_starts_monday=True)
     return pc.cast(whole, value.type)
+
+
+def at_time_zone(value: Datum, zone: pa.Scalar) -> Datum:
+    if isinstance(value, pa.Scalar):
+        return at_time_zone(pa.repeat(value, 1), zone)[0]
+    instants = pc.cast(value, pa.int64())
+    ahead = time_zone(zone.as_py()).ahead_at(pc.fill_null(instants, 0).to_numpy())
+    return pc.cast(pc.add_checked(instants, pa.array(ahead)), value.type)
 
 
 def _null_where(condition: Datum, value: Datum) -> Datum:
@@ -211,6 +220,7 @@ KERNELS: Mapping[str, Kernel] = {
     "element": _plain(lists.element),
     "cardinality": _plain(lists.cardinality),
     "array_contains": _plain(lists.array_contains),
+    "at_time_zone": _plain(at_time_zone),
     "year": _field(pc.year),
     "quarter": _field(pc.quarter),
     "month": _field(pc.month),

@@ -193,7 +193,7 @@ _LISTS = ("array_agg", "string_agg")
 _INFIX = {
     "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "AND", "or": "OR",
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%",
-    "concat": "||", "like": "LIKE", "ilike": "ILIKE",
+    "concat": "||", "at_time_zone": "AT TIME ZONE", "like": "LIKE", "ilike": "ILIKE",
     "is_distinct": "IS DISTINCT FROM", "is_not_distinct": "IS NOT DISTINCT FROM",
 }  # fmt: skip
 _POSTFIX = {"is_null": "IS NULL", "is_not_null": "IS NOT NULL"}

@@ -504,6 +504,11 @@ _ALL = (
     Function("cardinality", 1, 1, _cardinality, "number of items of a list"),
     Function("array_contains", 2, 2, _array_contains, "whether a list has an item that equals the second"),
     # time
+    Function(
+        "at_time_zone", 2, 2, _fixed(TIMESTAMP, STRING, result=TIMESTAMP),
+        "what clocks in a constant zone show at the instant, such as 'Europe/Berlin', by the rules up to 2100",
+        constants=(1,), symbol="AT TIME ZONE",
+    ),
     Function("year", 1, 1, _date_part, "the year, in UTC"),
     Function("quarter", 1, 1, _date_part, "the quarter of the year, 1 to 4"),
     Function("month", 1, 1, _date_part, "the month, 1 to 12"),

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
-from panes.plan.expressions import Aggregate, Call, OwnCall
+from panes.plan.expressions import Aggregate, Call, Literal, OwnCall
+from panes.plan.time_zone import time_zone
 from panes.plan.types import BIGINT, BINARY, INTERVAL, MOST_DIGITS, STRING, TIMESTAMP, Type, decimal
 
 _NAMES = {"STRING": "VARCHAR", "BINARY": "BLOB", "INT": "INTEGER", "INTERVAL": "BIGINT", "NULL": "INTEGER"}
@@ -241,6 +242,18 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _at_time_zone(call: Call, args: Sequence[str]) -> str:
+    """By the same table as elsewhere: the zones that DuckDB knows may have other rules."""
+    literal = call.args[1]
+    assert isinstance(literal, Literal)
+    zone = time_zone(str(literal.value))
+    instant = f"epoch_us({args[0]})"
+    # DuckDB cannot tell the type of an empty list.
+    changes = f"CAST({zone.changes.tolist()} AS BIGINT[])"
+    number = f"len(list_filter({changes}, lambda change: change <= {instant}))"
+    return f"make_timestamp({instant} + CAST({zone.ahead.tolist()} AS BIGINT[])[1 + {number}])"
+
+
 def _concat(_: Call, args: Sequence[str]) -> str:
     return f"({' || '.join(args)})"
 
@@ -266,6 +279,7 @@ _SPECIAL: Mapping[str, Callable[[Call, Sequence[str]], str]] = {
     "least": _variadic("least"),
     "substring": _variadic("substring"),
     "concat": _concat,
+    "at_time_zone": _at_time_zone,
     "array": _array,
     "concat_ws": _variadic("concat_ws"),
 }

@@ -68,6 +68,7 @@ VALUES: dict[Type, list[Any]] = {
 SMALL = {
     BIGINT: [0, 1, -1, 3, -7, 1000, None],
     HUGE: [Decimal("0.07"), Decimal("-12345678901234567890.5"), None],
+    TIMESTAMP: [t for t in VALUES[TIMESTAMP] if t is None or 1 < t.year < 9999],
 }
 """Where a result must fit."""
 OTHERS: dict[str, dict[Type, list[Any]]] = {
@@ -102,6 +103,7 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "starts_with": [("a",), ("",), ("日",)],
     "ends_with": [("c",), ("",), ("語",)],
     "contains": [("b",), ("",), (".",)],
+    "at_time_zone": [("Europe/Berlin",), ("America/New_York",), ("UTC",), ("Asia/Kolkata",)],
     "round": [(), (0,), (1,), (2,), (3,), (-1,), (-4,)],
     "trim": [(), (" ",), ("a ",), ("日語",), ("-]^\\",)],
     "ltrim": [(), (" ",), ("xab",), ("ñ",)],
@@ -170,12 +172,13 @@ ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     "concat": [(STRING, STRING), (STRING, STRING, STRING)],
     **{name: [(TIMESTAMP,)] for name in DATE_PARTS if name in FUNCTIONS},
     "date_trunc": [(TIMESTAMP,)],
+    "at_time_zone": [(TIMESTAMP,)],
     "array": [(BIGINT,), (STRING, STRING), (DOUBLE, DOUBLE, DOUBLE)],
     "element": [(NUMBERS, BIGINT), (TEXTS_OF, BIGINT)],
     "cardinality": [(NUMBERS,), (TEXTS_OF,)],
     "array_contains": [(NUMBERS, DOUBLE), (TEXTS_OF, STRING)],
 }
-EXACT = {"add", "subtract", "multiply", "negate", "abs", "ceil", "floor", "round"}
+EXACT = {"at_time_zone", "add", "subtract", "multiply", "negate", "abs", "ceil", "floor", "round"}
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -94,3 +95,17 @@ def test_lists_are_equal_when_their_items_are():
     equal = equal_rows(table, at, ["l"], table, at + 1, ["l"], nulls_equal=True).tolist()
     assert equal == [True, False, True, False, False, False, False, False, True]
     assert group_rows(table, ["l"]).count == 7
+
+
+def test_decimals_bytes_and_structs_are_grouped_by_value() -> None:
+    values = {
+        "decimal": pa.array(
+            [Decimal("1.50"), Decimal("-1.50"), Decimal("1.5"), None, None], pa.decimal128(38, 2)
+        ),
+        "bytes": pa.array([b"", b"\x00", b"", None, None]),
+        "struct": pa.array([{"a": 1, "b": None}, {"a": None, "b": ["x"]}, {"a": 1, "b": None}, None, None]),
+    }
+    for name, column in values.items():
+        for table in (pa.table({"c": column}), pa.table({"c": pa.concat_arrays([column, column]).slice(5)})):
+            codes = group_rows(table, ["c"]).codes.tolist()
+            assert (codes[0] == codes[2], codes[3] == codes[4], len(set(codes))) == (True, True, 3), name

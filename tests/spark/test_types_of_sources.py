@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 
 import panes
 from panes.errors import SourceError
+from panes.testing import same_rows
 
 pytestmark = pytest.mark.spark
 
@@ -69,3 +71,31 @@ def test_bytes_are_not_read_from_text(source, spark, tmp_path):
     refused = pytest.raises(SourceError, match="has no BINARY, and column 'a' is one; declare it as STRING")
     with panes.connect(tmp_path / "db", spark=spark) as db, refused:
         db.sql(f"CREATE STREAM s (a BINARY) FROM {source.format(tmp_path)}")
+
+
+def test_registered_queries_and_those_asked_once_agree_on_zones_and_nested_values(spark, tmp_path):
+    text = (
+        "SELECT date_trunc('day', at AT TIME ZONE 'Europe/Berlin') AS day, who.name, tags[1] AS tag, "
+        "sum(c) AS total FROM s [RANGE 2 DAYS] "
+        "GROUP BY date_trunc('day', at AT TIME ZONE 'Europe/Berlin'), who.name, tags[1]"
+    )
+    begin = datetime(2026, 3, 28, 22, 30, tzinfo=UTC)  # clocks change in the night that follows
+    rows = [
+        {"at": begin + timedelta(hours=hour), "c": Decimal(hour) / 4, "tags": ["a", None][: hour % 3],
+         "who": {"name": "ann" if hour % 2 else None}}
+        for hour in range(30)
+    ]  # fmt: skip
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql("SET shards = 2")
+        db.sql(
+            "CREATE STREAM s (at TIMESTAMPTZ, c DECIMAL(9, 2), tags STRING[], who STRUCT<name STRING>) "
+            "TIMESTAMP BY at RETAIN INTERVAL 3 DAYS"
+        )
+        query = db.register(text)
+        for part in (rows[:11], rows[11:]):
+            db.push("s", part)
+            db.run()
+        answer = query.invoke()
+        assert same_rows(answer.table, db.sql(text).table) is None
+        assert {row["day"].day for row in answer.to_pylist()} == {28, 29, 30}
+        assert sum(row["total"] for row in answer.to_pylist()) == sum(row["c"] for row in rows)

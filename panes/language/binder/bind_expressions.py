@@ -30,6 +30,7 @@ from panes.plan.functions import (
     can_cast,
 )
 from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
+from panes.plan.time_zone import UnknownZone, time_zone
 from panes.plan.types import (
     BIGINT,
     BINARY,
@@ -237,6 +238,15 @@ class ExpressionBinder:
             names = [field for field, _ in value.type.fields]
             self.refuse(f"{value} has no field {name.name!r}", node, did_you_mean(name.name, names))
         return FieldOf(found[1], value, found[0])
+
+    def _at_time_zone(self, node: exp.Expression) -> Expression:
+        zone = node.args["zone"]
+        bound = self.call("at_time_zone", (self.bind(node.this), self.bind(zone)), node)
+        try:
+            time_zone(zone.name)
+        except UnknownZone:
+            self.refuse(f"there is no time zone {zone.name!r}", zone, "write it as 'Europe/Berlin'")
+        return bound
 
     def _item(self, node: exp.Expression) -> Expression:
         return self.call("element", (self.bind(node.this), self.bind(node.expressions[0])), node)
@@ -493,6 +503,7 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Column: ExpressionBinder._column,
     exp.Literal: ExpressionBinder._literal,
     exp.HexString: ExpressionBinder._bytes,
+    exp.AtTimeZone: ExpressionBinder._at_time_zone,
     exp.Dot: ExpressionBinder._dot,
     exp.Bracket: ExpressionBinder._item,
     exp.Array: ExpressionBinder._array,

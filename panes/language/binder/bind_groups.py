@@ -270,7 +270,7 @@ def bind_keys(nodes: Iterable[exp.Expression], block: SelectBlock, scope: Scope)
         if not all(map(scope.is_own, columns_of(key))):
             binder.refuse("GROUP BY cannot take a column of the query around it", node)
         if key.type.is_nested:
-            hint = "take its items with unnest, or its fields"
+            hint = "take an item of it, or a field"
             binder.refuse(f"GROUP BY cannot take a {key.type}", node, hint)
         if key not in keys:
             # There may be a column with a strange name: c."a + 1" is not c.a + 1.

@@ -285,7 +285,7 @@ class QueryBinder:
     def _distinct(self, plan: Node, node: exp.Expression) -> Node:
         for column in plan.schema:
             if column.type.is_nested:
-                hint = "take its items with unnest, or its fields"
+                hint = "take an item of it, or a field"
                 self.refuse(f"DISTINCT cannot compare {column.name}, a {column.type}", node, hint)
         distinct = Distinct(plan)
         check_internal(distinct, self.text, offset_of(node))

@@ -91,8 +91,11 @@ class ExpressionParser(TypeParser):
         return operand
 
     def _after_operand(self, operand: exp.Expression, token: Token) -> exp.Expression:
-        """`::type`, `.field` and `[i]`, any number of them."""
+        """`::type`, `.field`, `[i]` and `AT TIME ZONE 'zone'`, any number of them."""
         while True:
+            if self._word("AT", "TIME", "ZONE"):
+                operand = self._placed(exp.AtTimeZone(this=operand, zone=self._operand()), token)
+                continue
             if self._match(TokenType.DCOLON):
                 operand = self._placed(exp.Cast(this=operand, to=self._type_name()), token)
             elif self._curr.token_type == TokenType.DOT and not isinstance(operand, exp.Literal):

@@ -33,9 +33,10 @@ from panes.plan.types import (
 TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
     "INTEGER": INT, "LONG": BIGINT, "SHORT": SMALLINT, "BYTE": TINYINT, "REAL": FLOAT, "NUMERIC": DECIMAL,
     "VARCHAR": STRING, "TEXT": STRING, "BOOL": BOOLEAN, "BLOB": BINARY, "BYTEA": BINARY, "VARBINARY": BINARY,
+    "TIMESTAMPTZ": TIMESTAMP,
 }  # fmt: skip
 _NEAREST = {
-    "CHAR": STRING, "DATETIME": TIMESTAMP, "TIMESTAMPTZ": TIMESTAMP, "FLOAT4": FLOAT, "FLOAT8": DOUBLE,
+    "CHAR": STRING, "DATETIME": TIMESTAMP, "FLOAT4": FLOAT, "FLOAT8": DOUBLE,
     "INT2": SMALLINT, "INT4": INT, "INT8": BIGINT, "HUGEINT": DECIMAL,
 }  # fmt: skip
 _PLAIN_DECIMAL = decimal(18, 3)
@@ -74,7 +75,8 @@ class TypeParser(WordParser):
             self._unexpected("a type", f"types are {', '.join(map(str, COLUMN_TYPES))}")
         self._advance()
         word = token.text.upper()
-        self._refuse_time_zone(token)
+        if word != "TIMESTAMP" or not self._word("WITH", "TIME", "ZONE"):  # an instant, as TIMESTAMP is
+            self._refuse_time_zone(token)
         if word not in TYPES:
             self._fail(f"there is no type {word}", token, nearest_type(word))
         type_ = TYPES[word]
