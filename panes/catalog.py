@@ -504,6 +504,12 @@ class Catalog:
         rows = self._select("SELECT name, comment FROM comments WHERE column_name = ''")
         return {str(name).casefold(): str(comment) for name, comment in rows}
 
+    def keep_comments(self, name: str, columns: Sequence[str]) -> None:
+        """Takes away the comments on columns that a query has no longer."""
+        gone = self.comments(name).keys() - {None, *columns}
+        for column in sorted(column for column in gone if column is not None):
+            self.set_comment(name, column, None)
+
     def _forget_comments(self, name: str) -> None:
         self._execute("DELETE FROM comments WHERE name = ?", name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -108,7 +109,7 @@ class DecimalSum(Adder):
         low, high = words[0] | (words[1] << np.uint64(_BITS)), words[2] | (words[3] << np.uint64(_BITS))
         sums = from_words(low, high.view(np.int64), self._type.arrow)
         # 38 digits are fewer than 128 bits hold.
-        most = pa.scalar(10**MOST_DIGITS - 1).cast(pa.decimal128(MOST_DIGITS, 0))
+        most = pa.scalar(Decimal("9" * MOST_DIGITS), pa.decimal128(MOST_DIGITS, 0))
         plain = from_words(low, high.view(np.int64), most.type)
         within = pc.and_(pc.less_equal(plain, most), pc.greater_equal(plain, pc.negate(most)))
         return sums, fits & np.asarray(within)

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panes.delta import lists
 from panes.delta.arrow_functions import KERNELS
 from panes.delta.casts import cast
 from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
-from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
+from panes.plan.expressions import Call, Case, Cast, Column, Expression, FieldOf, Literal
 from panes.plan.types import BOOLEAN
 
 Datum = Any
@@ -48,6 +49,8 @@ def _evaluate(expression: Expression, table: pa.Table) -> Datum:
         return _case(expression, table)
     if isinstance(expression, Cast):
         return cast(_evaluate(expression.arg, table), expression.arg.type, expression.type)
+    if isinstance(expression, FieldOf):
+        return lists.field(_evaluate(expression.arg, table), expression.name)
     raise TypeError(f"{type(expression).__name__} is not an expression")
 
 

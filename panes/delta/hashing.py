@@ -129,6 +129,8 @@ def _bits(array: pa.Array, seed: np.uint64) -> Hashes:
         _mix(bits)
     elif pat.is_list(kind):
         bits = _list_bits(array, seed)
+    elif pat.is_struct(kind):
+        bits = _hash(array.flatten(), len(array), seed)
     else:
         values = fixed_width(array)
         if values is None:

@@ -133,6 +133,10 @@ def _equal(
             equal |= np.isnan(x) & np.isnan(y)
     elif pat.is_list(left.type):
         equal = _equal_lists(left.take(pa.array(left_at)), right.take(pa.array(right_at)))
+    elif pat.is_struct(left.type):
+        equal = np.ones(len(left_at), np.bool_)
+        for one, other in zip(left.flatten(), right.flatten(), strict=True):
+            equal &= _equal(one, left_at, other, right_at, nulls_equal=True)
     else:
         pairs = pc.equal(left.take(pa.array(left_at)), right.take(pa.array(right_at)))
         equal = pairs.fill_null(False).to_numpy(zero_copy_only=False).astype(np.bool_)

@@ -33,6 +33,8 @@ from panes.plan.types import (
     TINYINT,
     Type,
     decimal,
+    list_of,
+    struct_of,
 )
 
 Reading = Literal["EXACT", "BY_VALUE"]
@@ -51,6 +53,8 @@ def reading_of(stored: pa.DataType, declared: Type) -> Reading | None:
         return inner if inner is None or _is_text(stored.value_type) else "BY_VALUE"
     if types.is_null(stored):
         return "BY_VALUE"
+    if declared.is_nested:
+        return _reading_of_nested(stored, declared)
     if types.is_integer(stored):
         return _reading_of_integer(stored, declared)
     if types.is_floating(stored) and declared.is_floating:
@@ -78,6 +82,13 @@ def type_for(stored: pa.DataType) -> Type | None:
         return decimal(stored.precision, stored.scale)
     if _is_bytes(stored):
         return BINARY
+    if types.is_list(stored) or types.is_large_list(stored):
+        item = type_for(stored.value_type)
+        return None if item is None else list_of(item)
+    if types.is_struct(stored):
+        fields = [(own.name, type_for(own.type)) for own in stored]
+        known = [(name, type_) for name, type_ in fields if type_ is not None]
+        return struct_of(known) if known and len(known) == len(fields) else None
     choices = (
         BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP
     )  # fmt: skip
@@ -109,6 +120,22 @@ def why_unreadable(name: str, declared: Type, stored: pa.DataType) -> str:
     other = type_for(stored)
     advice = f"declare it as {other}" if other else "no type of Panes holds that: leave the column out"
     return f"column {name!r} is declared {declared} and stored as {stored}; {advice}"
+
+
+def _reading_of_nested(stored: pa.DataType, declared: Type) -> Reading | None:
+    """What is inside must be held exactly: rows are not rejected for a part of a value."""
+    if declared.item is not None:
+        is_list = types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored)
+        if not is_list or reading_of(stored.value_type, declared.item) != "EXACT":
+            return None
+        return "EXACT" if types.is_list(stored) else "BY_VALUE"
+    if not types.is_struct(stored) or stored.num_fields != len(declared.fields):
+        return None
+    inside = zip(stored, declared.fields, strict=True)
+    is_exact = all(
+        own.name == name and reading_of(own.type, type_) == "EXACT" for own, (name, type_) in inside
+    )
+    return "EXACT" if is_exact else None
 
 
 def _reading_of_integer(stored: pa.DataType, declared: Type) -> Reading | None:

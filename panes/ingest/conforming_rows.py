@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from panes.ingest.exact_values import Inexact, exact
+from panes.ingest.exact_values import exact
 from panes.ingest.given_rows import Rows, columns_given
+from panes.ingest.inexact import Inexact
 from panes.ingest.receiver import Receiver
 
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.delta.decimals import rescaled
+from panes.ingest.inexact import Inexact, shown
+from panes.ingest.nested_values import is_nested_like, nested_column, nested_values
 from panes.plan.types import (
     BIGINT,
     BINARY,
@@ -47,16 +49,6 @@ FAILURES = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueErro
 """What a value that does not fit raises."""
 
 
-class Inexact(Exception):
-    """A value that the declared type does not take."""
-
-    def __init__(self, row: int, problem: str) -> None:
-        super().__init__(problem)
-        self.row = row
-        """Counted from 0."""
-        self.problem = problem
-
-
 def exact(values: Sequence[Any] | pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
     """A column in a declared type. Raises Inexact for the first value that the type does not take.
 
@@ -67,6 +59,8 @@ def exact(values: Sequence[Any] | pa.ChunkedArray, type_: Type) -> pa.ChunkedArr
     """
     if isinstance(values, pa.ChunkedArray):
         return _of_column(values, type_)
+    if type_.is_nested:
+        return pa.chunked_array([nested_values(values, type_, exact)])
     return pa.chunked_array([_of_values(values, type_)])
 
 
@@ -78,7 +72,9 @@ def _of_column(column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
         column = pa.chunked_array(map(_decoded, column.chunks), _plain_text(column.type.value_type))
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), type_.arrow)])
-    if not _is_taken(column.type, type_):
+    if type_.is_nested and is_nested_like(column.type, type_):
+        return pa.chunked_array([nested_column(column, type_, exact)])
+    if type_.is_nested or not _is_taken(column.type, type_):
         row = pc.index(pc.is_valid(column), True).as_py()
         raise Inexact(row, f"{shown(column[row])} is of type {column.type}, and the column is {type_}")
     cast = _cast(type_)
@@ -279,14 +275,3 @@ def _time(value: date, type_: Type) -> date:
     if moment.time() != datetime.min.time():
         raise ValueError
     return moment.date()
-
-
-def shown(value: Any) -> str:
-    """A value as an error shows it."""
-    if isinstance(value, pa.Scalar):
-        try:
-            value = value.as_py()
-        except (OverflowError, ValueError):  # beyond what Python holds, or no text
-            return str(value.cast(pa.int64()) if pa.types.is_timestamp(value.type) else value.type)
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"

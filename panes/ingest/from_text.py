@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.ingest.exact_values import FAILURES, WIDEST_DECIMAL, Inexact, exact, first_failure, shown
+from panes.ingest.exact_values import FAILURES, WIDEST_DECIMAL, exact, first_failure
+from panes.ingest.inexact import Inexact, shown
 from panes.language.positions import with_article
 from panes.plan.types import BINARY, FLOAT, STRING, TIMESTAMP, Type
 
@@ -26,8 +27,8 @@ def from_text(column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
         if type_.is_decimal or type_ == FLOAT:
             between = WIDEST_DECIMAL if type_.is_decimal else pa.float64()
             return exact(texts.cast(between), type_)
-        if type_ == BINARY:
-            raise ValueError("bytes have no text")
+        if type_ == BINARY or type_.is_nested:
+            raise ValueError("it has no text")
         return _instants(texts) if type_ == TIMESTAMP else texts.cast(type_.arrow)
 
     try:

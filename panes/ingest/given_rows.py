@@ -39,7 +39,7 @@ def columns_given(receiver: Receiver, rows: Rows) -> Columns:
         return _of_table(receiver, _arrow(receiver, rows, pa.table))
     if isinstance(rows, Mapping):
         is_column = [_is_column(value) for value in rows.values()]
-        if any(is_column):
+        if any(is_column) and not _is_row(receiver, rows):
             return _of_columns(receiver, rows, is_column)
         return _of_rows(receiver, [rows])
     if is_dataclass(rows) and not isinstance(rows, type):
@@ -79,6 +79,13 @@ def _of_series(series: Any) -> Sequence[Any] | pa.ChunkedArray:
 
 
 # Columns by name.
+
+
+def _is_row(receiver: Receiver, rows: Mapping[str, Any]) -> bool:
+    """Whether lists are the values of columns of lists: a row, and not columns."""
+    plain = [name for name, value in rows.items() if not _is_column(value)]
+    nested = [field.name for field in receiver.columns if field.type.is_nested]
+    return bool(plain) and all(name in plain or name in nested for name in rows)
 
 
 def _is_column(value: object) -> bool:

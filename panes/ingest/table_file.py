@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from panes.errors import SourceError
-from panes.ingest.exact_values import WIDEST_DECIMAL, Inexact, exact
+from panes.ingest.exact_values import WIDEST_DECIMAL, exact
 from panes.ingest.from_text import from_text
+from panes.ingest.inexact import Inexact
 from panes.plan.schema import Schema
 from panes.plan.types import BOOLEAN, Type
 
@@ -141,6 +142,10 @@ def _read_parquet(file: TableFile, columns: Schema) -> Columns:
 
 def _in_json(type_: Type) -> pa.DataType:
     """What a value is in JSON; dates, instants and numbers with more digits than a double are text."""
+    if type_.item is not None:
+        return pa.list_(_in_json(type_.item))
+    if type_.fields:
+        return pa.struct([(name, _in_json(field)) for name, field in type_.fields])
     if type_.is_integer:
         return pa.int64()
     if type_.is_decimal:

@@ -43,4 +43,5 @@ def _connection() -> duckdb.DuckDBPyConnection:
     # DuckDB complains on standard error of whatever is left of it when the process ends.
     atexit.register(_connection.cache_clear)
     connection.execute("SET parquet_metadata_cache = true")
+    connection.execute("SET TimeZone = 'UTC'")  # for instants inside of lists and STRUCTs
     return connection

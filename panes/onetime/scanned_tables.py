@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from panes.delta.delta import ALWAYS, EXP, FOREVER, TS
 from panes.plan import nodes
+from panes.plan.sql_functions import sql_type
 from panes.plan.to_sql import quoted
 from panes.plan.types import TIMESTAMP, Type
 
@@ -33,4 +34,6 @@ class ScannedTables:
 
 def without_zone(column: str, type_: Type) -> str:
     """A column; one of instants is without its zone, as the expressions of plans expect it."""
-    return f"make_timestamp(epoch_us({column}))" if type_ == TIMESTAMP else column
+    if type_ == TIMESTAMP:
+        return f"make_timestamp(epoch_us({column}))"
+    return f"CAST({column} AS {sql_type(type_)})" if type_.is_nested else column

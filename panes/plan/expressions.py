@@ -81,6 +81,10 @@ class Call(Expression):
             return f"NOT {_inside(self.args[0])}"
         if self.function == "in":
             return f"{_inside(self.args[0])} IN ({', '.join(map(str, self.args[1:]))})"
+        if self.function == "array":
+            return f"[{', '.join(map(str, self.args))}]"
+        if self.function == "element":
+            return f"{_inside(self.args[0])}[{self.args[1]}]"
         return f"{self.function}({', '.join(map(str, self.args))})"
 
 
@@ -110,6 +114,25 @@ class Cast(Expression):
 
     def __str__(self) -> str:
         return f"CAST({self.arg} AS {self.type})"
+
+
+@dataclass(frozen=True)
+class FieldOf(Expression):
+    """A field of a STRUCT."""
+
+    arg: Expression
+    name: str
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.arg,)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.arg}.{self.name}"
+            if isinstance(self.arg, (Column, FieldOf))
+            else f"({self.arg}).{self.name}"
+        )
 
 
 @dataclass(frozen=True)
@@ -200,7 +223,7 @@ def substitute(expression: Expression, columns: Mapping[str, Expression]) -> Exp
             return columns[name]
         case Call(args=args):
             return replace(expression, args=tuple(substitute(arg, columns) for arg in args))
-        case Cast(arg=arg):
+        case Cast(arg=arg) | FieldOf(arg=arg):
             return replace(expression, arg=substitute(arg, columns))
         case Case(branches=branches, otherwise=otherwise):
             return replace(

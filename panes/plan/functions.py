@@ -35,6 +35,7 @@ from panes.plan.types import (
     Type,
     as_decimal,
     decimal,
+    list_of,
     wider,
 )
 
@@ -106,7 +107,7 @@ def _common(args: Sequence[Type]) -> Type:
 
 def _comparison(args: tuple[Type, ...]) -> Signature:
     common = _common(args)
-    if common.item is not None:
+    if common.is_nested:
         raise WrongTypes(f"cannot compare {common}")
     return Signature((common,) * len(args), BOOLEAN)
 
@@ -260,6 +261,38 @@ def _length(args: tuple[Type, ...]) -> Signature:
     if args[0] not in (STRING, BINARY, NULL):
         raise WrongTypes(f"takes a STRING or BINARY, not {args[0]}")
     return Signature((STRING if args[0] == NULL else args[0],), BIGINT)
+
+
+def _list(have: Type) -> Type:
+    if have.item is None:
+        raise WrongTypes(f"takes a list, not {have}")
+    return have
+
+
+def _array(args: tuple[Type, ...]) -> Signature:
+    common = _common(args)
+    item = BIGINT if common == NULL else common
+    return Signature((item,) * len(args), list_of(item))
+
+
+def _element(args: tuple[Type, ...]) -> Signature:
+    item = _list(args[0]).item
+    assert item is not None
+    if wider(args[1], BIGINT) != BIGINT:
+        raise WrongTypes(f"takes an integer as the place, not {args[1]}")
+    return Signature((args[0], BIGINT), item)
+
+
+def _cardinality(args: tuple[Type, ...]) -> Signature:
+    return Signature((_list(args[0]),), BIGINT)
+
+
+def _array_contains(args: tuple[Type, ...]) -> Signature:
+    item = _list(args[0]).item
+    assert item is not None
+    if item.is_nested or wider(item, args[1]) != item:
+        raise WrongTypes(f"looks for {item} in {args[0]}, not for {args[1]}")
+    return Signature((args[0], item), BOOLEAN)
 
 
 def _day_of(args: tuple[Type, ...]) -> Signature:
@@ -462,6 +495,14 @@ _ALL = (
         "the first match of a regular expression, or a group of it; '' where there is none",
         constants=(1, 2),
     ),
+    # lists
+    Function("array", 1, None, _array, "the list of these values, which have one type", symbol="[…]"),
+    Function(
+        "element", 2, 2, _element,
+        "the item at a place: the first is 1, the last -1; NULL where there is none", symbol="x[i]",
+    ),
+    Function("cardinality", 1, 1, _cardinality, "number of items of a list"),
+    Function("array_contains", 2, 2, _array_contains, "whether a list has an item that equals the second"),
     # time
     Function("year", 1, 1, _date_part, "the year, in UTC"),
     Function("quarter", 1, 1, _date_part, "the quarter of the year, 1 to 4"),
@@ -516,6 +557,7 @@ ALIASES = {
     "character_length": "length", "len": "length", "lcase": "lower", "ucase": "upper",
     "startswith": "starts_with", "endswith": "ends_with", "btrim": "trim", "datediff": "date_diff",
     "regexp_like": "regexp_matches", "regexp": "regexp_matches", "format_date": "strftime",
+    "array_length": "cardinality", "list_contains": "array_contains",
 }  # fmt: skip
 """Other names under which users may know a function."""
 

@@ -91,6 +91,9 @@ _TEMPLATES: Mapping[str, str] = {
     "hour": "hour({0})",
     "minute": "minute({0})",
     "second": "second({0})",
+    "element": "{0}[{1}]",
+    "cardinality": "len({0})",
+    "array_contains": "list_contains({0}, {1})",
     "date_trunc": "CAST(date_trunc({0}, {1}) AS TIMESTAMP)",
 }
 
@@ -135,6 +138,9 @@ def cast_sql(arg: str, source: Type, target: Type) -> str:
 def sql_type(type_: Type) -> str:
     if type_.item:
         return f"{sql_type(type_.item)}[]"
+    if type_.fields:
+        inside = (f"{quoted(name)} {sql_type(field)}" for name, field in type_.fields)
+        return f"STRUCT({', '.join(inside)})"
     return str(type_) if type_.is_decimal else _NAMES.get(type_.name, type_.name)
 
 
@@ -215,6 +221,15 @@ def _trim(name: str) -> Callable[[Call, Sequence[str]], str]:
     return lambda _, args: f"{name}({args[0]}, {args[1] if len(args) == 2 else chr(39) + ' ' + chr(39)})"
 
 
+def _array(call: Call, args: Sequence[str]) -> str:
+    return f"CAST([{', '.join(args)}] AS {sql_type(call.type)})"
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _concat(_: Call, args: Sequence[str]) -> str:
     return f"({' || '.join(args)})"
 
@@ -240,5 +255,6 @@ _SPECIAL: Mapping[str, Callable[[Call, Sequence[str]], str]] = {
     "least": _variadic("least"),
     "substring": _variadic("substring"),
     "concat": _concat,
+    "array": _array,
     "concat_ws": _variadic("concat_ws"),
 }

@@ -5,6 +5,7 @@ Few on purpose: every type behaves the same in Spark, in Arrow kernels and in Du
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,23 +19,35 @@ class Type:
     """A type by its SQL name.
 
     `item` is the element type of a list; `precision` and `scale` are those of a DECIMAL: all of its digits, and
-    those after the point.
+    those after the point; `fields` are the names and types of a STRUCT.
     """
 
     name: str
     item: Type | None = None
     precision: int = 0
     scale: int = 0
+    fields: tuple[tuple[str, Type], ...] = ()
 
     def __str__(self) -> str:
         if self.item:
             return f"{self.item}[]"
+        if self.fields:
+            return f"STRUCT<{', '.join(f'{_written(name)} {type_}' for name, type_ in self.fields)}>"
         return f"DECIMAL({self.precision}, {self.scale})" if self.precision else self.name
 
     @property
     def family(self) -> Type:
         """The type without its parameters: DECIMAL for every DECIMAL."""
         return DECIMAL if self.is_decimal else self
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether it is a list or a STRUCT."""
+        return self.item is not None or bool(self.fields)
+
+    def field(self, name: str) -> tuple[str, Type] | None:
+        """The field of a STRUCT that a name means, whatever its case."""
+        return next((field for field in self.fields if field[0].casefold() == name.casefold()), None)
 
     @property
     def is_numeric(self) -> bool:
@@ -56,6 +69,8 @@ class Type:
     def arrow(self) -> pa.DataType:
         if self.item:
             return pa.list_(self.item.arrow)
+        if self.fields:
+            return pa.struct([(name, type_.arrow) for name, type_ in self.fields])
         return pa.decimal128(self.precision, self.scale) if self.is_decimal else _ARROW[self.name]
 
 
@@ -104,6 +119,14 @@ _ARROW: dict[str, pa.DataType] = {
 
 def list_of(item: Type) -> Type:
     return Type("LIST", item)
+
+
+def struct_of(fields: Iterable[tuple[str, Type]]) -> Type:
+    return Type("STRUCT", fields=tuple(fields))
+
+
+def _written(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
 def decimal(precision: int, scale: int) -> Type:

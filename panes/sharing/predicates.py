@@ -98,4 +98,4 @@ def is_attribute(expression: Expression) -> bool:
 
 def _is_indexed(type_: Type) -> bool:
     """Whether values are told apart by cells: as numbers of at most 64 bits, or as texts."""
-    return type_.item is None and not type_.is_decimal and type_ != BINARY
+    return not type_.is_nested and not type_.is_decimal and type_ != BINARY

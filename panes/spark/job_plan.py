@@ -132,7 +132,8 @@ class JobPlan:
             is_new = query.members is not None and query.members.fresh is not None
         else:
             is_new = self._is_first(query)
-        owner = -1 if route.source.stage is None else query.id
+        # What an earlier stage hands on is its own, though that of another one may have the same columns.
+        owner = None if route.source.stage is None else (query.id, route.source.stage)
         clocked_by = self._clocks_of(route.source, query)
         first_seen = self._first_seen_by(query) if route.source.stream is not None else None
         key = (route.key, since, level, owner, is_new, clocked_by, first_seen)

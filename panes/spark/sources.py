@@ -23,9 +23,10 @@ from panes.ingest.file_location import FileLocation, escaped
 from panes.ingest.first_file import check_first_file
 from panes.ingest.rejected_rows import BAD
 from panes.plan.stream import OptionValue, Stream
+from panes.plan.types import BINARY
 from panes.spark.batch_files import source_name
 from panes.spark.spark_failures import innermost
-from panes.spark.spark_types import column, spark_schema, spark_type
+from panes.spark.spark_types import column, spark_type, text_schema, text_type
 from panes.spark.traffic import TRAFFIC
 
 _FORMATS = ("parquet", "csv", "json")
@@ -80,8 +81,26 @@ def with_reasons(stream: Stream, rows: DataFrame, arrival: Column) -> DataFrame:
     if UNREADABLE in rows.columns:
         unreadable = F.col(UNREADABLE)
         reason = F.when(unreadable.isNotNull(), F.concat(F.lit("does not parse: "), unreadable))
-    columns = [column(field.name) for field in stream.columns]
+    columns = []
+    for field in stream.columns:
+        found = column(field.name)
+        if text_type(field.type) != spark_type(field.type):
+            exact = found.try_cast(spark_type(field.type))
+            lost = F.lit(f"column {field.name!r} holds a value that {field.type} cannot")
+            reason = F.coalesce(reason, F.when(~exact.eqNullSafe(found), lost))
+            found = exact.alias(field.name)
+        columns.append(found)
     return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
+
+
+def _check_text(stream: Stream, format_: str) -> None:
+    """Raises SourceError for columns that have no text."""
+    for field in stream.columns:
+        if field.type == BINARY or (format_ == "CSV" and field.type.is_nested):
+            raise SourceError(
+                f"stream {stream.name!r}: {format_} has no {field.type}, and column {field.name!r} is one; "
+                "declare it as STRING, or read Parquet files"
+            )
 
 
 def brings_files(stream: Stream) -> bool:
@@ -117,6 +136,8 @@ class _Files:
                 "on_bad_file": _is_bad_file_choice,
             },
         )
+        if format_of(stream) != "parquet":
+            _check_text(stream, format_of(stream).upper())
         if stream.source.location is None:
             raise SourceError(
                 f"stream {stream.name!r}: FROM FILES needs a folder or pattern: FROM FILES 'data/in'"
@@ -194,6 +215,7 @@ class _Kafka:
     @staticmethod
     def check(stream: Stream) -> None:
         _check_options(stream, {"servers": _is_text, "starting": _is_text, "rows_per_epoch": _is_positive})
+        _check_text(stream, "JSON")
         if stream.source.location is None or "servers" not in stream.source.options:
             raise SourceError(
                 f"stream {stream.name!r}: FROM KAFKA needs a topic and its servers: "
@@ -219,7 +241,7 @@ class _Kafka:
                 f"stream {stream.name!r}: this Spark session has no Kafka connector; start it with "
                 "--packages org.apache.spark:spark-sql-kafka-0-10_2.13 and give it to panes.connect(spark=…)"
             ) from error
-        schema = with_unreadable(spark_schema(stream.columns))
+        schema = with_unreadable(text_schema(stream.columns))
         parsed = F.from_json(F.col("value").cast("string"), schema, {"columnNameOfCorruptRecord": UNREADABLE})
         return records.select(parsed.alias("row")).select("row.*")
 

@@ -25,7 +25,7 @@ from panes.plan.stream import Stream
 from panes.spark.batch_files import local_path
 from panes.spark.sources import UNREADABLE, format_of, has_header, with_reasons, with_unreadable
 from panes.spark.spark_failures import SPARK_ERRORS, innermost
-from panes.spark.spark_types import column, spark_schema, spark_type
+from panes.spark.spark_types import column, spark_schema, text_schema, text_type
 
 _GONE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
 _MISSING = re.compile(r"\[FAILED_READ_FILE.FILE_NOT_EXIST\] Encountered error while reading file (\S+)\. ")
@@ -128,9 +128,9 @@ def _read(
         # Of another file system: the header is not known beforehand, and must be as declared.
         options["enforceSchema"] = "false"
     reader = session.read.format(format_of(stream)).options(**options)
-    columns = spark_schema(stream.columns)
     if format_of(stream) == "parquet":
-        return reader.schema(columns).load(paths)
+        return reader.schema(spark_schema(stream.columns)).load(paths)
+    columns = text_schema(stream.columns)
     schema = with_unreadable(_in_order_of(header, stream, Path(paths[0])) if header else columns)
     rows = reader.schema(schema).load(paths)
     return rows.select(*(column(name) for name in (*stream.columns.names, UNREADABLE)))
@@ -146,7 +146,7 @@ def _in_order_of(header: tuple[str, ...], stream: Stream, path: Path) -> StructT
         [
             StructField(f"_undeclared_{place}", StringType())
             if name is None
-            else StructField(name, spark_type(stream.columns[name].type))
+            else StructField(name, text_type(stream.columns[name].type))
             for place, name in enumerate(names)
         ]
     )

@@ -16,6 +16,7 @@ from panes.plan.types import (
     FLOAT,
     INT,
     INTERVAL,
+    MOST_DIGITS,
     SMALLINT,
     STRING,
     TIMESTAMP,
@@ -40,7 +41,25 @@ _SPARK: dict[Type, spark.DataType] = {
 
 
 def spark_type(type_: Type) -> spark.DataType:
+    if type_.item is not None:
+        return spark.ArrayType(spark_type(type_.item))
+    if type_.fields:
+        return spark.StructType([spark.StructField(name, spark_type(field)) for name, field in type_.fields])
     return spark.DecimalType(type_.precision, type_.scale) if type_.is_decimal else _SPARK[type_]
+
+
+def text_schema(schema: Schema) -> spark.StructType:
+    """The types in which text is read. Spark rounds a DECIMAL, so it is read with all digits that there is room
+    for; of JSON it takes 128 for a TINYINT of -128."""
+    return spark.StructType([spark.StructField(field.name, text_type(field.type)) for field in schema])
+
+
+def text_type(type_: Type) -> spark.DataType:
+    if type_ == TINYINT:
+        return spark.ShortType()
+    if type_.is_decimal:
+        return spark.DecimalType(MOST_DIGITS, MOST_DIGITS - type_.precision + type_.scale)
+    return spark_type(type_)
 
 
 def spark_schema(schema: Schema) -> spark.StructType:

@@ -79,9 +79,9 @@ class Explained:
         for stage in self.plan.stages if isinstance(self.plan, PhysicalPlan) else ():
             for source in stage.inputs:
                 if source.stage is None:
-                    found.update(
-                        {(source.stream, source.table, digest) for digest in source.fragment.digests}
-                    )
+                    # That a stream is read once goes without saying.
+                    digests = source.fragment.digests[1:]
+                    found.update({(source.stream, source.table, digest) for digest in digests})
         return {digest: count for (_, _, digest), count in found.items()}
 
     @property

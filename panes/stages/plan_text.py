@@ -18,10 +18,10 @@ from panes.errors import StateError
 from panes.operators import input as inputs
 from panes.operators import physical_step
 from panes.operators.tools import edge
-from panes.plan import expressions, nodes, sort_key, windows
+from panes.plan import expressions, nodes, over_functions, sort_key, windows
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
-from panes.plan.types import Type, decimal, list_of
+from panes.plan.types import Type, decimal, list_of, struct_of
 from panes.stages import physical_plan
 from panes.stages.physical_plan import VERSION, PhysicalPlan
 
@@ -30,6 +30,7 @@ _MODULES: tuple[ModuleType, ...] = (
     expressions,
     windows,
     sort_key,
+    over_functions,
     edge,
     inputs,
     physical_step,
@@ -77,9 +78,9 @@ class _Writer:
         if isinstance(value, Pattern):
             return {"pattern": value.name}
         if isinstance(value, Type):
-            return {"type": str(value)}
+            return {"type": _type_text(value)}
         if isinstance(value, Schema):
-            return {"columns": {field.name: str(field.type) for field in value}}
+            return {"columns": {field.name: _type_text(field.type) for field in value}}
         if is_dataclass(value):
             return self._object(value)
         if isinstance(value, (tuple, list)):
@@ -142,7 +143,19 @@ class _Reader:
         return _CLASSES[kind](**{name: self.decode(item) for name, item in content.items()})
 
 
-def _type(text: str) -> Type:
+def _type_text(type_: Type) -> Any:
+    """A type by its name; a STRUCT by its fields, and a list of one as a list."""
+    if type_.item is not None:
+        inner = _type_text(type_.item)
+        return f"{inner}[]" if isinstance(inner, str) else [inner]
+    return {name: _type_text(field) for name, field in type_.fields} if type_.fields else str(type_)
+
+
+def _type(text: Any) -> Type:
+    if isinstance(text, list):
+        return list_of(_type(text[0]))
+    if isinstance(text, dict):
+        return struct_of((name, _type(field)) for name, field in text.items())
     if text.endswith("[]"):
         return list_of(_type(text.removesuffix("[]")))
     name, _, parameters = text.partition("(")

@@ -33,6 +33,8 @@ def alter_query_as(statement: AlterQueryAs, context: Context) -> None:
         for reader in readers:
             plans += _planned(reader, record, context)
         context.registered.alter(plans)
+        for old, plan in plans:
+            catalog.keep_comments(old.name, plan.schema.names)
     context.answers.forget()
     for old, _ in plans:
         context.connection.readers.tell_gone(old.id)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panes.aggregates.adders import Adder, DoubleSum, IntegerSum
+from panes.aggregates.adders import Adder, DecimalSum, DoubleSum, IntegerSum
 from panes.aggregates.base import Accumulators
 
 
-def total(adder: Adder, values: list[float | int | None], type_: pa.DataType) -> Accumulators:
+def total(adder: Adder, values: list[Any], type_: pa.DataType) -> Accumulators:
     """The accumulators of one group that holds the values."""
     lifted = adder.lift(pa.chunked_array([pa.array(values, type_)]))
     return {number: np.array([a.sum()]) for number, a in lifted.items()}
@@ -91,3 +93,24 @@ def test_sum_of_integers_is_exact_and_says_when_it_does_not_fit(values: list[int
     assert bool(fits[0]) == (-(2**63) <= sum(values) < 2**63)
     if fits[0]:
         assert int(sums[0]) == sum(values)
+
+
+CENTS = pa.decimal128(38, 2)
+cents = st.integers(-(10**38) + 1, 10**38 - 1).map(lambda unscaled: Decimal(f"{unscaled}E-2"))
+
+
+@settings(deadline=None, derandomize=True, database=None)
+@given(st.lists(cents, max_size=6), st.lists(cents, max_size=6))
+def test_sum_of_decimals_is_exact_and_says_when_it_has_too_many_digits(
+    kept: list[Decimal], gone: list[Decimal]
+) -> None:
+    adder = DecimalSum(2)
+    both = total(adder, [*kept, None, *gone], CENTS)
+    for number, a in total(adder, list(gone), CENTS).items():
+        both[number] = both[number] - a
+    sums, fits = adder.decimals(both, 1)
+    exact = sum(map(Fraction, kept), Fraction(0))
+    assert fits[0] == (abs(exact) < 10**36)
+    if fits[0]:
+        assert Fraction(sums[0].as_py()) == exact
+    assert adder.doubles(both, 1)[0] == pytest.approx(float(exact), rel=1e-15 if fits[0] else 1e-12)

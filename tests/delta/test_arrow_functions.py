@@ -37,9 +37,11 @@ from panes.plan.types import (
     TINYINT,
     Type,
     decimal,
+    list_of,
 )
 
 UTC = UTC
+NUMBERS, TEXTS_OF = list_of(DOUBLE), list_of(STRING)
 MOST = Decimal("9" * 36 + ".99")
 MONEY, TINY, HUGE, FINE = decimal(5, 2), decimal(4, 4), decimal(38, 2), decimal(38, 14)
 VALUES: dict[Type, list[Any]] = {
@@ -122,6 +124,10 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     ],
     "strftime": [("%Y-%m-%d",), ("%H:%M:%S",), ("%j %a %A %b %B",), ("%I %p %y %% x",)],
 }  # fmt: skip
+LISTS: dict[Type, list[Any]] = {
+    NUMBERS: [[], [1.0], [0.5, None, 1.5], [math.inf, -2.5], None],
+    TEXTS_OF: [[], ["a"], ["abc", None], ["", "a", "日本語"], None],
+}
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_distinct", "is_not_distinct")
 ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     **{name: [(t, t) for t in VALUES] for name in (*COMPARISONS, "nullif")},
@@ -164,6 +170,10 @@ ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     "concat": [(STRING, STRING), (STRING, STRING, STRING)],
     **{name: [(TIMESTAMP,)] for name in DATE_PARTS if name in FUNCTIONS},
     "date_trunc": [(TIMESTAMP,)],
+    "array": [(BIGINT,), (STRING, STRING), (DOUBLE, DOUBLE, DOUBLE)],
+    "element": [(NUMBERS, BIGINT), (TEXTS_OF, BIGINT)],
+    "cardinality": [(NUMBERS,), (TEXTS_OF,)],
+    "array_contains": [(NUMBERS, DOUBLE), (TEXTS_OF, STRING)],
 }
 EXACT = {"add", "subtract", "multiply", "negate", "abs", "ceil", "floor", "round"}
 
@@ -176,7 +186,8 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def table_of(types: tuple[Type, ...], values: dict[Type, list[Any]] | None = None) -> pa.Table:
     """Every combination of the odd values."""
-    lists = [(values or {}).get(t) or VALUES.get(t, [1, -7, None]) for t in types]
+    known = {**VALUES, **LISTS, **(values or {})}
+    lists = [known.get(t, [1, -7, None]) for t in types]
     rows = list(product(*lists))
     columns = {f"c{n}": pa.array([row[n] for row in rows], t.arrow) for n, t in enumerate(types)}
     return pa.table(columns)
@@ -316,7 +327,7 @@ PAIRS = [
     if source != target
 ]
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
-NUMBERS: dict[str, list[Any]] = {
+SHORT: dict[str, list[Any]] = {
     "TINYINT": [0, 1, -1, None],
     "SMALLINT": [0, 7, -7, None],
     "INT": [0, 99, -99, None],
@@ -334,7 +345,7 @@ def test_cast_agrees_with_duckdb(connection: duckdb.DuckDBPyConnection, source: 
     if source == STRING:
         values = TEXTS
     elif target.is_integer or target.is_decimal:
-        values = NUMBERS.get(source.name)
+        values = SHORT.get(source.name)
         if target == TINY:
             values = [v for v in values or () if v is None or abs(v) < 0.9]
         if source.is_decimal and source.scale < 2:

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 
-from panes.ingest.exact_values import Inexact
 from panes.ingest.from_text import from_text
+from panes.ingest.inexact import Inexact
 from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 

@@ -23,6 +23,7 @@ from panes.language import statements as st
 from panes.language.parser.dialect import Panes
 from panes.language.parser.syntax import FromItem, Nested, Output, SelectBlock, WindowedCall
 from panes.plan import nodes
+from panes.plan.sql_functions import sql_type
 from panes.plan.to_sql import quoted, to_sql
 from panes.plan.types import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, Type
 from panes.plan.walk import walk
@@ -59,7 +60,7 @@ def small_database(rows: int, catalog: Shelf, random_value: Values) -> duckdb.Du
         if isinstance(thing, st.CreateDerivedStream | st.CreateQuery):
             connection.execute(f"CREATE VIEW {quoted(thing.name)} AS {without_windows(thing.query.tree)}")
             continue
-        columns = ", ".join(f"{quoted(f.name)} {f.type}" for f in thing.columns)
+        columns = ", ".join(f"{quoted(f.name)} {sql_type(f.type)}" for f in thing.columns)
         connection.execute(f"CREATE TABLE {thing.name} ({columns})")
         values = [[random_value(f, chance) for f in thing.columns] for _ in range(rows)]
         marks = ", ".join("?" for _ in thing.columns)
@@ -76,6 +77,10 @@ def value(type_: Type, chance: random.Random) -> object:
     if chance.random() < 0.1:
         return None
     number = chance.randrange(8)
+    if type_.item is not None:
+        return [value(type_.item, chance) for _ in range(number % 4)]
+    if type_.fields:
+        return {name: value(field, chance) for name, field in type_.fields}
     if type_ == STRING:
         return chance.choice(["ftp", "telnet", "lab", "xyz", "", "It's"])
     if type_ == BOOLEAN:
@@ -160,6 +165,10 @@ def plain(cell: object) -> object:
     """Values that SQL calls equal are equal: 1 and 1.0, a date and its midnight."""
     if isinstance(cell, bool) or cell is None or isinstance(cell, (str, bytes)):
         return cell
+    if isinstance(cell, dict):
+        return tuple(sorted((name, plain(value)) for name, value in cell.items()))
+    if isinstance(cell, list):
+        return tuple(map(plain, cell))
     if isinstance(cell, date) and not isinstance(cell, datetime):
         return datetime(cell.year, cell.month, cell.day)
     if isinstance(cell, datetime):

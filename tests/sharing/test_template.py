@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,20 @@ from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import QUERY, TIME, Node, StreamScan, TableScan, Window
 from panes.plan.order_of_answer import relation_of
-from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
+from panes.plan.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    Type,
+)
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
 from panes.sharing.query_index import QueryIndex
@@ -127,6 +141,18 @@ def _value(type_: Type, chance: random.Random) -> Any:
     match type_:
         case t if t == BOOLEAN:
             return chance.random() < 0.5
+        case t if t.item is not None:
+            return [_value(t.item, chance) for _ in range(chance.randrange(3))]
+        case t if t.fields:
+            return {name: _value(field, chance) for name, field in t.fields}
+        case t if t in (TINYINT, SMALLINT):
+            return chance.choice((0, 1, 2, 3, 5, 10, 80, -7))
+        case t if t.is_decimal:
+            return Decimal(chance.choice((0, 1, 25, 150, 225, -350))).scaleb(-t.scale)
+        case t if t == FLOAT:
+            return chance.choice((0.0, 0.5, 0.75, -3.0, float("inf")))
+        case t if t == BINARY:
+            return chance.choice((b"", b"lab", b"x", b"\x00\xff"))
         case t if t in (INT, BIGINT):
             return chance.choice((0, 1, 2, 3, 5, 10, 80, 443, 1000, 5000))
         case t if t == DOUBLE:

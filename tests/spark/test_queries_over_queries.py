@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 
 import duckdb
@@ -71,11 +72,12 @@ class Life:
         if kind == "register" or len(names) < 3:
             self.number += 1
             name, text = f"q{self.number}", self.drawn(names)
+            self.db.sql(f"SET strategy = '{self.chance.choice(('upa', 'nt'))}'")
             self.db.register(text, name=name)
             self.texts[name], self.read[name] = text, Counter()
             return
         name = self.chance.choice(names)
-        readers = [other for other, text in self.texts.items() if f"{name} " in f"{text} "]
+        readers = [text for text in self.texts.values() if re.search(rf"\b{name}\b", text)]
         if kind == "alter":
             text = self.drawn(names[: names.index(name)])
             self.db.sql(f"ALTER QUERY {name} AS {text}")
@@ -134,7 +136,7 @@ class Life:
             known.subtract(rows_of(change.deleted))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [8])
 def test_queries_over_queries_come_change_and_go_between_epochs(spark, tmp_path, seed):
     with panes.connect(tmp_path / "db", spark=spark) as db:
         db.sql(f"{STREAM}; CREATE TABLE t (k BIGINT, n BIGINT); SET share_from = 2; SET shards = 2")

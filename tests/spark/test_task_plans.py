@@ -70,3 +70,16 @@ def test_plans_travel(tmp_path):
         db.register(SUMS.format(range=10))
         plans = job_of(db, 1).plans
         assert pickle.loads(pickle.dumps(plans)) == plans
+
+
+def test_what_two_stages_hand_on_under_the_same_names_is_not_taken_for_one_input(tmp_path):
+    with panes.connect(tmp_path / "db") as db:
+        db.sql(STREAM)
+        sums = "SELECT a, sum(b) AS n FROM r [RANGE 10 SECONDS] GROUP BY a"
+        joined = f"SELECT r.a, x.n FROM r [RANGE 10 SECONDS] JOIN ({sums}) x ON r.b = x.n"
+        db.register(f"SELECT a, n FROM ({joined}) y INTERSECT SELECT a, n FROM ({sums}) z")
+        stages = job_of(db, 1).plans.stages
+        last = next(stage for stage in stages if not stage.outputs)
+        assert len(set(last.inputs)) == 2
+        outputs = [output for stage in stages for output in stage.outputs]
+        assert sorted(outputs) == sorted(set(outputs)), "no two stages hand on to the same input"

@@ -123,3 +123,13 @@ def test_readers_know_it_by_the_id_that_it_had_at_first(chain):
         chain.sql(f"DROP {'STREAM' if name == 'entered' else 'QUERY'} {name}")
     query.drop()
     assert cursors.of_query(1) == {}
+
+
+def test_comments_stay_as_long_as_their_columns_do(chain):
+    chain.sql("DROP QUERY latest; DROP STREAM entered; DROP QUERY loud")
+    chain.sql("COMMENT ON QUERY sources IS 'who'; COMMENT ON COLUMN sources.n IS 'how often'")
+    chain.sql(f"COMMENT ON COLUMN sources.src IS 'the one'; ALTER QUERY sources AS {PROTOS}")
+    assert chain._catalog.comments("sources") == {None: "who", "n": "how often", "src": "the one"}
+    chain.sql("ALTER QUERY sources AS SELECT src FROM packets [NOW]; ALTER QUERY sources RENAME TO s")
+    assert chain._catalog.comments("s") == {None: "who", "src": "the one"}
+    assert chain._catalog.comments("sources") == {}

@@ -14,10 +14,10 @@ from panes.language.binder.groups_of import groups_of
 from panes.language.binder.scope import Scope
 from panes.language.binder.short_forms import SHORT_FORMS
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.syntax import Nested, WindowedCall
+from panes.language.parser.syntax import Nested, OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Call, Case, Cast, Expression, Literal
+from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, columns_of
 from panes.plan.functions import (
     ALIASES,
     DIFF_UNITS,
@@ -27,6 +27,7 @@ from panes.plan.functions import (
     WrongTypes,
     can_cast,
 )
+from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
 from panes.plan.types import (
     BIGINT,
     BINARY,
@@ -86,6 +87,10 @@ class ExpressionBinder:
     def known(self, _: exp.Expression) -> Expression | None:
         """What stands for a whole expression here, if anything does: a key of GROUP BY, or an aggregate."""
         return None
+
+    def reads_own(self, expression: Expression) -> bool:
+        """Whether an expression reads nothing of the queries around this one."""
+        return all(map(self.scope.is_own, columns_of(expression)))
 
     def condition(self, node: exp.Expression, what: str) -> Expression:
         """An expression that must be a condition; `what` names the clause."""
@@ -213,7 +218,29 @@ class ExpressionBinder:
         if isinstance(node.this, exp.Star):
             self.refuse("* cannot stand in an expression", node)
         assert isinstance(node, exp.Column)
+        alias = node.args.get("table")
+        if alias is not None and not self.scope.has_alias(alias.name) and self.scope.has(alias.name):
+            # Not alias.column, so it is column.field.
+            return self._field_of(self.scope.resolve(exp.Column(this=alias)), node.this, node)
         return self.scope.resolve(node)
+
+    def _dot(self, node: exp.Expression) -> Expression:
+        return self._field_of(self.bind(node.this), node.expression, node)
+
+    def _field_of(self, value: Expression, name: exp.Identifier, node: exp.Expression) -> Expression:
+        if not value.type.fields:
+            self.refuse(f"{value} is {with_article(value.type)}, and has no fields", node)
+        found = value.type.field(name.name)
+        if found is None:
+            names = [field for field, _ in value.type.fields]
+            self.refuse(f"{value} has no field {name.name!r}", node, did_you_mean(name.name, names))
+        return FieldOf(found[1], value, found[0])
+
+    def _item(self, node: exp.Expression) -> Expression:
+        return self.call("element", (self.bind(node.this), self.bind(node.expressions[0])), node)
+
+    def _array(self, node: exp.Expression) -> Expression:
+        return self.call("array", [self.bind(item) for item in node.expressions], node)
 
     def _literal(self, node: exp.Expression) -> Expression:
         if node.is_string:
@@ -370,6 +397,8 @@ class ExpressionBinder:
             if written is not None:
                 return written
         if function is None or (function.symbol is not None):
+            if name in (*PLACES, *NEIGHBORS, *PICKED):
+                self.refuse(f"{name} needs OVER", node, f"{name}(…) OVER (PARTITION BY … ORDER BY …)")
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
@@ -382,6 +411,12 @@ class ExpressionBinder:
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one
         self.refuse(f"FILTER is for aggregates, and {node.this.name} is none", node)
+
+    def _over(self, node: exp.Expression) -> Expression:
+        self.refuse(
+            "OVER stands in SELECT, QUALIFY and ORDER BY", node,
+            "QUALIFY tests its values; elsewhere put the query in FROM and name the column",
+        )  # fmt: skip
 
     def _windowed_call(self, node: exp.Expression) -> Expression:
         self.refuse("Wstream stands around a whole query", node, "SELECT Wstream(…) [ROWS n] FROM …")
@@ -432,6 +467,9 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.Column: ExpressionBinder._column,
     exp.Literal: ExpressionBinder._literal,
     exp.HexString: ExpressionBinder._bytes,
+    exp.Dot: ExpressionBinder._dot,
+    exp.Bracket: ExpressionBinder._item,
+    exp.Array: ExpressionBinder._array,
     exp.Neg: ExpressionBinder._negative,
     exp.Null: ExpressionBinder._null,
     exp.Boolean: ExpressionBinder._boolean,
@@ -453,5 +491,6 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.All: ExpressionBinder._quantified,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
+    OverCall: ExpressionBinder._over,
     WindowedCall: ExpressionBinder._windowed_call,
 }

@@ -103,6 +103,10 @@ class Scope:
         outermost._subqueries += 1
         return self.prefix_for(f"subquery_{outermost._subqueries}")
 
+    def has_alias(self, alias: str) -> bool:
+        """Whether something in FROM is called so, here or around."""
+        return any(same(alias, r.alias) for scope in self._chain() for r in scope.relations)
+
     def own_names(self) -> list[str]:
         """The edge names of the columns of this scope."""
         return [name for relation in self.relations for name in relation.node.schema.names]

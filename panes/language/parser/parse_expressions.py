@@ -19,6 +19,7 @@ from panes.language.parser.syntax import OUTPUTS, Nested, TypeName
 from panes.plan.functions import ALIASES, DATE_PARTS
 
 _HEX = re.compile(r"([0-9A-Fa-f]{2})*\Z")
+_WINDOWS = ("RANGE", "ROWS", "PARTITION", "NOW", "SESSION")
 NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
 
 
@@ -84,12 +85,36 @@ class ExpressionParser(TypeParser):
             return self._placed(exp.Neg(this=self._nested(self._parse_unary)), token)
         if self._match(TokenType.PLUS):
             return self._nested(self._parse_unary)
-        operand = self._operand()
-        while self._match(TokenType.DCOLON):
-            operand = self._placed(exp.Cast(this=operand, to=self._type_name()), token)
+        operand = self._after_operand(self._operand(), token)
         if self._curr.token_type == TokenType.L_BRACKET:
-            self._fail("there are no subscripts", hint="windows in brackets stand after streams in FROM")
+            self._fail("a window cannot stand here", hint="windows in brackets stand after streams in FROM")
         return operand
+
+    def _after_operand(self, operand: exp.Expression, token: Token) -> exp.Expression:
+        """`::type`, `.field` and `[i]`, any number of them."""
+        while True:
+            if self._match(TokenType.DCOLON):
+                operand = self._placed(exp.Cast(this=operand, to=self._type_name()), token)
+            elif self._curr.token_type == TokenType.DOT and not isinstance(operand, exp.Literal):
+                self._advance()
+                operand = self._placed(exp.Dot(this=operand, expression=self._name("a field")), token)
+            elif self._curr.token_type == TokenType.L_BRACKET and not self._at_window():
+                operand = self._placed(exp.Bracket(this=operand, expressions=self._in_brackets()), token)
+                if len(operand.expressions) != 1:
+                    self._fail("an item of a list has one place", token, "write x[1] for the first item")
+            else:
+                return operand
+
+    def _at_window(self) -> bool:
+        """Whether what stands in the brackets that come next begins as a window does."""
+        return self._next.token_type == TokenType.VAR and self._next.text.upper() in _WINDOWS
+
+    def _in_brackets(self) -> list[exp.Expression]:
+        self._advance()
+        items = self._nested(lambda: self._list(self._condition))
+        if not self._match(TokenType.R_BRACKET):
+            self._unexpected("]")
+        return items
 
     def _operand(self) -> exp.Expression:
         token = self._curr
@@ -115,6 +140,10 @@ class ExpressionParser(TypeParser):
             return self._placed(exp.Star(), token)
         if kind == TokenType.L_PAREN:
             return self._parenthesis()
+        if self._at("ARRAY") and self._next.token_type == TokenType.L_BRACKET:
+            self._advance()
+        if self._curr.token_type == TokenType.L_BRACKET:
+            return self._placed(exp.Array(expressions=self._in_brackets()), token)
         return self._worded_operand()
 
     def _number_literal(self, text: str, token: Token) -> exp.Expression:
@@ -209,8 +238,6 @@ class ExpressionParser(TypeParser):
         if self._match(TokenType.STAR):
             return self._placed(exp.Column(this=self._placed(exp.Star(), star), table=first), token)
         second = self._name("a column name after the dot")
-        if self._curr.token_type == TokenType.DOT:
-            self._fail("a column is written column or alias.column")
         return self._placed(exp.Column(this=second, table=first), token)
 
     def _call(self) -> exp.Expression:
@@ -227,8 +254,10 @@ class ExpressionParser(TypeParser):
         if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
             self._advance()
             call = self._placed(exp.Filter(this=call, expression=self._in_parentheses(self._filter)), token)
-        if self._at("OVER"):
-            self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
+        return self._after_call(call, token)
+
+    def _after_call(self, call: exp.Expression, token: Token) -> exp.Expression:  # noqa: ARG002
+        """What a call becomes by the words after it."""
         return call
 
     def _arguments(self) -> list[exp.Expression]:

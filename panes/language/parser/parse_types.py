@@ -1,12 +1,14 @@
-"""Names of types: `INT`, `DECIMAL(10, 2)`."""
+"""Names of types: `INT`, `DECIMAL(10, 2)`, `STRING[]`, `STRUCT<a INT, b ARRAY<STRING>>`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from sqlglot import Token, TokenType
 
-from panes.language.parser.parse_words import WordParser
+from panes.language.names import same
+from panes.language.parser.parse_words import Item, WordParser
 from panes.language.parser.syntax import TypeName
 from panes.plan.types import (
     BIGINT,
@@ -24,6 +26,8 @@ from panes.plan.types import (
     TINYINT,
     Type,
     decimal,
+    list_of,
+    struct_of,
 )
 
 TYPES = {str(type_): type_ for type_ in COLUMN_TYPES} | {
@@ -53,6 +57,18 @@ class TypeParser(WordParser):
         return self._placed(TypeName(this=self._type()), token)
 
     def _type(self) -> Type:
+        type_ = self._nested(self._simple_type)
+        while self._curr.token_type == TokenType.L_BRACKET and self._next.token_type == TokenType.R_BRACKET:
+            self._advance(2)
+            type_ = list_of(type_)
+        return type_
+
+    def _simple_type(self) -> Type:
+        if self._at("ARRAY") and self._next.token_type == TokenType.LT:
+            self._advance()
+            return list_of(self._in_angles(self._type))
+        if self._at("STRUCT"):
+            return self._struct()
         token = self._curr
         if not self._at_name():
             self._unexpected("a type", f"types are {', '.join(map(str, COLUMN_TYPES))}")
@@ -67,6 +83,32 @@ class TypeParser(WordParser):
         if self._curr.token_type == TokenType.L_PAREN:
             self._fail(f"{word} takes no length", hint=f"write {type_}")
         return type_
+
+    def _struct(self) -> Type:
+        self._advance()
+        if self._curr.token_type not in (TokenType.LT, TokenType.L_PAREN):
+            self._unexpected("<", "write STRUCT<a INT, b STRING>")
+        inside = self._in_angles if self._curr.token_type == TokenType.LT else self._in_parentheses
+        fields: list[tuple[Token, str, Type]] = inside(lambda: self._list(self._field))
+        for place, (token, name, _) in enumerate(fields):
+            if any(same(name, earlier) for _, earlier, _ in fields[:place]):
+                self._fail(f"two fields are named {name!r}", token)
+        return struct_of((name, type_) for _, name, type_ in fields)
+
+    def _field(self) -> tuple[Token, str, Type]:
+        token = self._curr
+        if token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
+            self._unexpected("the name of a field")
+        self._advance()
+        self._match(TokenType.COLON)  # as Spark writes it
+        return token, token.text, self._type()
+
+    def _in_angles(self, parse: Callable[[], Item]) -> Item:
+        self._advance()
+        inside = parse()
+        if not self._match(TokenType.GT):
+            self._unexpected(">")
+        return inside
 
     def _decimal(self, token: Token) -> Type:
         """What follows the name: all digits and those after the point, the latter 0 without a number."""
