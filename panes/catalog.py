@@ -21,6 +21,7 @@ from panes.language import parse
 from panes.language.names import same
 from panes.language.statements import (
     CreateDerivedStream,
+    CreateFunction,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -50,6 +51,7 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE comments (
   name TEXT NOT NULL COLLATE NOCASE, column_name TEXT NOT NULL COLLATE NOCASE, comment TEXT NOT NULL,
   PRIMARY KEY (name, column_name));
+CREATE TABLE functions (name TEXT PRIMARY KEY, sql TEXT NOT NULL);
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
@@ -276,6 +278,28 @@ class Catalog:
             else:
                 sql = renamed(definition, new_name).sql
                 self._execute("UPDATE objects SET name = ?, sql = ? WHERE name = ?", new_name, sql, name)
+
+    # Functions of users.
+
+    def create_function(self, statement: CreateFunction) -> None:
+        with self._file.transaction():
+            if statement.name in self.functions():
+                raise CatalogError(
+                    f"there is already a function named {statement.name!r}; drop it first or choose another name"
+                )
+            self._execute("INSERT INTO functions VALUES (?, ?)", statement.name, statement.sql)
+
+    def drop_function(self, name: str) -> None:
+        with self._file.transaction():
+            if not self._execute("DELETE FROM functions WHERE name = ?", name):
+                raise CatalogError(
+                    f"there is no function named {name!r}; SHOW FUNCTIONS lists those there are"
+                )
+
+    def functions(self) -> dict[str, CreateFunction]:
+        """The functions and aggregates of users, by name."""
+        found = (_parsed(str(sql)) for (sql,) in self._select("SELECT sql FROM functions ORDER BY rowid"))
+        return {statement.name: statement for statement in found if isinstance(statement, CreateFunction)}
 
     # Queries.
 

@@ -5,12 +5,12 @@ The façade of Panes: it makes the parts of an open database and hands each call
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 from rich.console import Console
@@ -34,6 +34,7 @@ from panes.spark.uninterrupted import let_ctrl_c_end_waits
 from panes.stages.measure_log import PIN
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
+from panes.statements.create_function import aggregate_statement, function_statement
 from panes.statements.create_query import create_query_from
 from panes.statements.handlers import AS_OF, Result, execute, execute_all
 from panes.statements.load_table import load_table
@@ -131,6 +132,43 @@ class Database:
         statement = create_query_from(query, name, self._catalog, parameters, replace=replace)
         execute(statement, self._context)
         return self._query(self._catalog.query(statement.name))
+
+    def create_function(
+        self,
+        name: str,
+        function: Callable[..., Any] | str,
+        *,
+        returns: str | None = None,
+        takes: Sequence[str] | None = None,
+        vectorized: bool | None = None,
+        null_in: bool = False,
+    ) -> None:
+        """Makes a Python function one of the language, under a name.
+
+        It is kept by its import path (`module:name`, which may be given in its place), so that tasks, restarts and
+        connections that only read find it; a lambda, or one of the script that runs, is refused. `takes` and
+        `returns` are types of SQL; without them, the annotations of the function tell. It must give the same
+        result for the same values whenever it is called.
+
+        With `vectorized` it is called with arrays of Arrow and gives one of the same length; that is the default
+        where its annotations name one. Else it is called for every row, which is slow. For rows with a NULL among
+        its arguments the result is NULL, unless `null_in` says that it wants them.
+        """
+        self._connection.check_writable()
+        made = function_statement(name, function, returns, takes, vectorized=vectorized, null_in=null_in)
+        execute(made, self._context)
+
+    def create_aggregate(
+        self, name: str, aggregate: type | str, *, returns: str, takes: Sequence[str]
+    ) -> None:
+        """Makes a Python class an aggregate of the language, under a name.
+
+        The class has the methods `zero()`, `add(state, value)` and `result(state)`, and is kept by its import
+        path. The values that a group holds are kept, and when the group changes they are added up anew, in their
+        order: the result must depend on nothing but the values. NULLs are not added.
+        """
+        self._connection.check_writable()
+        execute(aggregate_statement(name, aggregate, returns, takes), self._context)
 
     def query(self, name: str) -> Query:
         """A query that is already registered."""

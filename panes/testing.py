@@ -92,4 +92,6 @@ def counted(table: pa.Table) -> Counter[tuple[Any, ...]]:
 def _comparable(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value + 0.0:.10e}"
+    if isinstance(value, dict):
+        return tuple((name, _comparable(field)) for name, field in value.items())
     return tuple(map(_comparable, value)) if isinstance(value, list) else value

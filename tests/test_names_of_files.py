@@ -27,6 +27,7 @@ GROUPS = {
     "delta/calendar_functions.py": "the functions of SQL on days and instants",
     "delta/comparison.py": "the comparisons of SQL over Arrow columns",
     "delta/decimals.py": "the functions and casts of DECIMAL over Arrow columns",
+    "delta/lists.py": "the functions of lists and STRUCTs over Arrow columns",
     "delta/keys.py": "equality and grouping of rows by key",
     "delta/real_functions.py": "the functions of SQL on real numbers",
     "delta/regular_expressions.py": "the functions of SQL with regular expressions",

@@ -13,6 +13,7 @@ import pyarrow as pa
 from panes.aggregates.adders import Doubles
 from panes.aggregates.base import Ints
 from panes.aggregates.frequencies import COUNT, GROUP, VALUE
+from panes.aggregates.own_results import own_results
 from panes.aggregates.pairs import has_first, seconds_of
 from panes.aggregates.partials import KeptValue
 from panes.delta.grouped import starts_of
@@ -28,6 +29,8 @@ def result(aggregate: Aggregate, values: pl.DataFrame, groups: int) -> pa.Array:
 
     `values` has the values that each group holds, with their counts, sorted by group and value.
     """
+    if aggregate.path:
+        return _spread(own_results(aggregate, values), aggregate, groups)
     match aggregate.function:
         case "min":
             found = values.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).first())

@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 from panes.delta import lists
 from panes.delta.arrow_functions import KERNELS
 from panes.delta.casts import cast
+from panes.delta.own_values import own_values
 from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
-from panes.plan.expressions import Call, Case, Cast, Column, Expression, FieldOf, Literal
+from panes.plan.expressions import Call, Case, Cast, Column, Expression, FieldOf, Literal, OwnCall
 from panes.plan.types import BOOLEAN
 
 Datum = Any
@@ -43,6 +44,9 @@ def _evaluate(expression: Expression, table: pa.Table) -> Datum:
     if isinstance(expression, Literal):
         return pa.scalar(expression.value, expression.type.arrow)
     if isinstance(expression, Call):
+        if isinstance(expression, OwnCall):
+            columns = [evaluate(arg, table) for arg in expression.args]
+            return own_values(expression, columns, table.num_rows)
         args = [_evaluate(arg, table) for arg in expression.args]
         return KERNELS[expression.function](expression.type, *args)
     if isinstance(expression, Case):

@@ -17,6 +17,7 @@ from panes.language.names import quoted
 from panes.plan.durations import duration_text
 from panes.plan.schema import Field, Schema
 from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
+from panes.plan.types import Type
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -227,7 +228,7 @@ class Explain(Statement):
 
 @dataclass(frozen=True)
 class Show(Statement):
-    kind: Literal["QUERIES", "STREAMS", "TABLES", "SETTINGS"]
+    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS"]
     like: str | None = None
     """The pattern of the names that are shown; None: all."""
 
@@ -275,6 +276,39 @@ class CommentOn(Statement):
         name = quoted(self.name) + ("" if self.column is None else f".{quoted(self.column)}")
         comment = "NULL" if self.comment is None else text_literal(self.comment)
         return f"COMMENT ON {self.kind} {name} IS {comment}"
+
+
+@dataclass(frozen=True)
+class CreateFunction(Statement):
+    """A function or an aggregate of a user, kept by the import path (`module:name`) of its Python object."""
+
+    name: str
+    takes: Schema
+    returns: Type
+    path: str
+    is_vectorized: bool = False
+    takes_null: bool = False
+    is_aggregate: bool = False
+
+    @property
+    def sql(self) -> str:
+        kind = "AGGREGATE" if self.is_aggregate else "FUNCTION"
+        parts = [f"CREATE {kind} {quoted(self.name)} ({_columns_text(self.takes)}) RETURNS {self.returns}"]
+        parts.append(f"AS {text_literal(self.path)}")
+        parts += ["VECTORIZED"] * self.is_vectorized + ["CALLED ON NULL INPUT"] * self.takes_null
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class DropFunction(Statement):
+    """DROP FUNCTION, for aggregates as well."""
+
+    name: str
+    if_exists: bool = False
+
+    @property
+    def sql(self) -> str:
+        return f"DROP FUNCTION {'IF EXISTS ' * self.if_exists}{quoted(self.name)}"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from panes.onetime.contents import Scanned, contents_sql
 from panes.onetime.run_sql import run_sql
 from panes.onetime.scanned_tables import ScannedTables
 from panes.plan.nodes import Node, StreamScan, TableScan
+from panes.plan.own_calls import own_calls
 from panes.plan.walk import tables_of
 from panes.plan.windows import Reach
 from panes.tables.table_contents import Contents
@@ -41,7 +42,7 @@ def _answer(plan: Node, rows: Mapping[str, pa.Table], as_of: int) -> pa.Table:
     scans = _Scans(rows)
     # Before any stream has begun, the rows of now are those that were always there.
     sql = contents_sql(plan, max(as_of, ALWAYS), scans)
-    return run_sql(sql, plan.schema, scans.tables.by_name)
+    return run_sql(sql, plan.schema, scans.tables.by_name, own_calls(plan))
 
 
 class _Scans:

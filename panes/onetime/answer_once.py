@@ -21,7 +21,7 @@ from panes.onetime.missing_history import history_complete_from
 from panes.onetime.replay_history import replay
 from panes.onetime.run_sql import run_sql
 from panes.plan.nodes import Node
-from panes.plan.schema import Schema
+from panes.plan.own_calls import own_calls
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
 from panes.tables.table_store import Tables
@@ -48,14 +48,14 @@ def answer_once(
         table = replay(plan, streams, history, epoch, now, known, tables)
     else:
         scans = HistoryScans(streams, history, epoch, now, known, tables, streams_of(plan))
-        table = _run(contents_sql(plan, now, scans), plan.schema, scans)
+        table = _run(contents_sql(plan, now, scans), plan, scans)
     since = history_complete_from(plan, streams, history, epoch, now)
     return Answer(to_datetime(last_slide(plan, now)), table, None if since is None else to_datetime(since))
 
 
-def _run(sql: str, schema: Schema, scans: HistoryScans) -> pa.Table:
+def _run(sql: str, plan: Node, scans: HistoryScans) -> pa.Table:
     try:
-        return run_sql(sql, schema, scans.tables.by_name)
+        return run_sql(sql, plan.schema, scans.tables.by_name, own_calls(plan))
     except EvaluationError:
         for file in scans.files:
             opened(file.path).close()  # says which one is missing or damaged, if one is

@@ -5,20 +5,26 @@ from __future__ import annotations
 import atexit
 import functools
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import duckdb
 import pyarrow as pa
 
 from panes.errors import EvaluationError
+from panes.onetime.add_own_functions import add_own_functions
+from panes.plan.expressions import Aggregate, OwnCall
 from panes.plan.schema import Schema
 
 _connecting = threading.Lock()
 
 
-def run_sql(sql: str, schema: Schema, tables: Mapping[str, pa.Table]) -> pa.Table:
-    """What a SELECT gives, in the types of a schema; it may read tables by name. Raises EvaluationError."""
+def run_sql(
+    sql: str, schema: Schema, tables: Mapping[str, pa.Table], calls: Iterable[OwnCall | Aggregate] = ()
+) -> pa.Table:
+    """What a SELECT gives, in the types of a schema; it may read tables by name, and call functions and aggregates
+    of users. Raises EvaluationError."""
     with _connecting:
+        add_own_functions(_connection(), calls)
         cursor = _connection().cursor()
     try:
         for name, rows in tables.items():

@@ -89,6 +89,20 @@ class Call(Expression):
 
 
 @dataclass(frozen=True)
+class OwnCall(Call):
+    """A call of a function of a user, which is found by its import path wherever it is evaluated."""
+
+    path: str = ""
+    is_vectorized: bool = True
+    """Whether it takes whole columns of Arrow, and not the values of one row."""
+    takes_null: bool = False
+    """Whether it is called for rows that have a NULL among the arguments, for which others give NULL."""
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.args))})"
+
+
+@dataclass(frozen=True)
 class Case(Expression):
     """The value of the first branch whose condition is true, else `otherwise` (NULL when there is none)."""
 
@@ -153,6 +167,8 @@ class Aggregate:
     by: Expression | None = None
     descending: bool = False
     """Whether array_agg and string_agg go from the greatest to the least."""
+    path: str = ""
+    """The import path of an aggregate of a user."""
 
     @property
     def args(self) -> tuple[Expression, ...]:

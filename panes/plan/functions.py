@@ -487,7 +487,7 @@ _ALL = (
     ),
     Function(
         "regexp_replace", 3, 4, _fixed(STRING, STRING, STRING, STRING, result=STRING),
-        "the first match of a regular expression, with 'g' every one, by a text with \\1 for its first group",
+        "the first match of a regular expression, with 'g' every one, by a text that may name its groups",
         constants=(1, 2, 3),
     ),
     Function(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
-from panes.plan.expressions import Call
+from panes.plan.expressions import Aggregate, Call, OwnCall
 from panes.plan.types import BIGINT, BINARY, INTERVAL, MOST_DIGITS, STRING, TIMESTAMP, Type, decimal
 
 _NAMES = {"STRING": "VARCHAR", "BINARY": "BLOB", "INT": "INTEGER", "INTERVAL": "BIGINT", "NULL": "INTEGER"}
@@ -98,8 +99,18 @@ _TEMPLATES: Mapping[str, str] = {
 }
 
 
+def own_name(call: OwnCall | Aggregate) -> str:
+    """The name of a function or an aggregate of a user in DuckDB: another one for other types."""
+    how = (call.is_vectorized, call.takes_null) if isinstance(call, OwnCall) else ("aggregate",)
+    types = [*(str(arg.type) for arg in call.args if arg is not None), str(call.type)]
+    key = repr((call.path, types, how))
+    return f"own_{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+
+
 def call_sql(call: Call, args: Sequence[str]) -> str:
     """A call whose arguments are SQL already."""
+    if isinstance(call, OwnCall):
+        return f"{own_name(call)}({', '.join(args)})"
     template = _TEMPLATES.get(call.function)
     return template.format(*args) if template else _SPECIAL[call.function](call, args)
 

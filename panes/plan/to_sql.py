@@ -26,7 +26,7 @@ from panes.plan.expressions import (
 from panes.plan.lookups import Matching
 from panes.plan.over_functions import NEIGHBORS, PICKED, Distance, Frame, OverFunction
 from panes.plan.sort_key import SortKey, total_order
-from panes.plan.sql_functions import call_sql, cast_sql, quoted, sql_type
+from panes.plan.sql_functions import call_sql, cast_sql, own_name, quoted, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
 
 _LIFETIME = ("_ts", "_exp")
@@ -191,6 +191,8 @@ def aggregate_sql(aggregate: Aggregate) -> str:
     if aggregate.arg is None:
         return "count(*)"
     arg = expression_sql(aggregate.arg)
+    if aggregate.path:
+        return f"{own_name(aggregate)}(array_agg({arg} ORDER BY {arg}) FILTER (WHERE {arg} IS NOT NULL))"
     match aggregate.function:
         case "count" if aggregate.distinct:
             return f"count(DISTINCT {arg})"

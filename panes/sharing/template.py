@@ -40,6 +40,7 @@ from panes.plan.nodes import (
     with_children,
 )
 from panes.plan.order_of_answer import relation_of
+from panes.plan.own_calls import own_calls
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
 from panes.plan.windows import BeginEndWindow
@@ -89,6 +90,8 @@ def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
     plan = relation_of(plan)
     if any(name.startswith(QUERY) for node in walk(plan) for name in node.schema.names):
         return None
+    if own_calls(plan):
+        return None  # where a function of a user fails, it fails for one query
     reading = selection_of(plan)
     if reading is not None:
         return Template(Matched(reading.scan), plan), (reading.predicate,)

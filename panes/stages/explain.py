@@ -20,7 +20,14 @@ from panes.plan.nodes import Node, Select
 from panes.plan.order_of_answer import order_of
 from panes.plan.patterns import Labeled, answer_pattern
 from panes.plan.walk import walk
-from panes.stages.explain_tree import ExplainedStep, StepKey, explain_tree, logical_tree, shards_text
+from panes.stages.explain_tree import (
+    ExplainedStep,
+    StepKey,
+    explain_tree,
+    logical_tree,
+    once_for,
+    shards_text,
+)
 from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
@@ -260,9 +267,7 @@ def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[s
 def _text(step: ExplainedStep, explained: Explained) -> str:
     others = explained.shared.get(step.digest, 0)
     shared = f" (shared with {others} other {'query' if others == 1 else 'queries'})" if others else ""
-    inputs = explained.inputs.get(step.digest, 1)
-    once = f" (computed once for {inputs} inputs)" if inputs > 1 else ""
-    return step.does + once + shared
+    return step.does + once_for(explained.inputs.get(step.digest, 1)) + shared
 
 
 def _state(buffers: Sequence[BufferPlan]) -> list[str]:

@@ -68,6 +68,11 @@ def shards_text(shards: int | None) -> str:
     return "1 shard" if shards == 1 else f"{shards} shards"
 
 
+def once_for(readers: int) -> str:
+    """What is said of a step whose output several others read."""
+    return f" (computed once, read {readers} times)" if readers > 1 else ""
+
+
 def logical_tree(plan: Node, over: ExplainedStep | None = None) -> ExplainedStep:
     """The tree of what no epoch runs, but is computed when somebody asks; `over` what epochs keep, or a stream."""
     if over is not None and isinstance(plan, StreamScan):
@@ -152,8 +157,9 @@ class _Tree:
             if str(name) in sources:
                 return sources[str(name)]
         below = tuple(self._step(fragment, number, stage, part, sources) for number in step.inputs)
+        readers = sum(other.inputs.count(place) for other in fragment.steps)
         return ExplainedStep(
-            does_of(step),
+            does_of(step) + once_for(readers),
             step.operator,
             StepKey(stage, part, step.name),
             step.output.pattern,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from panes.catalog import Catalog
@@ -12,6 +12,7 @@ from panes.language.names import same
 from panes.language.statements import (
     AddColumn,
     CreateDerivedStream,
+    CreateFunction,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -108,6 +109,9 @@ class _Altered:
 
     def table(self, name: str) -> CreateTable | None:
         return self.catalog.table(name)
+
+    def functions(self) -> Mapping[str, CreateFunction]:
+        return self.catalog.functions()
 
     def registered(self, name: str) -> CreateQuery | None:
         return self.catalog.registered(name)

@@ -18,6 +18,7 @@ from panes.statements.comment_on import comment_on
 from panes.statements.context import Context
 from panes.statements.create_again import create_again
 from panes.statements.create_derived_stream import create_derived_stream
+from panes.statements.create_function import create_function, drop_function
 from panes.statements.create_query import create_query
 from panes.statements.create_stream import create_stream
 from panes.statements.create_table import create_table
@@ -60,6 +61,8 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.Describe: describe_object,
     st.CommentOn: comment_on,
     st.Drop: drop,
+    st.CreateFunction: create_function,
+    st.DropFunction: drop_function,
     st.SetSetting: set_setting,
 }
 

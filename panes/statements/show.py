@@ -1,4 +1,4 @@
-"""SHOW QUERIES, STREAMS, TABLES or SETTINGS, all or those whose names match a pattern."""
+"""SHOW QUERIES, STREAMS, TABLES, FUNCTIONS or SETTINGS, all or those whose names match a pattern."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ def _all(statement: Show, context: Context) -> pa.Table:
             )
         case "TABLES":
             return _tables(context)
+        case "FUNCTIONS":
+            functions = catalog.functions().values()
+            return _texts(name=[f.name for f in functions], sql=[f.sql for f in functions])
         case "SETTINGS":
             values = {name: str(catalog.setting(name)) for name in SETTINGS}
             return _texts(name=list(values), value=list(values.values()))

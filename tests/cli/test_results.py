@@ -46,6 +46,17 @@ def test_rows_are_sorted_and_counted_and_the_instant_is_told():
     ]
 
 
+def test_rows_of_an_answer_with_an_order_stay_in_it():
+    answer = Answer(TEN, pa.table({"n": [2, 3, 1]}), is_sorted=True)
+    csv_out, json_out = io.StringIO(), io.StringIO()
+    out = Console(file=io.StringIO(), width=80, force_terminal=False)
+    for results in (CsvResults(csv_out, NOTES, 2), JsonResults(json_out, NOTES, 2), TableResults(out, 2)):
+        results.answer(answer)
+    assert csv_out.getvalue() == "n\n2\n3\n"
+    assert json.loads(json_out.getvalue())["rows"] == [{"n": 2}, {"n": 3}]
+    assert [line.strip() for line in out.file.getvalue().splitlines()[2:4]] == ["2", "3"]
+
+
 def test_one_row_and_no_rows_are_said_as_people_say_it():
     assert shown(pa.table({"n": [1]}), terminal=False)[-1] == "1 row, as of 2026-01-05 10:00:00 UTC"
     assert (

@@ -9,7 +9,7 @@ import pytest
 from panes.delta.delta import BEGINNING, FOREVER
 from panes.history.retention import Retained, needed, retained
 from panes.language import bind, parse
-from panes.language.statements import CreateDerivedStream, CreateStream, SelectQuery
+from panes.language.statements import CreateDerivedStream, CreateFunction, CreateStream, SelectQuery
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Node
 
@@ -35,6 +35,9 @@ class Streams:
 
     def names(self) -> list[str]:
         return list(self._streams)
+
+    def functions(self) -> dict[str, CreateFunction]:
+        return {}
 
     def registered(self, name: str) -> None:  # noqa: ARG002
         return None

@@ -18,11 +18,19 @@ from panes.errors import SqlError
 from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
 from panes.language.binder.bind_insert import BoundValues
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT, DOUBLE
 from panes.stages.explain import Explained, explain, explain_json
 
 FOLDER = Path(__file__).parent.parent / "golden" / "language"
 WORKLOADS = FOLDER.parent / "workloads"
 """Queries of well-known benchmarks, over a catalog of their own."""
+
+
+OWN = [
+    st.CreateFunction("reach", Schema.of([("x", DOUBLE), ("y", DOUBLE)]), DOUBLE, "math:hypot"),
+    st.CreateFunction("spread", Schema.of([("x", BIGINT)]), BIGINT, "tests.own:Spread", is_aggregate=True),
+]
 
 
 @dataclass
@@ -43,6 +51,9 @@ class Shelf:
 
     def names(self) -> Sequence[str]:
         return list(self.things)
+
+    def functions(self) -> dict[str, st.CreateFunction]:
+        return {function.name: function for function in OWN}
 
     def registered(self, name: str) -> st.CreateQuery | None:
         found = self.things.get(name)

@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 from panes.errors import SqlError
-from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
+from panes.language import (
+    bind,
+    bind_copy,
+    bind_delete,
+    bind_insert,
+    bind_invoke,
+    bind_stream,
+    bind_update,
+    parse,
+)
 from panes.language import statements as st
 from panes.stages.explain import Explained, explain, explain_json
 from tests.language.corpus import read_cases, read_catalog
@@ -58,6 +67,8 @@ def bind_any(statement: st.Statement) -> None:
             bind_delete(statement, CATALOG)
         case st.CopyFrom():
             bind_copy(statement, CATALOG)
+        case st.Invoke():
+            bind_invoke(statement, ("src", "n"))
 
 
 @FUZZ
@@ -147,6 +158,8 @@ DEEP = 5000
         "SET x = " + "9" * DEEP,
         "SET x = 1e999",
         "SELECT '" + "a" * DEEP + "' FROM s1",
+        "SELECT a FROM s1 ORDER BY " + ", ".join(["a"] * DEEP),
+        "SELECT a FROM s1 LIMIT " + "9" * DEEP,
         ";" * DEEP,
         "x" * 1_000_001,
     ],

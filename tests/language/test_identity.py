@@ -38,6 +38,9 @@ def test_statement_printed_and_parsed_again_is_the_same(case: Case) -> None:
         "SELECT CASE a WHEN 1 THEN 2 END, CASE WHEN a = 1 THEN 2 ELSE NULL END FROM s1",
         "SELECT a FROM s1 WHERE a BETWEEN 1 AND 2 AND b BETWEEN 1 + 1 AND 2 * 3",
         "SELECT count(DISTINCT a), top_k(a, 3) FROM (SELECT * FROM s1) [ROWS 3] AS x",
+        "(SELECT a FROM s1 ORDER BY a LIMIT 1) UNION ALL SELECT a FROM s2 ORDER BY 1 DESC NULLS FIRST OFFSET 2",
+        "SELECT DISTINCT ON (a, b + 1) a FROM s1 ORDER BY a NULLS LAST, b ASC FETCH FIRST ROW ONLY",
+        'INVOKE "two words" ORDER BY "order" DESC, 2 LIMIT 3 OFFSET 1; INVOKE q OFFSET 1 ROW',
         "SET a = 1e3; SET b = -0.5; SET c = 'x'",
     ],
 )

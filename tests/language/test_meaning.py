@@ -34,7 +34,7 @@ from tests.language.total_orders import with_total_orders
 CATALOG = read_catalog()
 OTHER_IN_DUCKDB = (
     "top_k", "quantile", "percentile", "approx_", "mean", "concat(", "CAST(1.9", "000001Z",
-    "any_value", "first(", "last(", "mode(", "corr(", "list(", "every(",
+    "any_value", "first(", "last(", "mode(", "corr(", "list(", "every(", "reach(", "spread(",
 )  # fmt: skip
 """Queries with these have another meaning in DuckDB, or none."""
 

@@ -129,13 +129,24 @@ def chains(drawing: draw.DrawFn, items: list[str], aliases: list[str]) -> str:
 
 
 @draw.composite
+def orders(drawing: draw.DrawFn, width: int) -> str:
+    """Nothing, or the order of a query of so many columns and some places of it."""
+    if drawing(draw.booleans()):
+        return ""
+    names = drawing(draw.lists(draw.sampled_from([f"c{n}" for n in range(width)]), max_size=2, unique=True))
+    ways = draw.sampled_from(("", " DESC", " NULLS FIRST", " DESC NULLS FIRST"))
+    order = f" ORDER BY {', '.join(name + drawing(ways) for name in names)}" if names else ""
+    return order + drawing(draw.sampled_from(("", " LIMIT 3", " LIMIT 2 OFFSET 1", " OFFSET 2", " LIMIT 0")))
+
+
+@draw.composite
 def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     """A SELECT of so many columns."""
     aliases = [f"t{place}" for place in range(drawing(draw.integers(1, 3)))]
     items = []
     for alias in aliases:
         if depth and drawing(draw.integers(0, 3)) == 0:
-            names = drawing(blocks(2, depth - 1))
+            names = drawing(blocks(2, depth - 1)) + drawing(orders(2))
             items.append(f"(SELECT x.c0 AS a, x.c1 AS b FROM ({names}) x) {alias}")
         else:
             items.append(f"{drawing(sources('[RANGE 1 MINUTE]'))} {alias}")
@@ -171,13 +182,13 @@ def queries(drawing: draw.DrawFn) -> str:
     text = drawing(blocks(width))
     if drawing(draw.integers(0, 3)) == 0:
         shown = ", ".join(f"x.c{place}" for place in range(width))
-        text = f"WITH w AS ({text}) SELECT {shown} FROM w AS x JOIN w ON x.c0 = w.c0"
+        text = f"WITH w AS ({text}{drawing(orders(width))}) SELECT {shown} FROM w AS x JOIN w ON x.c0 = w.c0"
     for _ in range(drawing(draw.integers(0, 2))):
         word = drawing(
             draw.sampled_from(("UNION ALL", "UNION", "INTERSECT ALL", "INTERSECT", "EXCEPT ALL", "EXCEPT"))
         )
         text += f" {word} {drawing(blocks(width, 0))}"
-    return text
+    return text + drawing(orders(width))
 
 
 @settings(max_examples=100, deadline=timedelta(minutes=1), suppress_health_check=list(HealthCheck))

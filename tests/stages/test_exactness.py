@@ -11,6 +11,7 @@ import pytest
 
 from panes.delta.delta import BEGINNING
 from panes.language import bind, parse
+from panes.language.statements import CreateFunction
 from panes.plan.nodes import Node
 from tests.properties.running import history
 from tests.properties.shards import Shards
@@ -34,6 +35,9 @@ class Packets:
 
     def names(self):
         return ["p"]
+
+    def functions(self) -> dict[str, CreateFunction]:
+        return {}
 
     def registered(self, name: str) -> None:  # noqa: ARG002
         return None

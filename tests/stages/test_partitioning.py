@@ -3,6 +3,7 @@
 import pytest
 
 from panes.language import bind, parse
+from panes.language.statements import CreateFunction
 from panes.optimizer.optimizer import optimize
 from panes.stages.cut_stages import cut_stages
 
@@ -24,6 +25,9 @@ class Streams:
 
     def names(self):
         return ["a", "b", "t", "n"]
+
+    def functions(self) -> dict[str, CreateFunction]:
+        return {}
 
     def registered(self, name: str) -> None:  # noqa: ARG002
         return None

@@ -16,6 +16,7 @@ import pytest
 from panes.delta.consolidate import contents_at
 from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT
 from panes.language import bind, parse
+from panes.language.statements import CreateFunction
 from panes.operators.dataflow import Dataflow
 from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
@@ -45,6 +46,9 @@ class Sales:
 
     def names(self):
         return ["sales", "favorites", "listed"]
+
+    def functions(self) -> dict[str, CreateFunction]:
+        return {}
 
     def registered(self, name: str) -> None:  # noqa: ARG002
         return None

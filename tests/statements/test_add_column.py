@@ -32,10 +32,12 @@ def test_a_column_comes_last_and_can_be_read_at_once(db: panes.Database) -> None
         "CREATE QUERY q AS SELECT ts, src, proto FROM packets [NOW]",
         "CREATE QUERY q AS SELECT count(*) FROM packets [RANGE 1 MINUTE] GROUP BY src",
         "CREATE QUERY q AS SELECT src FROM packets [NOW] WHERE src IN (SELECT ts FROM packets [ROWS 3])",
+        "CREATE QUERY q AS SELECT p.src, rate FROM packets p JOIN rates r ON p.src = r.src",
         "CREATE STREAM q AS SELECT src FROM packets",
     ],
 )
 def test_those_that_do_not_meet_the_column_go_on(db: panes.Database, sql: str) -> None:
+    db.sql("CREATE TABLE rates (src BIGINT PRIMARY KEY, rate INT) NON RETROACTIVE")
     db.sql(sql)
     before = columns(db, "q")
     db.sql("ALTER STREAM packets ADD COLUMN dst BIGINT")

@@ -72,3 +72,18 @@ def test_what_cannot_be_changed_is_refused(
     with pytest.raises(kind, match=problem):
         db.sql(sql)
     assert db.sql("SHOW STREAMS") == before
+
+
+def test_what_was_altered_is_there_for_a_driver_elsewhere(tmp_path: Path) -> None:
+    with panes.connect(tmp_path / "here", state=tmp_path / "home") as db:
+        db.sql(
+            "CREATE STREAM s (a INT); ALTER STREAM s SET retain = INTERVAL 1 HOUR;"
+            "ALTER STREAM s ADD COLUMN b INT; COMMENT ON COLUMN s.b IS 'new'"
+        )
+        before = sql_of(db, "s")
+        streams = db._catalog.base_streams()
+    with panes.connect(tmp_path / "there", state=tmp_path / "home") as db:
+        assert sql_of(db, "s") == before
+        assert db._catalog.base_streams() == streams
+        assert streams[0].added_columns == ("b",)
+        assert db._catalog.retains_from(streams[0].number) is not None

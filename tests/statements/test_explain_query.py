@@ -31,10 +31,14 @@ def test_a_query_that_is_not_there_cannot_be_explained(db):
 def test_what_a_query_reads_through_another_is_named_and_what_is_computed_once_is_said(db):
     db.sql("CREATE QUERY sources AS SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src")
     db.sql("CREATE QUERY pairs AS SELECT a.src, b.src AS other FROM sources a JOIN sources b ON a.n = b.n")
-    text = " ".join(db.sql("EXPLAIN pairs").replace("│", " ").split())
-    assert text.count("Stream packets, of query sources") == 2
-    assert "(computed once for 2 inputs)" in text
+    text = db.sql("EXPLAIN pairs")
+    assert text.count("Stream packets, of query sources (") == 2
+    assert text.count("Release on time (computed once, read 2 times)") == 2
     assert "of query" not in db.sql("EXPLAIN sources")
-    data = db.sql("EXPLAIN (FORMAT JSON) pairs")
-    assert '"shared_with": 1,' in data
+    db.sql("CREATE QUERY loud AS SELECT src FROM sources WHERE n > 2")
+    db.sql("CREATE QUERY also AS SELECT a.src FROM sources a JOIN loud ON a.n = loud.src")
+    text, data = db.sql("EXPLAIN also"), db.sql("EXPLAIN (FORMAT JSON) also")
+    assert "Stream packets, of query sources of query loud" in text
+    assert "Project packets.src (computed once, read 2 times)" in text
+    assert '"shared_with": 3,' in data
     assert '"inputs_made_from_it": 2' in data

@@ -141,3 +141,10 @@ def test_truncate_deletes_all_rows(shop: panes.Database) -> None:
     shop.sql("INSERT INTO prices VALUES (1, 2), (3, 4)")
     assert shop.sql("TRUNCATE prices") == RowCounts(deleted=2)
     assert shop.sql("TRUNCATE TABLE prices") == RowCounts()
+
+
+def test_integers_that_float_holds_exactly_are_inserted(shop: panes.Database) -> None:
+    shop.sql("CREATE TABLE f (x FLOAT); INSERT INTO f VALUES (2), (-16777216), (NULL)")
+    with pytest.raises(SqlError, match="x is a FLOAT, and this is an INT"):
+        shop.sql("INSERT INTO f VALUES (16777217)")
+    assert len(shop.sql("SELECT x FROM f WHERE x IS NOT NULL")) == 2

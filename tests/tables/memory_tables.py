@@ -10,6 +10,7 @@ from panes.delta.consolidate import AT
 from panes.language import bind_delete, bind_insert, bind_update, parse
 from panes.language import statements as st
 from panes.language.binder.bind_insert import BoundValues
+from panes.language.statements import CreateFunction
 from panes.tables.delete_rows import delete_rows
 from panes.tables.insert_rows import insert_rows
 from panes.tables.inserted_rows import inserted_rows
@@ -38,6 +39,9 @@ class MemoryTables:
 
     def names(self) -> list[str]:
         return list(self.definitions)
+
+    def functions(self) -> dict[str, CreateFunction]:
+        return {}
 
     def registered(self, name: str) -> None:  # noqa: ARG002
         return None

@@ -11,13 +11,15 @@ from sqlglot import exp
 
 from panes.language.binder import constants
 from panes.language.binder.groups_of import groups_of
+from panes.language.binder.mark_own_functions import own_function, own_names
 from panes.language.binder.scope import Scope
 from panes.language.binder.short_forms import SHORT_FORMS
 from panes.language.parser.parse_durations import parse_duration
 from panes.language.parser.syntax import Nested, OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
+from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, columns_of
+from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, OwnCall, columns_of
 from panes.plan.functions import (
     ALIASES,
     DIFF_UNITS,
@@ -388,6 +390,9 @@ class ExpressionBinder:
             self.refuse(
                 f"the aggregate {name} cannot stand here", node, "aggregates stand in SELECT and HAVING"
             )
+        own = own_function(node)
+        if own is not None:
+            return self._own_call(own, node)
         name = ALIASES.get(name, name)
         function = FUNCTIONS.get(name)
         if name in SHORT_FORMS and not any(
@@ -400,13 +405,34 @@ class ExpressionBinder:
             if name in (*PLACES, *NEIGHBORS, *PICKED):
                 self.refuse(f"{name} needs OVER", node, f"{name}(…) OVER (PARTITION BY … ORDER BY …)")
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
-            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS]
+            callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS, *own_names(node)]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
         for arg in node.expressions:
             if isinstance(arg, (exp.Distinct, exp.Order)):
                 word = "DISTINCT" if isinstance(arg, exp.Distinct) else "ORDER BY"
                 self.refuse(f"{name} does not take {word}", arg)
         return self.call(name, [self.bind(arg) for arg in node.expressions], node)
+
+    def _own_call(self, own: CreateFunction, node: exp.Expression) -> Expression:
+        """A call of a function of a user."""
+        if own.is_aggregate:
+            self.refuse(
+                f"the aggregate {own.name} cannot stand here", node, "aggregates stand in SELECT and HAVING"
+            )
+        args = self.own_arguments(own, [self.bind(arg) for arg in node.expressions], node)
+        return OwnCall(own.returns, own.name, args, own.path, own.is_vectorized, own.takes_null)
+
+    def own_arguments(
+        self, own: CreateFunction, args: Sequence[Expression], node: exp.Expression
+    ) -> tuple[Expression, ...]:
+        """Arguments in the types that a function of a user takes."""
+        form = f"{own.name}({', '.join(str(f.type) for f in own.takes)})"
+        if len(args) != len(own.takes):
+            self.refuse(f"{own.name} is called as {form}", node)
+        for place, (arg, want) in enumerate(zip(args, own.takes, strict=True), start=1):
+            if wider(arg.type, want.type) != want.type:
+                self.refuse(f"{own.name} takes {want.type} as argument {place}, not {arg.type}", node, form)
+        return tuple(cast_to(arg, want.type) for arg, want in zip(args, own.takes, strict=True))
 
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one

@@ -9,10 +9,12 @@ from sqlglot import exp
 
 from panes.errors import SqlError
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
+from panes.language.binder.mark_own_functions import own_function
 from panes.language.binder.scope import Scope
 from panes.language.names import same, unused
 from panes.language.parser.syntax import Nested, OverCall, SelectBlock
 from panes.language.positions import offset_of
+from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import (
     Aggregate,
@@ -31,8 +33,10 @@ from panes.plan.types import BIGINT, INT
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a call makes groups: an aggregate with OVER does not."""
-    is_known = isinstance(node, exp.Anonymous) and (node.name in AGGREGATES or node.name in AGGREGATE_ALIASES)
-    return is_known and not _is_over(node)
+    if not isinstance(node, exp.Anonymous) or _is_over(node):
+        return False
+    own = own_function(node)
+    return node.name in AGGREGATES or node.name in AGGREGATE_ALIASES or (own is not None and own.is_aggregate)
 
 
 def _is_over(call: exp.Expr) -> bool:
@@ -146,6 +150,9 @@ class GroupedBinder(ExpressionBinder):
 
         All aggregates ignore NULL: they are given NULL for the other rows, and count(*) becomes the count of a 1.
         """
+        own = own_function(node)
+        if own is not None:
+            return self._own_aggregate(own, condition, node)
         name = AGGREGATE_ALIASES.get(node.name, node.name)
         function = AGGREGATES[name]
         args = list(node.expressions)
@@ -189,6 +196,17 @@ class GroupedBinder(ExpressionBinder):
             "", function.short_for or name, arg, signature.result,
             distinct and name not in ("min", "max"), parameters, rest[0] if rest else None, descending,
         )  # fmt: skip
+        return self._register(aggregate, condition, node)
+
+    def _own_aggregate(
+        self, own: CreateFunction, condition: Expression | None, node: exp.Expression
+    ) -> Expression:
+        """An aggregate of a user, which takes one column."""
+        for arg in node.expressions:
+            if isinstance(arg, (exp.Distinct, exp.Order)):
+                self.refuse(f"{own.name} takes neither DISTINCT nor ORDER BY", arg)
+        args = self.own_arguments(own, [self._argument(arg, node) for arg in node.expressions], node)
+        aggregate = Aggregate("", own.name, args[0], own.returns, path=own.path)
         return self._register(aggregate, condition, node)
 
     def _argument(self, node: exp.Expression, call: exp.Expression) -> Expression:

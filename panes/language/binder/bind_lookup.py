@@ -79,7 +79,7 @@ def with_times(
     refuses them where tuples have lost it. `places` says where each aggregate stands."""
     timed = []
     for aggregate in aggregates:
-        if AGGREGATES[aggregate.function].needs_time:
+        if not aggregate.path and AGGREGATES[aggregate.function].needs_time:
             assert aggregate.arg is not None
             try:
                 carried = _Carrying(catalog).carried(node, columns_of(aggregate.arg))

@@ -33,6 +33,7 @@ from panes.language.binder.bind_values import ONE_ROW, bind_values
 from panes.language.binder.expansion import Expansion
 from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
+from panes.language.binder.mark_own_functions import mark_own_functions
 from panes.language.binder.refusals import (
     check_aggregates,
     check_always_on,
@@ -82,6 +83,7 @@ class QueryBinder:
 
     def in_order(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
         """The same, with the order in which its answer is read at the top."""
+        mark_own_functions(tree, self.catalog)
         match tree:
             case Nested():
                 return self.in_order(tree.this, outer)

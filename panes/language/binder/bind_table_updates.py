@@ -13,11 +13,14 @@ from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CopyFrom, CreateQuery, CreateTable, DeleteFrom, UpdateTable
-from panes.plan.expressions import Column, Expression, Literal
+from panes.plan.expressions import Column, Expression, Literal, Value
 from panes.plan.functions import can_cast
 from panes.plan.nodes import TableScan
 from panes.plan.schema import Field, Schema
-from panes.plan.types import DATE, STRING, TIMESTAMP, Type, wider
+from panes.plan.types import DATE, FLOAT, STRING, TIMESTAMP, Type, wider
+
+_FLOAT_INTEGERS = 2**24
+"""Up to here FLOAT has all integers."""
 
 EXCLUDED = "_excluded"
 """The prefix of the columns of a row that was to be inserted, in the expressions of DO UPDATE."""
@@ -158,6 +161,11 @@ def fits(type_: Type, into: Type) -> bool:
     return type_.is_integer and into.is_integer
 
 
+def _is_float(value: Value) -> bool:
+    """Whether a constant is an integer that FLOAT holds exactly."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _FLOAT_INTEGERS
+
+
 class ChangeBinder(ExpressionBinder):
     """Binds what a change of a table computes from its row."""
 
@@ -169,6 +177,8 @@ class ChangeBinder(ExpressionBinder):
         )
         if isinstance(value, Literal) and value.type == STRING and field.type in (DATE, TIMESTAMP):
             value = self.read(value, field.type, node)
+        if isinstance(value, Literal) and field.type == FLOAT and _is_float(value.value):
+            value = cast_to(value, FLOAT)
         if not fits(value.type, field.type):
             hint = f"write CAST(… AS {field.type})" if can_cast(value.type, field.type) else None
             self.refuse(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from panes.language.names import same
-from panes.language.statements import CreateDerivedStream, CreateQuery, CreateStream, CreateTable
+from panes.language.statements import (
+    CreateDerivedStream,
+    CreateFunction,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+)
 
 
 class KnownRelations(Protocol):
@@ -17,6 +23,10 @@ class KnownRelations(Protocol):
     def table(self, name: str) -> CreateTable | None: ...
 
     def registered(self, name: str) -> CreateQuery | None: ...
+
+    def functions(self) -> Mapping[str, CreateFunction]:
+        """The functions and aggregates of users, by name."""
+        ...
 
     def names(self) -> Sequence[str]:
         """All names of streams, tables and registered queries."""

@@ -190,8 +190,8 @@ def check_aggregates(node: GroupBy, text: str, places: Mapping[str, int]) -> Non
     """Aggregates that must see all values need a window; `places` says where each of them stands."""
     alias = unbounded_stream(node.child)
     for aggregate in node.aggregates if alias is not None else ():
-        is_approximate = AGGREGATES[aggregate.function].is_approximate
-        if aggregate.distinct or AGGREGATES[aggregate.function].keeps_values:
+        is_approximate = not aggregate.path and AGGREGATES[aggregate.function].is_approximate
+        if aggregate.distinct or aggregate.path or AGGREGATES[aggregate.function].keeps_values:
             exactly = (
                 "; approx_ aggregates are computed exactly, and keep every value" if is_approximate else ""
             )

@@ -54,6 +54,9 @@ class StatementParser(TableParser):
     # CREATE
 
     def _create(self) -> st.Statement:
+        for kind in ("FUNCTION", "AGGREGATE"):
+            if self._word(kind):
+                return self._create_function(is_aggregate=kind == "AGGREGATE")
         or_replace = self._word("OR", "REPLACE")
         for kind, parse in _CREATES.items():
             if self._word(kind):
@@ -69,7 +72,18 @@ class StatementParser(TableParser):
                 return statement
         if self._at("VIEW") or self._at("MATERIALIZED"):
             self._fail("there are no views", hint="CREATE QUERY name AS SELECT … keeps its answer up to date")
-        return self._unexpected("STREAM, TABLE or QUERY")
+        return self._unexpected("STREAM, TABLE, QUERY, FUNCTION or AGGREGATE")
+
+    def _create_function(self, *, is_aggregate: bool) -> st.CreateFunction:
+        name = self._name("a name for the function").name.lower()
+        takes = self._schema(self._in_parentheses(lambda: self._list(self._column_definition)))
+        self._expect("RETURNS")
+        returns = self._type()
+        self._expect("AS")
+        path = self._text("an import path in quotes, such as 'module:function'")
+        is_vectorized = not is_aggregate and self._word("VECTORIZED")
+        takes_null = not is_aggregate and self._word("CALLED", "ON", "NULL", "INPUT")
+        return st.CreateFunction(name, takes, returns, path, is_vectorized, takes_null, is_aggregate)
 
     def _create_query(self) -> st.CreateQuery:
         name = self._relation_name("a name for the query").name
@@ -221,7 +235,7 @@ class StatementParser(TableParser):
                 self._unexpected(", or )")
 
     def _show(self) -> st.Statement:
-        for kind in ("QUERIES", "STREAMS", "TABLES", "SETTINGS"):
+        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS"):
             if self._word(kind):
                 return st.Show(kind, self._text("a pattern in quotes") if self._word("LIKE") else None)
         if self._word("COLUMNS"):
@@ -231,7 +245,7 @@ class StatementParser(TableParser):
         if self._word("CREATE"):
             kind_of = self._kind()
             return st.ShowCreate(kind_of, self._relation_name("a name").name)
-        return self._unexpected("QUERIES, STREAMS, TABLES, SETTINGS, COLUMNS FROM or CREATE")
+        return self._unexpected("QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, COLUMNS FROM or CREATE")
 
     def _describe(self) -> st.Statement:
         return st.Describe(self._relation_name("the name of a stream, a table or a query").name)
@@ -267,6 +281,9 @@ class StatementParser(TableParser):
         return str(token.text)
 
     def _drop(self) -> st.Statement:
+        if self._word("FUNCTION") or self._word("AGGREGATE"):
+            if_exists = self._word("IF", "EXISTS")
+            return st.DropFunction(self._name("the name of a function").name.lower(), if_exists)
         kind = self._kind()
         if_exists = self._word("IF", "EXISTS")
         return st.Drop(kind, self._relation_name("a name").name, if_exists)
