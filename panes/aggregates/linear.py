@@ -16,6 +16,7 @@ from panes.aggregates.moments import MOMENTS, OF_PAIRS, Sum, moment
 from panes.delta.decimals import opposite_where
 from panes.errors import EvaluationError
 from panes.plan.expressions import Aggregate, Call, Case, Expression, Literal
+from panes.plan.over_functions import OverFunction
 from panes.plan.types import BIGINT, BOOLEAN, MOST_DIGITS, Type, decimal
 
 ROWS = "_rows"
@@ -170,21 +171,10 @@ class Linear:
         if summed is None:
             return pa.array(counts, aggregate.type.arrow)
         parts = summed.of(accumulators)
-        none = counts == 0
         if aggregate.function == "avg":
             sums = summed.adder.doubles(parts, rows)
-            return pa.array(sums / np.maximum(counts, 1), pa.float64(), mask=none)
-        if isinstance(summed.adder, IntegerSum):
-            whole, fits = summed.adder.integers(parts, rows)
-            if not fits.all():
-                raise EvaluationError(f"{aggregate}: the sum does not fit into 64 bits; sum a DOUBLE instead")
-            return pa.array(whole, aggregate.type.arrow, mask=none)
-        if isinstance(summed.adder, DecimalSum):
-            sums, fits = summed.adder.decimals(parts, rows)
-            if not fits.all():
-                raise EvaluationError(f"{aggregate}: the sum has more than 38 digits; sum a DOUBLE instead")
-            return pc.if_else(pa.array(none), pa.scalar(None, sums.type), sums)
-        return pa.array(summed.adder.doubles(parts, rows), aggregate.type.arrow, mask=none)
+            return pa.array(sums / np.maximum(counts, 1), pa.float64(), mask=counts == 0)
+        return sums_of(summed.adder, parts, counts, aggregate)
 
     def _columns_of(self, aggregate: Aggregate) -> tuple[Column, Column | None]:
         """The count, and the sum where one is asked for."""
@@ -247,3 +237,19 @@ def _correlation(covariance: Doubles, of_x: Doubles, of_y: Doubles, none: npt.ND
         found = covariance / (np.sqrt(np.maximum(of_x, 0.0)) * np.sqrt(np.maximum(of_y, 0.0)))
     still = none | (of_x == 0) | (of_y == 0)
     return pa.array(np.clip(found, -1.0, 1.0), pa.float64(), mask=still)
+
+
+def sums_of(adder: Adder, parts: Accumulators, counts: Ints, call: Aggregate | OverFunction) -> pa.Array:
+    """What accumulators sum up to, NULL where nothing was added. EvaluationError when one does not fit."""
+    rows, none = len(counts), counts == 0
+    if isinstance(adder, IntegerSum):
+        whole, fits = adder.integers(parts, rows)
+        if not fits.all():
+            raise EvaluationError(f"{call}: the sum does not fit into 64 bits; sum a DOUBLE instead")
+        return pa.array(whole, call.type.arrow, mask=none)
+    if isinstance(adder, DecimalSum):
+        sums, fits = adder.decimals(parts, rows)
+        if not fits.all():
+            raise EvaluationError(f"{call}: the sum has more than 38 digits; sum a DOUBLE instead")
+        return pc.if_else(pa.array(none), pa.scalar(None, sums.type), sums)
+    return pa.array(adder.doubles(parts, rows), call.type.arrow, mask=none)

@@ -22,6 +22,7 @@ from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
 from panes.operators.join import Join
 from panes.operators.lookup import Kind, Lookup
+from panes.operators.over import Over
 from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
@@ -181,6 +182,8 @@ class _Lowering:
                 child = self.relation(node.child)
                 once = distinct(child.edge)
                 return self._add("distinct", once, once.output, child)
+            case nodes.Over():
+                return self._over(node)
             case nodes.TopN():
                 return self._top_n(node)
             case nodes.SemiJoin() | nodes.AntiJoin():
@@ -336,6 +339,12 @@ class _Lowering:
 
     def _below(self, node: nodes.Window | nodes.Wstream, stream: Callable[[nodes.Node], _Made]) -> _Made:
         return self._generated(node.child) if isinstance(node, nodes.Wstream) else stream(node.child)
+
+    def _over(self, node: nodes.Over) -> _Made:
+        child = self.relation(node.child)
+        every_instant = is_over_slides(node.child) or self.every_instant
+        over = Over(child.edge, node, every_instant, has_until=self.has_until)
+        return self._add("over", over, self._edge(node, has_until=self.has_until), child)
 
     def _top_n(self, node: nodes.TopN) -> _Made:
         every_instant = self.every_instant or is_over_slides(node.child)

@@ -25,6 +25,7 @@ from panes.operators.join import Join
 from panes.operators.lookup import Lookup
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
+from panes.operators.over import Over
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
@@ -59,6 +60,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     Lookup,
     Match,
     MatchAndSum,
+    Over,
     PreAggregate,
     Project,
     ReleaseOnTime,

@@ -67,6 +67,12 @@ def _group_by(node: nodes.GroupBy) -> str:
     return f"Group by {keys}" + (f": {aggregates}" if aggregates else "")
 
 
+def _over(node: nodes.Over) -> str:
+    by = [f"partition by {', '.join(node.partition_by)}"] if node.partition_by else []
+    order = [f"order by {', '.join(map(str, node.order))}"] if node.order else []
+    return f"Over {' '.join([*by, *order]) or 'all rows'}: {', '.join(map(str, node.functions))}"
+
+
 def _top_n(node: nodes.TopN) -> str:
     places = (
         f"First {node.limit}" if not node.offset else f"Rows {node.offset + 1} to {node.offset + node.limit}"
@@ -117,6 +123,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
+    nodes.Over: _over,
     nodes.TopN: _top_n,
     nodes.OrderBy: lambda node: f"Sort by {', '.join(map(str, node.order))}",
     nodes.Join: _matching("Join", "Lookup"),

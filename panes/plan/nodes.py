@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from panes.plan.expressions import Aggregate, Column, Expression, Value, walk
+from panes.plan.over_functions import OverFunction
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN
@@ -181,6 +182,36 @@ class GroupBy(_Unary):
     def _schema(self) -> Schema:
         keys = tuple(self.child.schema[key] for key in self.keys)
         return Schema(keys + tuple(Field(a.name, a.type) for a in self.aggregates))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+@dataclass(frozen=True)
+class Over(_Unary):
+    """The rows of the child, each with one more column per function over its partition.
+
+    The rows of a partition are in the order of the sort keys; where a function tells peers apart, these are in the
+    order of their other columns.
+    """
+
+    partition_by: tuple[str, ...]
+    order: tuple[SortKey, ...]
+    functions: tuple[OverFunction, ...]
+
+    def __post_init__(self) -> None:
+        _need(bool(self.functions), "OVER needs a function")
+        for name in (*self.partition_by, *(key.column for key in self.order)):
+            _need(name in self.child.schema, f"OVER: there is no column {name} in ({self.child.schema})")
+        for function in self.functions:
+            if function.arg is not None:
+                _need_columns(function.arg, self.child)
+        self.schema  # noqa: B018  two columns of one name are refused here
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return self.child.schema + Schema(tuple(Field(f.name, f.type) for f in self.functions))
 
     @property
     def schema(self) -> Schema:

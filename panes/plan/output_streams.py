@@ -9,6 +9,7 @@ from panes.plan.nodes import (
     Istream,
     Join,
     Node,
+    Over,
     Project,
     Rstream,
     Select,
@@ -76,8 +77,9 @@ def is_over_slides(node: Node) -> bool:
 def is_known_at_every_instant(plan: Node) -> bool:
     """Whether the deltas of a plan tell its answer at every instant of a span, and not only at its end.
 
-    Only a group-by or a top-n may tell it at the end alone: where no window has SLIDE and nothing above can tell.
+    Only a group-by, OVER or a top-n may tell it at the end alone: where no window has SLIDE and nothing above can
+    tell.
     """
     if isinstance(plan, OUTPUT_STREAMS) or has_internal(plan) or is_over_slides(plan):
         return True
-    return not isinstance(plan, (GroupBy, TopN)) and all(map(is_known_at_every_instant, plan.children))
+    return not isinstance(plan, (GroupBy, Over, TopN)) and all(map(is_known_at_every_instant, plan.children))

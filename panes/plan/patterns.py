@@ -31,6 +31,7 @@ from panes.plan.nodes import (
     Node,
     OrderBy,
     OuterJoin,
+    Over,
     Project,
     Rstream,
     Select,
@@ -145,6 +146,9 @@ class _Labeling:
             return Labeled(MONOTONIC, "values given over internal windows stay")
         return Labeled(STRICT, "a new value of a group replaces the old one")
 
+    def over(self, _: Over) -> Labeled:
+        return Labeled(STRICT, "a row that comes or goes may change the values of others")
+
     def top_n(self, _: TopN) -> Labeled:
         return Labeled(STRICT, "a row that comes may push another one out of the top")
 
@@ -210,6 +214,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     AntiJoin: _Labeling.anti_join,
     Distinct: _Labeling.distinct,
     GroupBy: _Labeling.group_by,
+    Over: _Labeling.over,
     Intersect: _Labeling.intersect,
     Except: _Labeling.except_,
     Istream: _Labeling.output,

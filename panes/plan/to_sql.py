@@ -24,6 +24,7 @@ from panes.plan.expressions import (
     Value,
 )
 from panes.plan.lookups import Matching
+from panes.plan.over_functions import NEIGHBORS, PICKED, Distance, Frame, OverFunction
 from panes.plan.sort_key import SortKey, total_order
 from panes.plan.sql_functions import call_sql, cast_sql, own_name, quoted, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
@@ -62,6 +63,9 @@ class _Writer:
                 return f"SELECT DISTINCT * FROM ({self.select(node.child)})"
             case nodes.GroupBy():
                 return self._group_by(node)
+            case nodes.Over():
+                shown = [f"{over_sql(f, node)} AS {quoted(f.name)}" for f in node.functions]
+                return f"SELECT *, {', '.join(shown)} FROM ({self.select(node.child)})"
             case nodes.TopN():
                 return self._top_n(node)
             case nodes.OrderBy():
@@ -211,6 +215,43 @@ def aggregate_sql(aggregate: Aggregate) -> str:
         case "corr" | "covar_samp" | "covar_pop" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return _moment_sql(aggregate, arg)
     return f"{aggregate.function}({arg})"
+
+
+def over_sql(function: OverFunction, node: nodes.Over) -> str:
+    """A function of OVER; one that tells peers apart goes by the total order."""
+    total = total_order(node.order, node.child.schema.names)
+    by = f"PARTITION BY {', '.join(map(quoted, node.partition_by))} " if node.partition_by else ""
+    frame = function.frame
+    inside = [] if function.arg is None else [expression_sql(function.arg)]
+    if function.function in NEIGHBORS:
+        distance, default = function.parameters
+        inside += [str(distance), literal_sql(default, function.type)]
+    else:
+        inside += map(str, function.parameters)
+    arguments = ", ".join(inside) or ("*" if function.function == "count" else "")
+    keys = total if function.tells_peers_apart else node.order
+    if function.function in PICKED and frame is not None and not frame.by_rows:
+        # Peers are in the frame together, and the total order tells which of them comes first.
+        arguments, keys = f"{arguments} ORDER BY {order_sql(total)}", node.order
+    order = f"ORDER BY {order_sql(keys)}" if keys else ""
+    within = f" {_frame_sql(frame)}" if frame is not None and (keys or not frame.is_whole) else ""
+    called = f"{function.function}({arguments}) OVER ({by}{order}{within})"
+    return f"CAST({called} AS {sql_type(function.type)})" if function.function == "sum" else called
+
+
+def _frame_sql(frame: Frame) -> str:
+    ends = (_end_sql(frame.start, "PRECEDING"), _end_sql(frame.end, "FOLLOWING"))
+    return f"{'ROWS' if frame.by_rows else 'RANGE'} BETWEEN {' AND '.join(ends)}"
+
+
+def _end_sql(distance: Distance | None, unbounded: str) -> str:
+    if distance is None:
+        return f"UNBOUNDED {unbounded}"
+    amount = length_us(distance) if isinstance(distance, timedelta) else distance
+    if not amount:
+        return "CURRENT ROW"
+    text = f"to_microseconds({abs(amount)})" if isinstance(distance, timedelta) else str(abs(amount))
+    return f"{text} {'PRECEDING' if amount < 0 else 'FOLLOWING'}"
 
 
 def _list_sql(aggregate: Aggregate, arg: str) -> str:

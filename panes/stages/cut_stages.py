@@ -22,6 +22,7 @@ from panes.plan.nodes import (
     Matched,
     Node,
     OuterJoin,
+    Over,
     Project,
     Rstream,
     Select,
@@ -37,7 +38,19 @@ from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow, RowsWindow, SessionWindow
 from panes.stages.partitioning import Keys, partition_keys
 
-_STATEFUL = (AntiJoin, Distinct, Except, GroupBy, Intersect, Join, OuterJoin, SemiJoin, TopN, *OUTPUT_STREAMS)
+_STATEFUL = (
+    AntiJoin,
+    Distinct,
+    Except,
+    GroupBy,
+    Intersect,
+    Join,
+    OuterJoin,
+    Over,
+    SemiJoin,
+    TopN,
+    *OUTPUT_STREAMS,
+)
 
 
 @dataclass(frozen=True)

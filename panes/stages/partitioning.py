@@ -20,6 +20,7 @@ from panes.plan.nodes import (
     Matched,
     Node,
     OuterJoin,
+    Over,
     Project,
     Rstream,
     Select,
@@ -118,7 +119,7 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             _assign(node.child, wanted, inputs, keys)
         case Distinct():
             _assign(node.child, wanted or _some(_columns(node.child, inputs)), inputs, keys)
-        case GroupBy() | TopN():
+        case GroupBy() | Over() | TopN():
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Join() | OuterJoin() | SemiJoin() | AntiJoin():
             if isinstance(node, OuterJoin) and wanted and not set(wanted) <= set(_keys_kept(node)):
@@ -222,6 +223,7 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
         case (
             Window(spec=RowsWindow(partition_by=own) | SessionWindow(partition_by=own))
             | GroupBy(keys=own)
+            | Over(partition_by=own)
             | TopN(partition_by=own)
         ):
             allowed = set(own).intersection(_columns(node.child, inputs))

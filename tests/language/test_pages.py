@@ -16,6 +16,7 @@ from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.functions import CASTS, FUNCTIONS
+from panes.plan.over_functions import OVER_FUNCTIONS
 from panes.stages.explain import Explained, explain
 from panes.stages.make_plan import make_plan
 from tests.language.corpus import WORKLOADS, Shelf, outcome, read_cases
@@ -84,7 +85,10 @@ def renewed(page: Path) -> str:
     text = page.read_text(encoding="utf-8")
     if page == EXPLAIN:
         return SQL_AND_PLAN.sub(with_plan, text)
-    parts = {"aggregates": aggregates(), "functions": functions(), "casts": casts(), "workloads": workloads()}
+    parts = {
+        "aggregates": aggregates(), "functions": functions(), "casts": casts(), "over": over_functions(),
+        "workloads": workloads(),
+    }  # fmt: skip
     for name, table in parts.items():
         text = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)
     return re.sub("```text\n.*?```", lambda _: f"```text\n{refusal()}```", text, flags=re.DOTALL)
@@ -121,6 +125,10 @@ def aggregates() -> str:
 def functions() -> str:
     rows = [(f"`{f.symbol or f.name}`", f.meaning) for f in FUNCTIONS.values()]
     return table(("function", "gives"), rows)
+
+
+def over_functions() -> str:
+    return table(("function", "gives"), [(f"`{form}`", meaning) for form, meaning in OVER_FUNCTIONS.items()])
 
 
 def workloads() -> str:

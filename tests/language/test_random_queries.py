@@ -68,6 +68,20 @@ def conditions(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
 
 
 @draw.composite
+def over(drawing: draw.DrawFn, aliases: list[str]) -> str:
+    """A function with OVER whose value does not depend on the order of peers."""
+    arg = drawing(scalars(aliases, 1))
+    functions = ("rank()", "dense_rank()", "percent_rank()", "cume_dist()", "count(*)", f"sum({arg})",
+                 f"max({arg})", f"count({arg}) FILTER (WHERE {arg} > 2)")  # fmt: skip
+    by = drawing(draw.sampled_from(("", f"PARTITION BY {drawing(columns(aliases))} ")))
+    way = drawing(draw.sampled_from(("", " DESC", " NULLS FIRST")))
+    order = f"ORDER BY {drawing(scalars(aliases, 1))} + 0{way}"
+    frame = drawing(draw.sampled_from(("", " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING")))
+    within = drawing(draw.sampled_from((by, f"{by}{order}", f"{by}{order}{frame}")))
+    return f"{drawing(draw.sampled_from(functions))} OVER ({within})"
+
+
+@draw.composite
 def sources(drawing: draw.DrawFn, window: str) -> str:
     """A stream with a window, a table or a registered query."""
     name = drawing(draw.sampled_from((*STREAMS, *TABLES, *QUERIES)))
@@ -133,11 +147,13 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     where = drawing(draw.permutations([*ties, *parts, *subqueries]))
     text = f"FROM {', '.join(items)}" + (f" WHERE {' AND '.join(where)}" if where else "")
     if drawing(draw.booleans()):
-        listed = [f"{drawing(scalars(aliases))} AS c{place}" for place in range(width)]
+        shown = draw.one_of(scalars(aliases), scalars(aliases), over(aliases))
+        listed = [f"{drawing(shown)} AS c{place}" for place in range(width)]
         return f"SELECT {drawing(draw.sampled_from(('', 'DISTINCT ')))}{', '.join(listed)} {text}"
     key = drawing(columns(aliases))
     forms = ("count(*)", "sum({0})", "min({0}) + max({0})", "count(DISTINCT {0})", "count({0}) + {1}", "{1}",
              "count(*) FILTER (WHERE {0} > 2)", "sum({0}) FILTER (WHERE {0} < 5)",
+             "rank() OVER (ORDER BY count(*))", "sum(count(*)) OVER ()", "max({1}) OVER (ORDER BY min({0}) DESC)",
              "count(DISTINCT {0}) FILTER (WHERE {0} > {1})", "max({0}) FILTER (WHERE {1} > 2)",
              "sum(DISTINCT {0})", "var_pop({0})", "covar_samp({0}, {1} + {0})", "count_if({0} > 2)",
              "CASE WHEN bool_or({0} > {1}) THEN 1 END", "max_by({0}, {0} * 2)")  # fmt: skip

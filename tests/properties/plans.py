@@ -12,6 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from panes.operators.lower import slides_of
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Literal
+from panes.plan.over_functions import PICKED, PLACES, UP_TO_PEERS, WHOLE, Frame, OverFunction
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
@@ -86,6 +87,7 @@ class Drawing:
             # Group-by is drawn more often, because it has most kinds.
             negations = [self.anti_join, self.outer_join, lambda depth: nodes.Except(*self.alike(depth))]
             operators += [*negations, *[self.group_by] * 4, *[self.top_n] * 2]
+            operators += [lambda depth: self.over(self.relation(depth - 1))] * 2
         return self.choose(operators)(depth)
 
     def spec(self) -> WindowSpec:
@@ -393,6 +395,54 @@ class Drawing:
         drawn = [self.aggregate(child) for _ in range(self.random.randint(0, 2))]
         aggregates = [Aggregate(self.name("g"), "count", None, BIGINT), *(a for a in drawn if a is not None)]
         return nodes.GroupBy(child, tuple(keys), tuple(aggregates))
+
+    def over(self, child: nodes.Node) -> nodes.Node:
+        """The rows of a relation with functions over their partitions."""
+        names = [f.name for f in child.schema if f.type.item is None]
+        by = tuple(self.some(names, 0, 2)) if self.one_in(4) else tuple(self.some(names, 1, 1))
+        order = tuple(SortKey(name, self.one_in(2), self.one_in(3)) for name in self.some(names, 0, 2))
+        functions = [self.over_function(child) for _ in range(self.random.randint(1, 2))]
+        if len(order) == 1 and child.schema[order[0].column].type == BIGINT and self.one_in(2):
+            functions.append(OverFunction(self.name("o"), "count", None, BIGINT, frame=self.by_distance()))
+        return nodes.Over(child, by, order, tuple(functions))
+
+    def over_function(self, child: nodes.Node) -> OverFunction:
+        name = self.name("o")
+        if self.one_in(3):
+            function = self.choose(PLACES)
+            type_ = DOUBLE if function in ("percent_rank", "cume_dist") else BIGINT
+            return OverFunction(
+                name, function, None, type_, (self.choose([1, 2, 3]),) * (function == "ntile")
+            )
+        type_ = self.choose([BIGINT, DOUBLE, STRING])
+        arg = self.column(child, type_)
+        if arg is None:
+            return OverFunction(name, "count", None, BIGINT, frame=self.frame())
+        match self.random.randrange(3):
+            case 0:
+                default = self.choose([None, COMPARABLE[type_][0]])
+                return OverFunction(
+                    name, self.choose(["lag", "lead"]), arg, type_, (self.choose([0, 1, 2]), default)
+                )
+            case 1:
+                picked = self.choose(PICKED)
+                number = (self.choose([1, 2]),) * (picked == "nth_value")
+                return OverFunction(name, picked, arg, type_, number, self.frame())
+        function = self.choose(["count", "min", "max", *(["sum", "avg"] if type_ != STRING else [])])
+        results = {"count": BIGINT, "avg": DOUBLE}
+        return OverFunction(name, function, arg, results.get(function, type_), frame=self.frame())
+
+    def frame(self) -> Frame:
+        if self.one_in(2):
+            return self.choose([WHOLE, UP_TO_PEERS, Frame(by_rows=False, start=0)])
+        start = self.choose([None, self.random.randint(-2, 1)])
+        end = self.random.randint(-1 if start is None else start, 2)
+        return Frame(by_rows=True, start=start, end=self.choose([None, end]))
+
+    def by_distance(self) -> Frame:
+        start = self.choose([None, self.random.randint(-2, 1)])
+        end = self.random.randint(-1 if start is None else start, 2)
+        return Frame(by_rows=False, start=start, end=self.choose([None, end]))
 
     def aggregate(self, child: nodes.Node) -> Aggregate | None:
         type_ = self.choose([BIGINT, DOUBLE, STRING])

@@ -17,6 +17,7 @@ from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
 from panes.aggregates.linear import ROWS, Linear
 from panes.aggregates.moments import Sum
 from panes.aggregates.ordered_rows import OrderedRows
+from panes.aggregates.over_rows import OverRows
 from panes.aggregates.pairs import pairs_of
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
@@ -24,7 +25,7 @@ from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
 from panes.delta.orders import in_order
 from panes.delta.rows import with_column
-from panes.operators import group_by, lookup, lower, rows_window, select, session_window, top_n
+from panes.operators import group_by, lookup, lower, over, rows_window, select, session_window, top_n
 from panes.operators.anti_join import AntiJoin
 from panes.operators.constant import Constant
 from panes.operators.distinct_star import DistinctStar
@@ -33,6 +34,7 @@ from panes.operators.group_by import GroupBy
 from panes.operators.input import Entry
 from panes.operators.join import Join
 from panes.operators.lookup import Lookup
+from panes.operators.over import Over
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.release_on_time import ReleaseOnTime
@@ -45,6 +47,7 @@ from panes.operators.union import Union
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Expression
+from panes.plan.over_functions import Frame
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT
 from panes.plan.walk import walk
@@ -168,6 +171,19 @@ def ends_are_not_put_off(
     events = _EVENTS(window, partitions, before, delta)  # type: ignore[arg-type]
     starts = np.searchsorted(events.code, events.code)
     return replace(events, ends=np.minimum(events.ends, events.ts[starts] + window.spec.gap_us))
+
+
+def over_window(drawing: Drawing) -> nodes.Node:
+    return drawing.over(drawing.window())
+
+
+def a_row_later(rows: OverRows, frame: Frame) -> tuple[Ints, Ints]:
+    begin, end = _BOUNDS(rows, frame)
+    return np.minimum(begin + 1, end), end
+
+
+def no_peers(_: object, places: Ints, *__: object, **___: object) -> Mask:
+    return np.zeros(len(places), np.bool_)
 
 
 def rounded_down(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
@@ -310,6 +326,7 @@ _PAIRS = Lookup._pairs
 _FORGET = KeyedVersions.forget
 _TIMES = rows_window._Batch.times
 _EVENTS = SessionWindow._events
+_BOUNDS = OverRows._bounds
 _QUANTILE = holistic._quantile
 _INTEGERS = IntegerSum.integers
 _DOUBLES = DoubleSum.doubles
@@ -336,6 +353,10 @@ MUTATIONS = [
         "partitions share a session", sessions, replaced(session_window, "hash_pair", of_all_partitions)
     ),
     Mutation("a session is not extended", sessions, replaced(SessionWindow, "_events", ends_are_not_put_off)),
+    Mutation("old values of OVER stay", over_window, output_of(Over, never_taking_back)),
+    Mutation("peers are in any order", over_window, replaced(over, "total_order", lambda keys, _: keys)),
+    Mutation("frames forget their first row", over_window, replaced(OverRows, "_bounds", a_row_later)),
+    Mutation("peers are told apart", over_window, replaced(over, "equal_rows", no_peers)),
     Mutation(
         "a condition is not looked at",
         lambda d: d.select(d.window()),

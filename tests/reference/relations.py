@@ -15,6 +15,7 @@ from panes.plan.lookups import Matching, is_lookup
 from panes.plan.sort_key import total_order
 from tests.reference.aggregates import aggregate
 from tests.reference.expressions import evaluate
+from tests.reference.over import over
 from tests.reference.streams import Streams, is_internal
 from tests.reference.values import Bag, Row, by_value, comparable, order, plain
 from tests.reference.windows import Tuple, held
@@ -117,6 +118,8 @@ class Reference:
                 return _numbered(self.bag(node.left, now) - self.bag(node.right, now))
             case nodes.GroupBy():
                 return self._groups(node, now)
+            case nodes.Over():
+                return self._over(node, now)
             case nodes.TopN():
                 return self._first_rows(node, now)
         raise TypeError(f"the reference does not know {type(node).__name__}")
@@ -230,6 +233,17 @@ class Reference:
             # A new value of a group is another row.
             results[key, tuple(values)] = key + tuple(values)
         return results
+
+    def _over(self, node: nodes.Over, now: int) -> Named:
+        names = node.child.schema.names
+        partitions: dict[Row, list[dict[str, Any]]] = {}
+        for row in self.rows(node.child, now).values():
+            named = dict(zip(names, row, strict=True))
+            partitions.setdefault(tuple(named[key] for key in node.partition_by), []).append(named)
+        results = [
+            (*row.values(), *values) for rows in partitions.values() for row, values in over(node, rows)
+        ]
+        return _numbered(Counter(results))
 
 
 def _tuples(table: pa.Table) -> list[tuple[int, dict[str, Any]]]:

@@ -15,11 +15,11 @@ from panes.language.binder.mark_own_functions import own_function, own_names
 from panes.language.binder.scope import Scope
 from panes.language.binder.short_forms import SHORT_FORMS
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.syntax import Nested, WindowedCall
+from panes.language.parser.syntax import Nested, OverCall, WindowedCall
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
-from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, OwnCall
+from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, OwnCall, columns_of
 from panes.plan.functions import (
     ALIASES,
     DIFF_UNITS,
@@ -29,6 +29,7 @@ from panes.plan.functions import (
     WrongTypes,
     can_cast,
 )
+from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
 from panes.plan.types import (
     BIGINT,
     BINARY,
@@ -88,6 +89,10 @@ class ExpressionBinder:
     def known(self, _: exp.Expression) -> Expression | None:
         """What stands for a whole expression here, if anything does: a key of GROUP BY, or an aggregate."""
         return None
+
+    def reads_own(self, expression: Expression) -> bool:
+        """Whether an expression reads nothing of the queries around this one."""
+        return all(map(self.scope.is_own, columns_of(expression)))
 
     def condition(self, node: exp.Expression, what: str) -> Expression:
         """An expression that must be a condition; `what` names the clause."""
@@ -397,6 +402,8 @@ class ExpressionBinder:
             if written is not None:
                 return written
         if function is None or (function.symbol is not None):
+            if name in (*PLACES, *NEIGHBORS, *PICKED):
+                self.refuse(f"{name} needs OVER", node, f"{name}(…) OVER (PARTITION BY … ORDER BY …)")
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS, *own_names(node)]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
@@ -430,6 +437,12 @@ class ExpressionBinder:
     def _filter(self, node: exp.Expression) -> Expression:
         self.bind(node.this)  # an aggregate that cannot stand here is refused as one
         self.refuse(f"FILTER is for aggregates, and {node.this.name} is none", node)
+
+    def _over(self, node: exp.Expression) -> Expression:
+        self.refuse(
+            "OVER stands in SELECT, QUALIFY and ORDER BY", node,
+            "QUALIFY tests its values; elsewhere put the query in FROM and name the column",
+        )  # fmt: skip
 
     def _windowed_call(self, node: exp.Expression) -> Expression:
         self.refuse("Wstream stands around a whole query", node, "SELECT Wstream(…) [ROWS n] FROM …")
@@ -504,5 +517,6 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.All: ExpressionBinder._quantified,
     exp.Star: ExpressionBinder._star,
     exp.Distinct: ExpressionBinder._distinct,
+    OverCall: ExpressionBinder._over,
     WindowedCall: ExpressionBinder._windowed_call,
 }

@@ -12,7 +12,7 @@ from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.mark_own_functions import own_function
 from panes.language.binder.scope import Scope
 from panes.language.names import same, unused
-from panes.language.parser.syntax import Nested, SelectBlock
+from panes.language.parser.syntax import Nested, OverCall, SelectBlock
 from panes.language.positions import offset_of
 from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
@@ -32,10 +32,21 @@ from panes.plan.types import BIGINT, INT
 
 
 def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a call makes groups: an aggregate with OVER does not."""
     if not isinstance(node, exp.Anonymous):
         return False
     own = own_function(node)
-    return node.name in AGGREGATES or node.name in AGGREGATE_ALIASES or (own is not None and own.is_aggregate)
+    is_known = (
+        node.name in AGGREGATES or node.name in AGGREGATE_ALIASES or (own is not None and own.is_aggregate)
+    )
+    return is_known and not _is_over(node)
+
+
+def _is_over(call: exp.Expr) -> bool:
+    around = call.parent
+    if isinstance(around, exp.Filter) and call.arg_key == "this":
+        call, around = around, around.parent
+    return isinstance(around, OverCall) and call.arg_key == "this"
 
 
 def unaliased(item: exp.Expression) -> exp.Expression:
@@ -48,7 +59,9 @@ def is_grouped(block: SelectBlock) -> bool:
     """Whether a SELECT has GROUP BY, HAVING or an aggregate."""
     if block.args.get("group") or block.args.get("having"):
         return True
-    return any(is_aggregate(node) for item in block.expressions for node in outside_subqueries(item))
+    qualify = block.args.get("qualify")
+    items = [*block.expressions, *([] if qualify is None else [qualify])]
+    return any(is_aggregate(node) for item in items for node in outside_subqueries(item))
 
 
 def outside_subqueries(node: exp.Expression) -> Iterator[exp.Expression]:
@@ -71,16 +84,12 @@ class GroupedBinder(ExpressionBinder):
         self.groupings: dict[str, tuple[str, ...]] = {}
         """The keys that each grouping(…) asks for, by the name of a column that stands for it."""
 
+    def reads_own(self, _: Expression) -> bool:
+        return True  # keys and aggregates do, and there is nothing else
+
     def having(self, node: exp.Expression, block: SelectBlock) -> Expression:
         """The condition of HAVING, which may name columns of the SELECT list."""
-
-        def named(inside: exp.Expr) -> exp.Expr:
-            target = by_alias(inside, block, self.scope)
-            return inside if target is None else target.copy()
-
-        condition = node.transform(named)
-        assert isinstance(condition, exp.Expression)
-        return self.condition(condition, "HAVING")
+        return self.condition(by_aliases(node, block, self.scope), "HAVING")
 
     def known(self, node: exp.Expression) -> Expression | None:
         if isinstance(node, exp.Anonymous) and is_aggregate(node):
@@ -284,10 +293,22 @@ def _of_select_list(
             binder.refuse(f"the SELECT list has no column {node.name}", node)
         item = block.expressions[place - 1]
         return unaliased(item)
-    return by_alias(node, block, scope) or node
+    return _by_alias(node, block, scope) or node
 
 
-def by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
+def by_aliases(node: exp.Expression, block: SelectBlock, scope: Scope) -> exp.Expression:
+    """An expression with what its names stand for in the SELECT list."""
+
+    def named(inside: exp.Expr) -> exp.Expr:
+        target = _by_alias(inside, block, scope)
+        return inside if target is None else target.copy()
+
+    meant = node.transform(named)
+    assert isinstance(meant, exp.Expression)
+    return meant
+
+
+def _by_alias(node: exp.Expr, block: SelectBlock, scope: Scope) -> exp.Expression | None:
     """What a bare name stands for in the SELECT list, when no column has that name."""
     if isinstance(node, exp.Column) and not node.text("table") and not scope.has(node.name):
         for item in block.expressions:

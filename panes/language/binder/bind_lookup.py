@@ -27,6 +27,7 @@ from panes.plan.nodes import (
     Join,
     Node,
     OuterJoin,
+    Over,
     Project,
     Select,
     SemiJoin,
@@ -121,6 +122,7 @@ _FIRST = "join the table with the stream first, in a derived table"
 _MANY = {
     Distinct: "a row of DISTINCT stands for many",
     GroupBy: "a group has many",
+    Over: "a row of OVER has values of many",
     Intersect: "a row of INTERSECT stands for many",
     Except: "a row of EXCEPT stands for many",
     TopN: "which rows are the first is decided by many",

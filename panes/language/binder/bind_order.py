@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
-from panes.language.binder.bind_groups import GroupedBinder, by_alias
+from panes.language.binder.bind_groups import by_aliases
 from panes.language.binder.refusals import check_bounded, check_internal
 from panes.language.binder.scope import Scope
 from panes.language.names import same
 from panes.language.parser.syntax import SelectBlock, Sorted
 from panes.language.positions import did_you_mean, offset_of, refuse
-from panes.plan.expressions import Expression, columns_of
+from panes.plan.expressions import Expression
 from panes.plan.nodes import HIDDEN, Except, Node, OrderBy, TopN
 from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import MONOTONIC, has_internal, pattern_of
@@ -75,16 +75,8 @@ class Order:
         known = self._place(node, names) or _named(node, names)
         if known is not None:
             return known
-
-        def named(inside: exp.Expr) -> exp.Expr:
-            target = by_alias(inside, block, binder.scope)
-            return inside if target is None else target.copy()
-
-        target = node.transform(named)
-        assert isinstance(target, exp.Expression)
-        bound = binder.bind(target)
-        is_own = isinstance(binder, GroupedBinder) or all(map(binder.scope.is_own, columns_of(bound)))
-        if not is_own:
+        bound = binder.bind(by_aliases(node, block, binder.scope))
+        if not binder.reads_own(bound):
             refuse("ORDER BY cannot read a column of the query around it", self.text, offset_of(node))
         if bound.type == INTERVAL or bound.type.item is not None:
             refuse(f"rows cannot be sorted by a value of type {bound.type}", self.text, offset_of(node))

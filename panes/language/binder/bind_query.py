@@ -1,8 +1,8 @@
 """Queries: from the syntax tree to a logical plan.
 
 A SELECT block becomes, from the bottom up: what stands in FROM, seen through its windows; selections; joins;
-semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; the projection, which gives the columns their final
-names; DISTINCT; the first rows of an order.
+semi- and anti-joins for EXISTS and IN; GROUP BY; HAVING; OVER; QUALIFY; the projection, which gives the columns
+their final names; DISTINCT; the first rows of an order.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, i
 from panes.language.binder.bind_joins import Part, join_tree
 from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_order import Order, bind_sorted, distinct_on
+from panes.language.binder.bind_over import OverBinder
 from panes.language.binder.bind_scalar_subqueries import (
     Scalar,
     bind_scalar,
@@ -45,7 +46,15 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.names import same
-from panes.language.parser.syntax import Nested, Output, SelectBlock, SetOperation, Sorted, ValuesBlock
+from panes.language.parser.syntax import (
+    Nested,
+    Output,
+    OverCall,
+    SelectBlock,
+    SetOperation,
+    Sorted,
+    ValuesBlock,
+)
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
@@ -169,21 +178,25 @@ class QueryBinder:
         sets = grouping_sets(block.args.get("group") or (), self.text)
         keys = bind_keys([key for some in sets for key in some], block, scope)
         binder = GroupedBinder(scope, keys)
-        columns = self._named([(item, binder.bind(unaliased(item))) for item in block.expressions])
-        columns = order.with_hidden(block, columns, binder)
+        over = OverBinder(binder, block)
+        columns = self._named([(item, over.bind(unaliased(item))) for item in block.expressions])
+        columns = order.with_hidden(block, columns, over)
         having = block.args.get("having")
         condition = binder.having(having, block) if having is not None else None
+        qualify = over.qualify()
         if not keys and not binder.aggregates:
             self.refuse("HAVING needs GROUP BY or an aggregate", block, "put the condition in WHERE")
         plan, aggregates = with_times(
             with_scalars(self, plan, binder.below.scalars),
             list(binder.aggregates.values()), self.catalog, self.text, binder.places,
         )  # fmt: skip
+        below = over.columns_read(columns, qualify)
         parts = []
         for some in sets:
             names = {key: keys[key] for key in bind_keys(some, block, scope)}
-            parts.append(self._grouped_by(plan, names, aggregates, binder, condition, columns))
-        return reduce(Union, parts)
+            parts.append(self._grouped_by(plan, names, aggregates, binder, condition, below or columns))
+        groups = reduce(Union, parts)
+        return Project(over.applied(groups, columns, qualify), columns) if below else groups
 
     def _grouped_by(
         self,
@@ -207,20 +220,21 @@ class QueryBinder:
     def projected(self, plan: Node, block: SelectBlock, scope: Scope, order: Order | None = None) -> Project:
         """The SELECT list of a block without groups."""
         items: list[tuple[exp.Expression, Expression]] = []
-        binder = ExpressionBinder(scope, takes_subqueries=True)
+        over = OverBinder(ExpressionBinder(scope, takes_subqueries=True), block)
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
                 items += starred
             else:
-                bound = binder.bind(unaliased(item))
-                if not all(map(scope.is_own, columns_of(bound))):
+                bound = over.bind(unaliased(item))
+                if not over.reads_own(bound):
                     self.refuse("a SELECT list cannot read a column of the query around it", item)
                 items.append((item, bound))
         columns = self._named(items)
         if order is not None:
-            columns = order.with_hidden(block, columns, binder)
-        return Project(with_scalars(self, plan, binder.scalars), columns)
+            columns = order.with_hidden(block, columns, over)
+        qualify = over.qualify()
+        return Project(over.applied(with_scalars(self, plan, over.scalars), columns, qualify), columns)
 
     def _scalar(self, node: Nested, scope: Scope) -> Scalar:
         return bind_scalar(self, node, scope)
@@ -366,7 +380,7 @@ def _name_of(node: exp.Expression, place: int) -> str:
     """The name of a column of a SELECT list: its alias, its column or field, its function, or its place."""
     if isinstance(node, exp.Alias):
         return node.alias
-    while isinstance(node, (exp.Paren, exp.Cast, exp.Filter)):
+    while isinstance(node, (exp.Paren, exp.Cast, exp.Filter, OverCall)):
         node = node.this
     if isinstance(node, (exp.Column, exp.Anonymous)):
         return node.name

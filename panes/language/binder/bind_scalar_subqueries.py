@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from panes.language.binder.bind_groups import GroupedBinder, group, is_grouped, unaliased
 from panes.language.binder.bind_joins import selected, split_equality, with_keys
+from panes.language.binder.bind_over import has_over
 from panes.language.binder.refusals import (
     check_aggregates,
     check_bounded,
@@ -160,6 +161,11 @@ def _block(binder: QueryBinder, node: Nested) -> SelectBlock:
         tree = tree.this
     if not isinstance(tree, SelectBlock) or tree.args.get("group") or not is_grouped(tree):
         _refuse_several(binder, node)
+    if has_over(tree):
+        binder.refuse(
+            "a subquery that stands for a value has no OVER and no QUALIFY", tree,
+            "put the query with OVER in its FROM, and wrap the value in max(…)",
+        )  # fmt: skip
     if len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Star):
         binder.refuse("a subquery that stands for a value gives one column", tree)
     return tree

@@ -17,6 +17,7 @@ from panes.language.binder.bind_from import renamed
 from panes.language.binder.bind_groups import is_grouped
 from panes.language.binder.bind_joins import split_equality, with_keys
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
+from panes.language.binder.bind_over import has_over
 from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
 from panes.language.binder.scope import Scope
 from panes.language.parser.syntax import Nested, Output, SelectBlock, Sorted
@@ -54,7 +55,7 @@ def as_predicate(node: exp.Expression) -> Predicate | None:
 def filtered(binder: QueryBinder, plan: Node, predicate: Predicate, scope: Scope) -> Node:
     """The plan, less the rows that the predicate does not let through."""
     block = _relation_of(predicate)
-    if isinstance(block, SelectBlock) and not is_grouped(block):
+    if isinstance(block, SelectBlock) and not is_grouped(block) and not has_over(block):
         inner, right, correlated = binder.source(block, scope)
         # EXISTS does not look at the SELECT list, but a mistake in it is one all the same.
         subject = _subject(binder, predicate, binder.projected(right, block, inner).columns)

@@ -18,6 +18,7 @@ from panes.plan.nodes import (
     Istream,
     Node,
     OuterJoin,
+    Over,
     Project,
     Rstream,
     SemiJoin,
@@ -44,6 +45,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     Except: ("EXCEPT", _BROKEN),
     TopN: ("LIMIT or DISTINCT ON", "results that stay would not make room for others"),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
+    Over: ("OVER", "results that stay would keep values that others have changed"),
 }
 
 

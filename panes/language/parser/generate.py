@@ -13,9 +13,12 @@ from panes.language.parser.syntax import (
     Default,
     FromItem,
     Grouping,
+    NamedWindow,
     Nested,
     OnConflict,
     Output,
+    OverCall,
+    OverWindow,
     SelectBlock,
     SetOperation,
     Sorted,
@@ -41,7 +44,22 @@ def _select_block(self: Generator, node: SelectBlock) -> str:
         parts.append(f"GROUP BY {_csv(self, node.args['group'])}")
     if node.args.get("having"):
         parts.append(f"HAVING {self.sql(node, 'having')}")
+    if node.args.get("windows"):
+        parts.append(f"WINDOW {_csv(self, node.args['windows'])}")
+    if node.args.get("qualify"):
+        parts.append(f"QUALIFY {self.sql(node, 'qualify')}")
     return " ".join(parts)
+
+
+def _over_window(self: Generator, node: OverWindow) -> str:
+    parts = [self.sql(node, "base")] if node.args.get("base") else []
+    if node.args.get("partition"):
+        parts.append(f"PARTITION BY {_csv(self, node.args['partition'])}")
+    if node.args.get("order"):
+        parts.append(f"ORDER BY {_csv(self, node.args['order'])}")
+    if node.args.get("frame"):
+        parts.append(str(node.args["frame"]))
+    return f"({' '.join(parts)})"
 
 
 def _from_item(self: Generator, node: FromItem) -> str:
@@ -168,6 +186,9 @@ class PanesGenerator(Generator):
         Grouping: _grouping,
         WindowClause: lambda _, node: node.args["spec"].text(quoted),
         WindowedCall: lambda self, node: f"Wstream({self.sql(node, 'this')}) {self.sql(node, 'window')}",
+        OverCall: lambda self, node: f"{self.sql(node, 'this')} OVER {self.sql(node, 'window')}",
+        OverWindow: _over_window,
+        NamedWindow: lambda self, node: f"{self.sql(node, 'this')} AS {self.sql(node, 'window')}",
         SetOperation: _set_operation,
         Sorted: _sorted,
         ValuesBlock: lambda self, node: f"VALUES {_csv(self, node.expressions)}",

@@ -254,8 +254,10 @@ class ExpressionParser(TypeParser):
         if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
             self._advance()
             call = self._placed(exp.Filter(this=call, expression=self._in_parentheses(self._filter)), token)
-        if self._at("OVER"):
-            self._fail("OVER is not supported", hint="windows stand in brackets after streams in FROM")
+        return self._after_call(call, token)
+
+    def _after_call(self, call: exp.Expression, token: Token) -> exp.Expression:  # noqa: ARG002
+        """What a call becomes by the words after it."""
         return call
 
     def _arguments(self) -> list[exp.Expression]:

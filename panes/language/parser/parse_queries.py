@@ -19,14 +19,9 @@ from panes.language.parser.syntax import (
     ValuesBlock,
 )
 
-_REFUSED_CLAUSES = {
-    "QUALIFY": ("QUALIFY is not supported", "put the condition in WHERE or HAVING"),
-    "WINDOW": ("WINDOW is not supported", "windows stand in brackets after streams in FROM"),
-}  # fmt: skip
-
-
 CLAUSES = (
-    "WHERE", "GROUP", "HAVING", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "UNION", "INTERSECT", "EXCEPT", "BEGIN",
+    "WHERE", "GROUP", "HAVING", "QUALIFY", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "UNION", "INTERSECT",
+    "EXCEPT", "BEGIN",
 )  # fmt: skip
 """The words with which something may go on after FROM."""
 
@@ -40,9 +35,7 @@ class QueryParser(WithParser):
         this = self._intersections()
         while self._at("UNION") or self._at("EXCEPT"):
             this = self._set_operation(this, self._intersections)
-        this = self._sorted(this)
-        self._refuse_clauses()
-        return this
+        return self._sorted(this)
 
     def _intersections(self) -> exp.Expression:
         this = self._query_operand()
@@ -159,31 +152,25 @@ class QueryParser(WithParser):
         window = self._begin_end(begin) if self._word("BEGIN") else None
         group = self._group_by() if self._at("GROUP") else None
         having = self._condition() if self._word("HAVING") else None
+        windows = self._named_windows() if self._word("WINDOW") else None
+        qualify = self._condition() if self._word("QUALIFY") else None
+        if windows is None and self._word("WINDOW"):
+            windows = self._named_windows()
         late = self._curr
         if self._word("BEGIN"):
             if window is not None:
                 self._fail("there are two BEGIN … END clauses", late)
             window = self._begin_end(late)
-        self._refuse_clauses()
         return SelectBlock(
             distinct=distinct is True, distinct_on=distinct if isinstance(distinct, list) else None,
             expressions=projections, from_=items, where=where, window=window, group=group, having=having,
+            windows=windows, qualify=qualify,
         )  # fmt: skip
 
     def _may_end_without_from(self) -> bool:
         """Whether a SELECT list may be all that a query reads."""
         at_end = not self._curr or self._curr.token_type in (TokenType.R_PAREN, TokenType.SEMICOLON)
-        following = (
-            "WHERE",
-            "UNION",
-            "INTERSECT",
-            "EXCEPT",
-            "ORDER",
-            "LIMIT",
-            "OFFSET",
-            "FETCH",
-            *_REFUSED_CLAUSES,
-        )
+        following = ("WHERE", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT", "OFFSET", "FETCH")
         return at_end or any(map(self._at, following))
 
     def _group_by(self) -> list[exp.Expression]:
@@ -221,13 +208,6 @@ class QueryParser(WithParser):
 
     def _keys_in_parentheses(self) -> list[exp.Expression]:
         return [] if self._curr.token_type == TokenType.R_PAREN else self._list(self._condition)
-
-    def _refuse_clauses(self) -> None:
-        refused = (
-            _REFUSED_CLAUSES.get(self._curr.text.upper()) if self._curr.token_type == TokenType.VAR else None
-        )
-        if refused:
-            self._fail(refused[0], hint=refused[1])
 
     # FROM.
 

@@ -6,7 +6,7 @@ from sqlglot import Token, TokenType, exp
 
 from panes.language.binder.constants import instant_us, whole
 from panes.language.parser.parse_durations import parse_duration
-from panes.language.parser.parse_order import OrderParser
+from panes.language.parser.parse_over import MOST_ROWS, OverParser
 from panes.language.parser.syntax import WindowClause, WindowedCall
 from panes.plan.windows import (
     BeginEndWindow,
@@ -18,10 +18,8 @@ from panes.plan.windows import (
     WindowSpec,
 )
 
-MOST_ROWS = 2**31 - 1
 
-
-class WindowParser(OrderParser):
+class WindowParser(OverParser):
     def _worded_operand(self) -> exp.Expression:
         token = self._curr
         if self._word("WSTREAM"):  # inside an aggregate: sum(Wstream(sum(a)) [ROWS 10])

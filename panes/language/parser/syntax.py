@@ -12,7 +12,7 @@ from sqlglot import exp
 
 
 class SelectBlock(exp.Expression):
-    """SELECT … FROM … WHERE … BEGIN … END … GROUP BY … HAVING …"""
+    """SELECT … FROM … WHERE … BEGIN … END … GROUP BY … HAVING … WINDOW … QUALIFY …"""
 
     arg_types: ClassVar[dict[str, bool]] = {
         "distinct": False,
@@ -23,6 +23,8 @@ class SelectBlock(exp.Expression):
         "window": False,
         "group": False,
         "having": False,
+        "windows": False,
+        "qualify": False,
     }
 
 
@@ -94,6 +96,25 @@ class Output(exp.Expression):
 
 class WindowedCall(exp.Expression):
     """`Wstream(sum(a)) [ROWS 10]` inside an aggregate: the aggregates of the last results."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
+
+
+class OverCall(exp.Expression):
+    """A function (`this`) with OVER: `window` is an OverWindow, or the name of one."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
+
+
+class OverWindow(exp.Expression):
+    """What stands in the parentheses of OVER. `base` is the name of a window that this one adds to, `frame` a
+    `panes.plan.over_functions` value."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"base": False, "partition": False, "order": False, "frame": False}
+
+
+class NamedWindow(exp.Expression):
+    """`w AS (…)` of WINDOW."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "window": True}
 

@@ -74,21 +74,22 @@ def check_strategy(plan: nodes.Node, strategy: str) -> None:
         _refuse_strict(plan)
 
 
-def _refuse_strict(node: nodes.Node) -> None:
+def _refuse_strict(node: nodes.Node, *, is_kept: bool = False) -> None:
+    """`is_kept` says that OVER above the node keeps its rows."""
     pattern, reason = pattern_of(node)
-    # A value of a group replaces the one before without a look at any state, so group-by on top is no harm; nor is
-    # top-n, which says what leaves it.
-    if pattern is Pattern.STRICT and not _is_group_by(node):
+    # A value of a group or of OVER replaces the one before without a look at any state, so on top it is no harm;
+    # nor is top-n, which says what leaves it.
+    if pattern is Pattern.STRICT and (is_kept or not _gives_new_values(node)):
         raise SettingError(
             f"strategy 'direct' cannot run this query: the output of {type(node).__name__} is STRICT "
             f"({reason}); use 'upa' or 'nt'"
         )
     # What happens to a table that is looked up never reaches what is above.
     for child in node.children[:1] if is_lookup(node) else node.children:
-        _refuse_strict(child)
+        _refuse_strict(child, is_kept=is_kept or isinstance(node, nodes.Over))
 
 
-def _is_group_by(node: nodes.Node) -> bool:
+def _gives_new_values(node: nodes.Node) -> bool:
     while isinstance(node, (nodes.Select, nodes.Project)):
         node = node.child
-    return isinstance(node, (nodes.GroupBy, nodes.TopN))
+    return isinstance(node, (nodes.GroupBy, nodes.Over, nodes.TopN))

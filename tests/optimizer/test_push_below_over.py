@@ -1,0 +1,44 @@
+"""Selections that choose whole partitions pass OVER, others stop there."""
+
+from panes.optimizer.rules.push_below_over import push_below_over
+from panes.plan.expressions import Call, Column, Literal
+from panes.plan.nodes import Over, Project, Select, StreamScan, Window
+from panes.plan.over_functions import OverFunction
+from panes.plan.schema import Schema
+from panes.plan.sort_key import SortKey
+from panes.plan.types import BIGINT, BOOLEAN
+from panes.plan.windows import RangeWindow
+
+SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT), ("s.b", BIGINT)]))
+WINDOW = Window(SCAN, RangeWindow(5))
+NUMBERED = (OverFunction("n", "row_number", None, BIGINT),)
+
+
+def over(child):
+    return Over(child, ("s.a",), (SortKey("s.b"),), NUMBERED)
+
+
+def is_one(column):
+    return Call(BOOLEAN, "eq", (Column(BIGINT, column), Literal(BIGINT, 1)))
+
+
+def both(one, other):
+    return Call(BOOLEAN, "and", (one, other))
+
+
+def test_a_condition_on_partition_columns_passes():
+    assert push_below_over(Select(over(WINDOW), is_one("s.a"))) == over(Select(WINDOW, is_one("s.a")))
+
+
+def test_conditions_on_other_columns_and_on_values_stay():
+    plan = Select(over(WINDOW), both(is_one("n"), both(is_one("s.a"), is_one("s.b"))))
+    assert push_below_over(plan) == Select(
+        over(Select(WINDOW, is_one("s.a"))), both(is_one("n"), is_one("s.b"))
+    )
+
+
+def test_a_condition_passes_under_the_name_that_a_projection_gave():
+    columns = (("x.a", Column(BIGINT, "s.a")), ("x.n", Column(BIGINT, "n")))
+    plan = Select(Project(over(WINDOW), columns), both(is_one("x.a"), is_one("x.n")))
+    below = Select(over(Select(WINDOW, is_one("s.a"))), is_one("n"))
+    assert push_below_over(plan) == Project(below, columns)
