@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from panes.delta.comparison import equal
 from panes.delta.hashing import list_lengths
+from panes.delta.rows import Positions
+from panes.delta.zeros import unsigned_zeros
 from panes.plan.types import Type
 
 Datum = Any
@@ -55,13 +57,18 @@ def array_contains(lists: Datum, item: Datum) -> Datum:
         lists = pa.repeat(lists, len(item))
     whole = _whole(lists)
     wanted = pa.repeat(item, len(whole)) if isinstance(item, pa.Scalar) else _whole(item)
-    lengths = list_lengths(whole)
-    owner = np.repeat(np.arange(len(whole)), lengths)
-    same = np.asarray(equal(whole.flatten(), wanted.take(pa.array(owner))).fill_null(False))
+    owner, items = items_of(whole)
+    same = np.asarray(equal(items, wanted.take(pa.array(owner))).fill_null(False))
     found = np.zeros(len(whole), np.bool_)
     found[owner[same]] = True
     known = pc.and_(pc.is_valid(whole), pc.is_valid(wanted))
     return pc.if_else(known, pa.array(found), pa.scalar(None, pa.bool_()))
+
+
+def items_of(lists: pa.Array | pa.ChunkedArray) -> tuple[Positions, pa.Array]:
+    """The items of all lists, and for each the place of its list."""
+    whole = _whole(lists)
+    return np.repeat(np.arange(len(whole)), list_lengths(whole)), unsigned_zeros(whole.flatten())
 
 
 def field(structs: Datum, name: str) -> Datum:

@@ -37,6 +37,7 @@ from panes.operators.tools.edge import Edge
 from panes.operators.tools.strategy import check_strategy, leave_early
 from panes.operators.top_n import TopN
 from panes.operators.union import Union
+from panes.operators.unnest import Unnest
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expand_outer_join import expand_outer_join
@@ -164,7 +165,7 @@ class _Lowering:
                 return self._add("constant", Constant(node, self.has_until), edge)
             case nodes.Window() | nodes.Wstream():
                 return self._window(node)
-            case nodes.Select() | nodes.Project():
+            case nodes.Select() | nodes.Project() | nodes.Unnest():
                 return self._row_by_row(node, self.relation(node.child))
             case nodes.Union():
                 return self._union(node, self.relation(node.left), self.relation(node.right))
@@ -295,16 +296,19 @@ class _Lowering:
             case nodes.TableScan():
                 entry = Entry(node.table, node.schema, prefix=f"{node.alias}.", weighted=True)
                 return self._add("input", entry, edge)
-            case nodes.Select() | nodes.Project():
+            case nodes.Select() | nodes.Project() | nodes.Unnest():
                 return self._row_by_row(node, self.arrivals(node.child))
             case nodes.Union():
                 return self._union(node, self.arrivals(node.left), self.arrivals(node.right))
         return self.relation(node)
 
-    def _row_by_row(self, node: nodes.Select | nodes.Project, child: _Made) -> _Made:
+    def _row_by_row(self, node: nodes.Select | nodes.Project | nodes.Unnest, child: _Made) -> _Made:
         if isinstance(node, nodes.Select):
             return self._add("select", Select(node.predicate), child.edge, child)
-        return self._add("project", Project(node.columns), replace(child.edge, schema=node.schema), child)
+        edge = replace(child.edge, schema=node.schema)
+        if isinstance(node, nodes.Unnest):
+            return self._add("unnest", Unnest(node.expression, node.column), edge, child)
+        return self._add("project", Project(node.columns), edge, child)
 
     def _union(self, node: nodes.Union, left: _Made, right: _Made) -> _Made:
         edge = self._edge(node, has_until=left.edge.has_until or right.edge.has_until)
@@ -376,7 +380,7 @@ def is_stream(node: nodes.Node) -> bool:
     """Whether a node only passes on tuples of base streams, or rows of tables, as they arrive."""
     if isinstance(node, (nodes.StreamScan, nodes.TableScan)):
         return True
-    if isinstance(node, (nodes.Select, nodes.Project, nodes.Union)):
+    if isinstance(node, (nodes.Select, nodes.Project, nodes.Unnest, nodes.Union)):
         return all(map(is_stream, node.children))
     return False
 

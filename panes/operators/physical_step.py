@@ -40,6 +40,7 @@ from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
 from panes.operators.top_n import TopN
 from panes.operators.union import Union
+from panes.operators.unnest import Unnest
 from panes.operators.window import TimeWindow
 from panes.plan.nodes import Node
 from panes.plan.patterns import Pattern, pattern_of
@@ -75,6 +76,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     ToSlide,
     TopN,
     Union,
+    Unnest,
 )
 OPERATORS = {operator.__name__: operator for operator in _CLASSES}
 """The operators by the names that steps have for them."""

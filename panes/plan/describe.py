@@ -120,6 +120,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Window: lambda node: f"Window {node.spec.text()}",
     nodes.Select: lambda node: f"Select {node.predicate}",
     nodes.Project: _project,
+    nodes.Unnest: lambda node: f"Unnest {node.expression} AS {node.column}",
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from panes.plan.nodes import AntiJoin, Join, Node, OuterJoin, Project, Select, SemiJoin, TableScan, Union
+from panes.plan.nodes import (
+    AntiJoin,
+    Join,
+    Node,
+    OuterJoin,
+    Project,
+    Select,
+    SemiJoin,
+    TableScan,
+    Union,
+    Unnest,
+)
 
 Matching = Join | OuterJoin | SemiJoin | AntiJoin
 
@@ -15,8 +26,8 @@ def is_lookup(node: Node) -> TypeGuard[Matching]:
 
 
 def table_below(node: Node) -> TableScan | None:
-    """The table under a chain of selections and projections; None when there is anything else in it."""
-    while isinstance(node, (Select, Project)):
+    """The table under a chain of selections, projections and unnest; None when there is anything else in it."""
+    while isinstance(node, (Select, Project, Unnest)):
         node = node.child
     return node if isinstance(node, TableScan) else None
 
@@ -25,4 +36,4 @@ def has_lookup(stream: Node) -> bool:
     """Whether tuples of a stream have met a table before they come to this edge."""
     if is_lookup(stream):
         return True
-    return isinstance(stream, (Select, Project, Union)) and any(map(has_lookup, stream.children))
+    return isinstance(stream, (Select, Project, Unnest, Union)) and any(map(has_lookup, stream.children))

@@ -156,6 +156,31 @@ class Project(_Unary):
 
 
 @dataclass(frozen=True)
+class Unnest(_Unary):
+    """The rows of the child, once for each item of a list, which is one more column.
+
+    A row whose list is empty or NULL is left out.
+    """
+
+    expression: Expression
+    column: str
+
+    def __post_init__(self) -> None:
+        _need(self.expression.type.item is not None, f"{self.expression} {self.expression.type} is no list")
+        _need_columns(self.expression, self.child)
+        self.schema  # noqa: B018  two columns of one name are refused here
+
+    @cached_property
+    def _schema(self) -> Schema:
+        assert self.expression.type.item is not None
+        return self.child.schema + Schema((Field(self.column, self.expression.type.item),))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+@dataclass(frozen=True)
 class Distinct(_Unary):
     """One row per distinct value."""
 

@@ -17,6 +17,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Unnest,
     Values,
     Window,
     Wstream,
@@ -45,17 +46,18 @@ def gives_generated(node: Istream | Wstream) -> bool:
 def counts_each_result(relation: Node) -> bool:
     """Whether every row that the operators of a relation give is a result that was generated.
 
-    Selections, projections, unions and joins make rows of rows. Other operators may give a row that goes on where
-    an equal one ends (DISTINCT, EXISTS, INTERSECT) or takes the place of an equal one (groups, top-n, negation),
-    and a join of count windows cannot tell an equal pair that comes from one that is taken back. The generated
-    results of such relations are the rows that enter them. A lookup decides row by row, as a selection does.
+    Selections, projections, unnest, unions and joins make rows of rows. Other operators may give a row that goes
+    on where an equal one ends (DISTINCT, EXISTS, INTERSECT) or takes the place of an equal one (groups, top-n,
+    negation), and a join of count windows cannot tell an equal pair that comes from one that is taken back. The
+    generated results of such relations are the rows that enter them. A lookup decides row by row, as a selection
+    does.
     """
     if is_lookup(relation):
         return counts_each_result(relation.left)
     match relation:
         case StreamScan() | TableScan() | Values() | Window():
             return True
-        case Select() | Project() | Union():
+        case Select() | Project() | Unnest() | Union():
             return all(map(counts_each_result, relation.children))
         case Join():
             return pattern_of(relation).pattern is not STRICT and all(

@@ -40,6 +40,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Unnest,
     Values,
     Window,
     Wstream,
@@ -92,7 +93,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Select | Project | Matched | OrderBy) -> Labeled:
+    def unary(self, node: Select | Project | Unnest | Matched | OrderBy) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -204,6 +205,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Window: _Labeling.window,
     Select: _Labeling.unary,
     Project: _Labeling.unary,
+    Unnest: _Labeling.unary,
     Matched: _Labeling.unary,
     TopN: _Labeling.top_n,
     OrderBy: _Labeling.unary,

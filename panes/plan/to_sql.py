@@ -38,7 +38,8 @@ def to_sql(plan: nodes.Node, relations: Mapping[nodes.Node, str], hidden: Sequen
 
     `relations` has, for every leaf (or any other sub-plan), the SELECT that gives its rows; for a table that is
     looked up all versions of its rows, with the instants from which and until which (`_ts`, `_exp`) each is in it.
-    Columns named in `hidden` are handed through selections, projections, unions and the left sides of lookups.
+    Columns named in `hidden` are handed through selections, projections, unnest, unions and the left sides of
+    lookups.
     """
     return _Writer(relations, hidden).select(plan)
 
@@ -58,6 +59,10 @@ class _Writer:
                 return f"SELECT * FROM ({self.select(node.child)}) WHERE {expression_sql(node.predicate)}"
             case nodes.Project():
                 shown = [f"{expression_sql(e)} AS {quoted(name)}" for name, e in node.columns]
+                return f"SELECT {', '.join(shown + self._hidden)} FROM ({self.select(node.child)})"
+            case nodes.Unnest():
+                item = f"unnest({expression_sql(node.expression)}) AS {quoted(node.column)}"
+                shown = [*map(quoted, node.child.schema.names), item]
                 return f"SELECT {', '.join(shown + self._hidden)} FROM ({self.select(node.child)})"
             case nodes.Distinct():
                 return f"SELECT DISTINCT * FROM ({self.select(node.child)})"

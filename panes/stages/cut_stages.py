@@ -30,6 +30,7 @@ from panes.plan.nodes import (
     StreamScan,
     TableScan,
     TopN,
+    Unnest,
     Window,
     Wstream,
 )
@@ -58,9 +59,9 @@ class StageInput:
     """A sub-plan that is computed before a stage, and the columns that decide the shard; `keys` is None when every
     shard gets all rows.
 
-    It is a chain of selections and projections over a stream or a table, or with `stage` what that earlier stage
-    gives. With `group_by` its rows are the partial rows of that group-by, over `window` if it is a chain; `node`
-    is what lies below.
+    It is a chain of selections, projections and unnest over a stream or a table, or with `stage` what that earlier
+    stage gives. With `group_by` its rows are the partial rows of that group-by, over `window` if it is a chain;
+    `node` is what lies below.
     """
 
     input: Input
@@ -188,6 +189,8 @@ def _has_state(node: Node) -> bool:
 def _topmost(node: Node) -> list[Node]:
     if _has_state(node):
         return [node]
+    if isinstance(node, Unnest) and _topmost(node.child):
+        return [node]  # so that what is above can have the rows by their items
     return [found for child in node.children for found in _topmost(child)]
 
 
@@ -240,8 +243,8 @@ def _has_panes(window: Window) -> bool:
 
 
 def is_stateless(node: Node) -> bool:
-    """Whether a node is a chain of selections and projections over a stream or a table."""
-    while isinstance(node, (Select, Project, Matched)):
+    """Whether a node is a chain of selections, projections and unnest over a stream or a table."""
+    while isinstance(node, (Select, Project, Unnest, Matched)):
         node = node.child
     return isinstance(node, (StreamScan, TableScan))
 

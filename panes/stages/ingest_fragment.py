@@ -1,8 +1,8 @@
 """The steps that run before a shuffle: what needs no state, over the rows of a stream, the changes of a table or
 the rows of an earlier stage.
 
-They are the operators that run after it: selections, projections, the query index, and where a group-by over a
-sliding window follows, the window and the partial sums per pane.
+They are the operators that run after it: selections, projections, unnest, the query index, and where a group-by
+over a sliding window follows, the window and the partial sums per pane.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.select import Select
 from panes.operators.tools.edge import Edge
+from panes.operators.unnest import Unnest
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import columns_of
@@ -92,7 +93,7 @@ class _Steps:
         self.add("pre_aggregate", sums, group_by, _partial_edge(group_by))
 
     def chain(self, node: nodes.Node, wanted: Set[str]) -> None:
-        """The steps of selections and projections over a scan, as far as the wanted columns need them."""
+        """The steps of selections, projections and unnest over a scan, as far as the wanted columns need them."""
         match node:
             case nodes.StreamScan() | nodes.TableScan():
                 edge = Edge(node.schema, pattern_of(node).pattern)
@@ -110,6 +111,10 @@ class _Steps:
                 used = [columns_of(expression) for _, expression in columns]
                 self.chain(node.child, frozenset[str]().union(*used))
                 self.add("project", Project(columns), node, replace(self.edge, schema=node.schema))
+            case nodes.Unnest():
+                self.chain(node.child, (wanted - {node.column}) | columns_of(node.expression))
+                edge = replace(self.edge, schema=node.schema)
+                self.add("unnest", Unnest(node.expression, node.column), node, edge)
             case nodes.Matched():
                 # Which columns the queries ask about changes as they come and go.
                 self.chain(node.child, frozenset(node.child.schema.names))

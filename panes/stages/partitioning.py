@@ -28,6 +28,7 @@ from panes.plan.nodes import (
     StreamScan,
     TopN,
     Union,
+    Unnest,
     Window,
     Wstream,
 )
@@ -113,6 +114,10 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             _assign(node.child, wanted, inputs, keys)
         case Project():
             _assign(node.child, wanted and tuple(_passed(node, name) for name in wanted), inputs, keys)
+        case Unnest():
+            if wanted and node.column in wanted:
+                raise _OneShard  # the items of a row lie where the row does
+            _assign(node.child, wanted, inputs, keys)
         case Window(spec=RowsWindow() | SessionWindow()):
             _assign(node.child, _within(_columns(node, inputs), wanted), inputs, keys)
         case Window():
@@ -206,7 +211,7 @@ def _may_lie_anywhere(node: Node, inputs: _Inputs) -> bool:
 
 def _is_stream(node: Node) -> bool:
     """Whether an input is a chain over a stream. Rows of others go by their columns, as they may be taken back."""
-    while isinstance(node, (Select, Project, Matched)):
+    while isinstance(node, (Select, Project, Unnest, Matched)):
         node = node.child
     return isinstance(node, StreamScan)
 

@@ -155,6 +155,10 @@ def blocks(drawing: draw.DrawFn, width: int, depth: int = 1) -> str:
     subqueries = [drawing(predicates(aliases, n)) for n in range(drawing(draw.integers(0, 2)))]
     if drawing(draw.integers(0, 2)) == 0:
         items, ties = [drawing(chains(items, aliases))], []
+    if drawing(draw.integers(0, 5)) == 0:
+        row = drawing(draw.sampled_from(aliases))
+        items.append(f"unnest([{row}.a, NULL, {row}.a]) AS u(v)")
+        parts.append(f"(u.v = {row}.a OR u.v IS NULL)")
     where = drawing(draw.permutations([*ties, *parts, *subqueries]))
     text = f"FROM {', '.join(items)}" + (f" WHERE {' AND '.join(where)}" if where else "")
     if drawing(draw.booleans()):

@@ -1,12 +1,12 @@
-"""Selections and projections pass time windows, and stop at count windows."""
+"""Selections, projections and unnest pass time windows, and stop at count windows."""
 
 import pytest
 
 from panes.optimizer.rules.push_below_window import push_below_window
 from panes.plan.expressions import Call, Column, Literal
-from panes.plan.nodes import Project, Select, StreamScan, Window
+from panes.plan.nodes import Project, Select, StreamScan, Unnest, Window
 from panes.plan.schema import Schema
-from panes.plan.types import BIGINT, BOOLEAN
+from panes.plan.types import BIGINT, BOOLEAN, list_of
 from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT)]))
@@ -16,8 +16,11 @@ IS_ONE = Call(BOOLEAN, "eq", (A, Literal(BIGINT, 1)))
 
 @pytest.mark.parametrize("spec", [RangeWindow(5), RangeWindow(5, 2), NowWindow(), UnboundedWindow()])
 def test_a_chain_passes_a_time_window_in_its_order(spec):
-    plan = Project(Select(Window(SCAN, spec), IS_ONE), (("b", A),))
-    assert push_below_window(plan) == Window(Project(Select(SCAN, IS_ONE), (("b", A),)), spec)
+    items = Call(list_of(BIGINT), "array", (A,))
+    plan = Project(Unnest(Select(Window(SCAN, spec), IS_ONE), items, "x"), (("b", A),))
+    assert push_below_window(plan) == Window(
+        Project(Unnest(Select(SCAN, IS_ONE), items, "x"), (("b", A),)), spec
+    )
 
 
 def test_nothing_passes_a_count_window():

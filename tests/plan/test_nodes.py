@@ -17,11 +17,12 @@ from panes.plan.nodes import (
     Select,
     StreamScan,
     Union,
+    Unnest,
     Window,
     with_children,
 )
 from panes.plan.schema import Schema
-from panes.plan.types import BIGINT, BOOLEAN, STRING
+from panes.plan.types import BIGINT, BOOLEAN, STRING, list_of
 from panes.plan.windows import RowsWindow
 
 S = StreamScan("s", "s", Schema.of([("s.a", BIGINT), ("s.b", STRING)]))
@@ -46,6 +47,8 @@ TRUE = Literal(BOOLEAN, True)
         (lambda: Join(S, R, ("s.z",), ("r.a",)), "there is no column s.z"),
         (lambda: Join(S, R, (), (), Column(BOOLEAN, "t.a")), "there is no column t.a"),
         (lambda: Join(S, R, (), (), Column(BIGINT, "r.a")), "a condition must be BOOLEAN, not BIGINT"),
+        (lambda: Unnest(S, Column(BIGINT, "s.a"), "x"), "s.a BIGINT is no list"),
+        (lambda: Unnest(S, Column(list_of(BIGINT), "r.a"), "x"), "there is no column r.a"),
         (lambda: Union(S, Project(R, (("x", Column(BIGINT, "r.a")),))), "different columns"),
         (lambda: Window(S, RowsWindow(3, partition_by=("s.z",))), "PARTITION BY s.z"),
     ],

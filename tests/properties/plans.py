@@ -75,6 +75,7 @@ class Drawing:
         operators: list[Callable[[int], nodes.Node]] = [
             lambda depth: self.select(self.relation(depth - 1)),
             lambda depth: self.project(self.relation(depth - 1)),
+            lambda depth: self.unnest(self.relation(depth - 1)),
             self.distinct,
             self.join,
             self.semi_join,
@@ -124,6 +125,8 @@ class Drawing:
         )
         if self.one_in(4):
             node = self.select(node)
+        if self.one_in(8):
+            node = self.unnest(node)
         return self.project(node) if self.one_in(6) else node
 
     def timed(self, depth: int) -> _Timed:
@@ -134,7 +137,8 @@ class Drawing:
         node, time = below.node, below.time
         match self.random.randrange(6 if self.retracts else 5):
             case 0:
-                return replace(below, node=self.select(node))
+                node = self.unnest(node) if self.one_in(3) else self.select(node)
+                return replace(below, node=node)
             case 1:
                 kept = self.name("p")
                 columns = [
@@ -193,7 +197,10 @@ class Drawing:
         node = self.stream()
         if self.one_in(6):
             node = nodes.Union(self.narrow(node), self.narrow(self.stream()))
-        return nodes.Window(node, self.partitioned(self.spec(), node))
+        spec = self.spec()
+        if spec.is_timed and self.one_in(6):
+            node = self.unnest(node)
+        return nodes.Window(node, self.partitioned(spec, node))
 
     def partitioned(self, spec: WindowSpec, stream: nodes.Node) -> WindowSpec:
         """The window, or where it can be the same of each partition."""
@@ -256,6 +263,18 @@ class Drawing:
         if number is not None and self.one_in(2):
             columns.append((self.name("p"), Call(BIGINT, "add", (number, Literal(BIGINT, 1)))))
         return nodes.Project(child, tuple(columns))
+
+    def unnest(self, child: nodes.Node) -> nodes.Node:
+        """The rows once for each item of a list that they have, or of one that is made of a column."""
+        lists = [f for f in child.schema if f.type.item is not None]
+        if lists:
+            field = self.choose(lists)
+            return nodes.Unnest(child, Column(field.type, field.name), self.name("u"))
+        number = self.column(child, BIGINT) or Literal(BIGINT, 1)
+        items: tuple[Expression, ...] = (number, Literal(BIGINT, self.choose(COMPARABLE[BIGINT])))
+        made = Call(list_of(BIGINT), "array", items[: self.random.randint(1, 2)])
+        few = Case(made.type, ((self.predicate(child), made),), Literal(made.type, None))
+        return nodes.Unnest(child, self.choose([made, few]), self.name("u"))
 
     def narrow(self, child: nodes.Node) -> nodes.Node:
         """Two columns, a BIGINT and a STRING, whatever the child has."""

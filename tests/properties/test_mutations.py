@@ -23,9 +23,10 @@ from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import ALWAYS, BEGINNING, EXP, FOREVER, TS, WEIGHT, Delta, Instants
 from panes.delta.hashing import Hashes, hash_pair
 from panes.delta.keys import Mask
+from panes.delta.lists import items_of
 from panes.delta.orders import in_order
 from panes.delta.rows import with_column
-from panes.operators import group_by, lookup, lower, over, rows_window, select, session_window, top_n
+from panes.operators import group_by, lookup, lower, over, rows_window, select, session_window, top_n, unnest
 from panes.operators.anti_join import AntiJoin
 from panes.operators.constant import Constant
 from panes.operators.distinct_star import DistinctStar
@@ -44,6 +45,7 @@ from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.tools.counting_rules import RULES
 from panes.operators.top_n import TopN
 from panes.operators.union import Union
+from panes.operators.unnest import Unnest
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Expression
@@ -180,6 +182,21 @@ def over_window(drawing: Drawing) -> nodes.Node:
 def a_row_later(rows: OverRows, frame: Frame) -> tuple[Ints, Ints]:
     begin, end = _BOUNDS(rows, frame)
     return np.minimum(begin + 1, end), end
+
+
+def unnested(drawing: Drawing) -> nodes.Node:
+    return drawing.unnest(drawing.window())
+
+
+def last_items(lists: pa.Array) -> tuple[Ints, pa.Array]:
+    owners, items = items_of(lists)
+    last = np.append(owners[1:] != owners[:-1], True)[: len(owners)]
+    return owners[last], items.filter(pa.array(last))
+
+
+def known_items(lists: pa.Array) -> tuple[Ints, pa.Array]:
+    owners, items = items_of(lists)
+    return owners[np.asarray(items.is_valid())], items.drop_null()
 
 
 def no_peers(_: object, places: Ints, *__: object, **___: object) -> Mask:
@@ -363,6 +380,9 @@ MUTATIONS = [
         replaced(select, "mask_of", everything_passes),
     ),
     Mutation("a projection forgets signs", over_rows(Drawing.project), output_of(Project, all_positive)),
+    Mutation("items forget signs", over_rows(Drawing.unnest), output_of(Unnest, all_positive)),
+    Mutation("a list has its last item alone", unnested, replaced(unnest, "items_of", last_items)),
+    Mutation("NULL is no item", unnested, replaced(unnest, "items_of", known_items)),
     Mutation("a union loses a row", lambda d: nodes.Union(*d.alike(1)), output_of(Union, without_last)),
     Mutation("partial rows forget signs", over_rows(count_of_all), output_of(PreAggregate, absolute_counts)),
     Mutation("old values of groups stay", grouped("count"), output_of(GroupBy, never_taking_back)),

@@ -55,6 +55,8 @@ def _call(function: str, values: list[Any]) -> Any:
             return order(values[0]) != order(values[1])
         case "is_not_distinct":
             return order(values[0]) == order(values[1])
+        case "array":
+            return tuple(values)
     if None in values:
         return None
     if function == "not":

@@ -80,6 +80,12 @@ class Reference:
             case nodes.Select() | nodes.Project():
                 made = ((t, _row_by_row(node, t.row)) for t in self.tuples(node.child))
                 return [t._replace(row=row) for t, row in made if row is not None]
+            case nodes.Unnest():
+                return [
+                    t._replace(name=(t.name, place), row=row)
+                    for t in self.tuples(node.child)
+                    for place, row in enumerate(_unnested(node, t.row))
+                ]
             case nodes.Union():
                 sides = enumerate((node.left, node.right))
                 both = [t._replace(name=(side, t.name)) for side, child in sides for t in self.tuples(child)]
@@ -103,6 +109,12 @@ class Reference:
             case nodes.Select() | nodes.Project():
                 made = {name: _row_by_row(node, row) for name, row in self.rows(node.child, now).items()}
                 return {name: row for name, row in made.items() if row is not None}
+            case nodes.Unnest():
+                return {
+                    (name, place): made
+                    for name, row in self.rows(node.child, now).items()
+                    for place, made in enumerate(_unnested(node, row))
+                }
             case nodes.Union():
                 sides = enumerate((node.left, node.right))
                 return {
@@ -266,3 +278,9 @@ def _passes(residual: Expression | None, row: Mapping[str, Any]) -> bool:
 def _numbered(bag: Bag) -> Named:
     """Equal rows told apart by a number: as often as a row is there, it stays."""
     return {(row, number): row for row in by_value(bag) for number in range(bag[row])}
+
+
+def _unnested(node: nodes.Unnest, row: Row) -> list[Row]:
+    """The row, once for each item of its list."""
+    named = dict(zip(node.child.schema.names, row, strict=True))
+    return [(*row, item) for item in evaluate(node.expression, named) or ()]

@@ -280,6 +280,7 @@ def test_queries_that_differ_in_more_than_selections_have_templates_of_their_own
         # Tuples of any age may ask for the versions of their time when a query joins the group.
         "SELECT src, rate FROM packets JOIN tariffs USING (proto) WHERE src = 1",
         "SELECT owner FROM hosts WHERE src IN (SELECT src FROM packets [RANGE 1 MINUTE] WHERE dst = 1)",
+        "SELECT v FROM packets [RANGE 1 MINUTE], unnest([src, dst]) AS t(v) WHERE bytes > 5",
     ],
 )
 def test_what_cannot_be_shared_has_no_template(sql: str) -> None:

@@ -88,6 +88,12 @@ CASES = {
     "SELECT count(*) AS n FROM (SELECT DISTINCT k, g FROM a [RANGE 1 MINUTE])": [[("k", "g")], None],
     "SELECT count(*) AS n FROM (SELECT a.g, count(*) AS m FROM a [NOW], b [NOW] WHERE a.k = b.k GROUP BY a.g)": [
         [("a.k",), ("b.k",)], [("a.g",)], None],
+    # Items are made before the shuffle, or end a stage; over a count window they lie where their row does.
+    "SELECT v, count(*) AS n FROM a [NOW], unnest([k, g]) AS t(v) GROUP BY v": [[("t.v",)]],
+    "SELECT v, count(*) AS n FROM (SELECT a.k, b.g FROM a [NOW], b [NOW] WHERE a.k = b.k) q, unnest([k, g]) t(v) "
+    "GROUP BY v": [[("a.k",), ("b.k",)], [("t.v",)]],
+    "SELECT k, count(v) AS n FROM a [PARTITION BY k ROWS 2], unnest([g]) AS t(v) GROUP BY k": [[("a.k",)]],
+    "SELECT v, count(*) AS n FROM a [PARTITION BY k ROWS 2], unnest([g]) AS t(v) GROUP BY v": [None],
 }  # fmt: skip
 
 

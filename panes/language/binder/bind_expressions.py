@@ -414,6 +414,8 @@ class ExpressionBinder:
         if function is None or (function.symbol is not None):
             if name in (*PLACES, *NEIGHBORS, *PICKED):
                 self.refuse(f"{name} needs OVER", node, f"{name}(…) OVER (PARTITION BY … ORDER BY …)")
+            if name in ("unnest", "explode"):
+                self.refuse(f"{name} stands in FROM", node, "… FROM s, unnest(s.items) AS t(item)")
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS, *own_names(node)]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))

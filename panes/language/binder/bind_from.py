@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from panes.language.binder.bind_lookup import window_over
+from panes.language.binder.bind_unnest import bind_unnest
 from panes.language.binder.joined_items import JoinedItems
 from panes.language.binder.known_relations import find
-from panes.language.binder.refusals import check_always_on, check_has_times, slides_in_time
+from panes.language.binder.refusals import (
+    check_always_on,
+    check_has_times,
+    check_rows_counted,
+    slides_in_time,
+)
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.parser.syntax import FromItem, SelectBlock, WindowClause
@@ -32,7 +38,10 @@ def bind_from(binder: QueryBinder, block: SelectBlock, scope: Scope) -> JoinedIt
     conditions of the other joins."""
     items = JoinedItems(scope, binder.catalog)
     for item in block.args["from_"]:
-        items.add(item, _relation(binder, item, scope))
+        if isinstance(item.this, exp.Anonymous):
+            items.unnest(item, *bind_unnest(item, scope))
+        else:
+            items.add(item, *_relation(binder, item, scope))
     if scope.window is not None and not any(_has_window(p.node, scope.window) for p in items.parts):
         binder.refuse(
             "BEGIN … END is for streams, and there is none in FROM", scope.window, "leave BEGIN … END out"
@@ -44,7 +53,7 @@ def _has_window(node: Node, clause: WindowClause) -> bool:
     return any(isinstance(n, Window) and n.spec is clause.args["spec"] for n in walk(node))
 
 
-def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> Relation:
+def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> tuple[Relation, Node]:
     window: WindowClause | None = item.args.get("window")
     if window is not None and scope.window is not None:
         binder.refuse(
@@ -64,12 +73,12 @@ def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> Relation:
     if is_table_only(node):
         if window is not None:
             binder.refuse(f"{alias} is a table: it has no window", window, "leave the window out")
-        return Relation(alias, prefix, node, offset_of(item))
+        return Relation(alias, prefix, node.schema, offset_of(item)), node
     if window is None and pattern_of(node).pattern is MONOTONIC:
         window = scope.default_window()
     if window is not None:
         node = _windowed(binder, node, window, prefix, alias)
-    return Relation(alias, prefix, node, offset_of(item))
+    return Relation(alias, prefix, node.schema, offset_of(item)), node
 
 
 def _named(binder: QueryBinder, name: exp.Identifier, prefix: str) -> Node:
@@ -139,6 +148,7 @@ def _windowed(binder: QueryBinder, node: Node, clause: WindowClause, prefix: str
     spec = clause.args["spec"]
     check_always_on("a window over it", node, binder.text, offset_of(clause))
     check_has_times(node, binder.text, offset_of(clause))
+    check_rows_counted(node, spec, binder.text, offset_of(clause))
     pattern, reason = answer_pattern(node)
     if pattern is not MONOTONIC:
         binder.refuse(

@@ -11,7 +11,7 @@ from panes.language.binder.refusals import check_bounded, check_bounded_with_tab
 from panes.language.names import unused
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
 from panes.plan.lookups import table_below
-from panes.plan.nodes import Join, Node, OuterJoin, Project, Select
+from panes.plan.nodes import Join, Node, OuterJoin, Project, Select, Unnest
 from panes.plan.walk import is_table_only
 
 
@@ -163,6 +163,8 @@ def _already_computed(node: Node, key: Expression) -> str | None:
     """The column that an earlier join has computed for the same key."""
     match node:
         case Select():
+            return _already_computed(node.child, key)
+        case Unnest() if node.column not in columns_of(key):
             return _already_computed(node.child, key)
         case Join():
             sides = (side for side in node.children if all(name in side.schema for name in columns_of(key)))

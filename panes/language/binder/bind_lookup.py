@@ -1,8 +1,8 @@
 """Lookups: tuples of a stream meet a table that is not retroactive as it was at their own time.
 
 The time of a tuple is a column of its scan (`TIME`). It is handed up from there to the lookup, through windows,
-selections, projections and joins, and in the same way to the aggregates first and last; nothing else reads it, and
-no SELECT list has it.
+selections, projections, unnest and joins, and in the same way to the aggregates first and last; nothing else reads
+it, and no SELECT list has it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from panes.plan.nodes import (
     TableScan,
     TopN,
     Union,
+    Unnest,
     Values,
     Window,
     with_children,
@@ -156,6 +157,10 @@ class _Carrying:
             case Select():
                 below = self.carried(node.child, columns)
                 return replace(below, node=replace(node, child=below.node))
+            case Unnest():
+                read = columns_of(node.expression) if node.column in columns else frozenset[str]()
+                below = self.carried(node.child, (columns - {node.column}) | read)
+                return replace(below, node=replace(node, child=below.node))
             case Project():
                 return self._project(node, columns)
             case Join():
@@ -253,6 +258,9 @@ def _is_of_stream(node: Node, column: str) -> bool:
     match node:
         case Window() | Select() | Distinct():
             return _is_of_stream(node.child, column)
+        case Unnest():
+            read = columns_of(node.expression) if column == node.column else {column}
+            return any(_is_of_stream(node.child, name) for name in read)
         case Project():
             return any(_is_of_stream(node.child, name) for name in columns_of(dict(node.columns)[column]))
         case Join():

@@ -15,7 +15,6 @@ from panes.language.positions import did_you_mean, offset_of, refuse, with_artic
 from panes.language.statements import CopyFrom, CreateQuery, CreateTable, DeleteFrom, UpdateTable
 from panes.plan.expressions import Column, Expression, Literal, Value
 from panes.plan.functions import can_cast
-from panes.plan.nodes import TableScan
 from panes.plan.schema import Field, Schema
 from panes.plan.types import DATE, FLOAT, STRING, TIMESTAMP, Type, wider
 
@@ -76,8 +75,7 @@ def bind_conflict(tree: exp.Expression, table: CreateTable, text: str) -> OnConf
         refuse(f"the primary key of {table.name} is ({key})", text, offset_of(keys[0][1]))
     scope = _scope(table, text)
     excluded = Schema.of((f"{EXCLUDED}.{f.name}", f.type) for f in table.columns)
-    given = TableScan(table.name, EXCLUDED, excluded, table.retroactive)
-    scope.add(Relation("excluded", EXCLUDED, given, offset_of(node)))
+    scope.add(Relation("excluded", EXCLUDED, excluded, offset_of(node)))
     scope.hidden |= set(excluded.names)  # a bare name means the row that is in the table
     binder = ChangeBinder(scope)
     return OnConflict(_assignments(node, table, binder), _condition(node, binder))
@@ -125,9 +123,7 @@ def _field(table: CreateTable, column: exp.Expression, text: str) -> Field:
 def _scope(table: CreateTable, text: str) -> Scope:
     """A scope whose columns keep their bare names: there is only the one table."""
     scope = Scope(text)
-    scope.add(
-        Relation(table.name, "", TableScan(table.name, table.name, table.columns, table.retroactive), 0)
-    )
+    scope.add(Relation(table.name, "", table.columns, 0))
     return scope
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -22,7 +22,7 @@ from panes.language.names import same
 from panes.language.parser.syntax import FromItem
 from panes.language.positions import offset_of, refuse
 from panes.plan.expressions import Expression, Literal, columns_of
-from panes.plan.nodes import AntiJoin, Node, OuterJoin, SemiJoin
+from panes.plan.nodes import AntiJoin, Node, OuterJoin, SemiJoin, Unnest
 
 
 @dataclass
@@ -43,21 +43,57 @@ class JoinedItems:
     _first_relation: int = 0
     """The first relation since the last comma: ON, USING and NATURAL read no other."""
 
-    def add(self, item: FromItem, relation: Relation) -> None:
+    _has_unnest: bool = False
+    """Whether unnest(…) stands after the last comma."""
+
+    def add(self, item: FromItem, relation: Relation, node: Node) -> None:
         kind = item.args.get("kind") or ""
         if kind in ("", ","):
             self._first_part, self._first_relation = len(self.parts), len(self.scope.relations)
+            self._has_unnest = False
         self.scope.add(relation)
         conditions = self._conditions(item, kind)
-        part = Part(relation.node, relation.offset)
+        part = Part(node, relation.offset)
         if kind in ("", ",", "CROSS JOIN", "JOIN"):
             self.parts.append(part)
             self.conditions += conditions
             return
-        node = self._joined_whole(kind, part, conditions, item)
-        self.parts[self._first_part :] = [Part(node, self.parts[self._first_part].offset)]
+        whole = self._joined_whole(kind, part, conditions, item)
+        self.parts[self._first_part :] = [Part(whole, self.parts[self._first_part].offset)]
         if kind in ("SEMI JOIN", "ANTI JOIN"):
             self.scope.relations.pop()
+
+    def unnest(self, item: FromItem, relation: Relation, items: Expression) -> None:
+        """Puts unnest(…) over the part that its list is made of."""
+        kind = item.args["kind"]
+        self._has_unnest |= kind == ","
+        place = self._place_of(items, item)
+        self.scope.add(relation)
+        part = self.parts[place]
+        (column,) = relation.schema.names
+        self.parts[place] = replace(part, node=Unnest(part.node, items, column))
+        self.conditions += self._conditions(item, kind)
+
+    def _place_of(self, items: Expression, item: FromItem) -> int:
+        """The part that a list is made of; a list of constants goes with the last one."""
+        read = columns_of(items)
+        for place in reversed(range(len(self.parts))):
+            if read <= set(self.parts[place].node.schema.names):
+                return place
+        if not all(map(self.scope.is_own, read)):
+            refuse(
+                "unnest(…) cannot read a column of the query around it",
+                self.scope.text, offset_of(item), "put it in FROM of that query",
+            )  # fmt: skip
+        if read:
+            refuse(
+                "the list in unnest(…) is made of columns of several items of FROM",
+                self.scope.text, offset_of(item), "join these in a derived table first",
+            )  # fmt: skip
+        return refuse(
+            "unnest(…) needs a stream or table before it in FROM, whose rows the items go with",
+            self.scope.text, offset_of(item), "for constants alone write (VALUES (1), (2)) AS t(x)",
+        )  # fmt: skip
 
     # Conditions.
 
@@ -136,6 +172,11 @@ class JoinedItems:
             refuse(
                 f"ON before a {kind} reads what stands before the comma, or the query around it",
                 self.scope.text, offset_of(item), "put the condition in WHERE",
+            )  # fmt: skip
+        if kind in ("RIGHT JOIN", "FULL JOIN") and self._has_unnest:
+            refuse(
+                f"a {kind} would keep rows for each list of the unnest(…) after the comma",
+                self.scope.text, offset_of(item), "write CROSS JOIN in place of the comma before unnest(…)",
             )  # fmt: skip
         self.conditions = rest
         return join_tree(parts, mine, self.catalog, self.scope.text)

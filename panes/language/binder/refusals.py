@@ -25,6 +25,7 @@ from panes.plan.nodes import (
     StreamScan,
     TableScan,
     TopN,
+    Unnest,
     Values,
     Window,
     Wstream,
@@ -32,7 +33,7 @@ from panes.plan.nodes import (
 from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.walk import has_relation, is_table_only, tables_of, walk
-from panes.plan.windows import UnboundedWindow
+from panes.plan.windows import RowsWindow, UnboundedWindow, WindowSpec
 
 _BROKEN = "results that stay would break the condition they were given under"
 _DUPLICATED = "results that stay would turn into duplicates"
@@ -175,6 +176,21 @@ def check_has_times(node: Node, text: str, offset: int) -> None:
         )  # fmt: skip
     for child in () if isinstance(node, OUTPUT_STREAMS) else node.children:
         check_has_times(child, text, offset)
+
+
+def check_rows_counted(stream: Node, spec: WindowSpec, text: str, offset: int) -> None:
+    """A count window counts the tuples of a stream one after the other, and those of unnest come together."""
+    if isinstance(spec, RowsWindow) and _has_unnest(stream):
+        refuse(
+            "ROWS counts tuples in the order in which they came, and the items of one list come together",
+            text, offset, "put the ROWS window on the stream below unnest(…), or use a RANGE window",
+        )  # fmt: skip
+
+
+def _has_unnest(stream: Node) -> bool:
+    if isinstance(stream, (Window, *OUTPUT_STREAMS)):
+        return False
+    return isinstance(stream, Unnest) or any(map(_has_unnest, stream.children))
 
 
 def check_always_on(what: str, node: Node, text: str, offset: int) -> None:

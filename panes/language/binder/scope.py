@@ -12,7 +12,7 @@ from panes.language.names import same
 from panes.language.parser.syntax import Nested, WindowClause
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.plan.expressions import Column, Expression
-from panes.plan.nodes import Node
+from panes.plan.schema import Schema
 
 if TYPE_CHECKING:
     from panes.language.binder.bind_scalar_subqueries import Scalar
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Relation:
-    """One item of FROM: the alias users write, and a plan whose columns are named `prefix.column` (just
-    `column` when the prefix is empty)."""
+    """One item of FROM: the alias users write, and its columns, named `prefix.column` (just `column` when the
+    prefix is empty)."""
 
     alias: str
     prefix: str
-    node: Node
+    schema: Schema
     offset: int
 
     @property
     def columns(self) -> list[tuple[str, Column]]:
         """The names that users write, and the columns they mean."""
         skip = len(self.prefix) + 1 if self.prefix else 0
-        return [(f.name[skip:], Column(f.type, f.name)) for f in self.node.schema]
+        return [(f.name[skip:], Column(f.type, f.name)) for f in self.schema]
 
     def column(self, name: str) -> Column | None:
         return next((column for written, column in self.columns if same(written, name)), None)
@@ -109,11 +109,11 @@ class Scope:
 
     def own_names(self) -> list[str]:
         """The edge names of the columns of this scope."""
-        return [name for relation in self.relations for name in relation.node.schema.names]
+        return [name for relation in self.relations for name in relation.schema.names]
 
     def is_own(self, column: str) -> bool:
         """Whether an edge name belongs to this scope, not to one around it."""
-        return column in self.computed or any(column in r.node.schema for r in self.relations)
+        return column in self.computed or any(column in r.schema for r in self.relations)
 
     def _chain(self) -> list[Scope]:
         return [self, *(self.outer._chain() if self.outer else [])]

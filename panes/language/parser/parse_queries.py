@@ -229,11 +229,9 @@ class QueryParser(WithParser):
         self._refuse_lateral()
         if self._word("CROSS"):
             self._expect("JOIN")
-            self._refuse_lateral()
             return self._from_item("CROSS JOIN")
         natural = self._word("NATURAL")
         kind = self._kind_of_join()
-        self._refuse_lateral()
         item = self._from_item(kind)
         if natural:
             item.set("natural", True)
@@ -259,19 +257,29 @@ class QueryParser(WithParser):
         return f"{what or ('' if side == 'INNER' else side)} JOIN".strip()
 
     def _refuse_lateral(self) -> None:
-        if self._at("LATERAL"):
+        """LATERAL says before unnest what is so anyway, and is nothing elsewhere."""
+        if self._at("LATERAL", "UNNEST"):
+            self._advance()
+        elif self._at("LATERAL", "VIEW"):
+            self._fail("LATERAL VIEW is not supported", hint="write CROSS JOIN UNNEST(items) AS t(item)")
+        elif self._at("LATERAL"):
             self._fail(
                 "LATERAL is not supported: a query in FROM cannot read the items beside it",
                 hint="join it with ON, or write a scalar subquery",
             )
 
     def _from_item(self, kind: str) -> FromItem:
+        self._refuse_lateral()
         token = self._curr
         name, columns = None, list[exp.Identifier]()
         if self._match(TokenType.L_PAREN, advance=False):
             this: exp.Expression = Nested(this=self._in_parentheses(self._query))
         elif self._at_output():
             this = self._output_around_query()
+        elif self._at("UNNEST") and self._next.token_type == TokenType.L_PAREN:
+            this = self._call()
+            if self._at("WITH", "ORDINALITY"):
+                self._fail("WITH ORDINALITY is not supported", hint="unnest(…) gives the items alone")
         else:
             self._refuse_foreign_window(in_from=True)
             name = self._relation_name("a stream, a table or a query in parentheses")

@@ -29,7 +29,7 @@ class SelectBlock(exp.Expression):
 
 
 class FromItem(exp.Expression):
-    """A stream, a table (`this` is its name) or a query in parentheses, its window and its alias.
+    """A stream, a table (`this` is its name), a query in parentheses or unnest(…), its window and its alias.
 
     `kind` is how it is joined to the items before it: "" (the first), ",", "CROSS JOIN", or "JOIN", "LEFT JOIN",
     "RIGHT JOIN", "FULL JOIN", "SEMI JOIN" or "ANTI JOIN" with `on`, `using` or, where it is `natural`, neither.

@@ -90,6 +90,6 @@ def _refuse_strict(node: nodes.Node, *, is_kept: bool = False) -> None:
 
 
 def _gives_new_values(node: nodes.Node) -> bool:
-    while isinstance(node, (nodes.Select, nodes.Project)):
+    while isinstance(node, (nodes.Select, nodes.Project, nodes.Unnest)):
         node = node.child
     return isinstance(node, (nodes.GroupBy, nodes.Over, nodes.TopN))

@@ -19,6 +19,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    Unnest,
     Window,
     with_children,
 )
@@ -44,6 +45,10 @@ def _kept(node: Node, wanted: Set[str]) -> Node:
             columns = tuple(column for column in node.columns if column[0] in wanted) or node.columns[:1]
             read = frozenset[str]().union(*(columns_of(expression) for _, expression in columns))
             return Project(_kept(node.child, read), columns)
+        case Unnest():
+            return replace(
+                node, child=_kept(node.child, (wanted - {node.column}) | columns_of(node.expression))
+            )
         case GroupBy():
             args = [columns_of(arg) for a in node.aggregates for arg in a.args]
             return replace(node, child=_kept(node.child, frozenset(node.keys).union(*args)))
@@ -83,6 +88,6 @@ def _stream(node: Node, wanted: Set[str]) -> Node:
 
 
 def _is_chain(node: Node) -> bool:
-    while isinstance(node, (Select, Project)):
+    while isinstance(node, (Select, Project, Unnest)):
         node = node.child
     return isinstance(node, (StreamScan, TableScan))
