@@ -87,8 +87,10 @@ def test_a_query_goes_on_with_another_number_of_shards(name: str, strategy: str)
         came = arrivals(since, clock)
         told[0].append(still.process(came, since, clock))
         told[1].append(moved.process(came, since, clock))
-        answer = contents_at(together(told[0]), clock)
-        assert same_rows(moved.answer(clock), answer) is None, f"at {clock}"
+        read = moved.answer(clock)
+        # What an answer is only sorted by is in its state, and is not read.
+        answer = contents_at(together(told[0]), clock).select(read.column_names)
+        assert same_rows(read, answer) is None, f"at {clock}"
         since = clock
     assert history(told[1], CLOCKS[-1]) == history(told[0], CLOCKS[-1])
 
