@@ -232,10 +232,11 @@ def _where_there(value: Expression, other: Expression) -> Expression:
 
 
 def _correlation(covariance: Doubles, of_x: Doubles, of_y: Doubles, none: npt.NDArray[np.bool_]) -> pa.Array:
-    """NULL where one of the two does not vary."""
+    """NULL where one of the two does not vary; NaN before that, where a value is not finite."""
     with np.errstate(all="ignore"):
         found = covariance / (np.sqrt(np.maximum(of_x, 0.0)) * np.sqrt(np.maximum(of_y, 0.0)))
-    still = none | (of_x == 0) | (of_y == 0)
+    is_odd = np.isnan(of_x) | np.isnan(of_y)
+    still = none | (((of_x == 0) | (of_y == 0)) & ~is_odd)
     return pa.array(np.clip(found, -1.0, 1.0), pa.float64(), mask=still)
 
 

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION, CREATE AGGREGATE and DROP FUNCTION: functions of users, kept by import path."""
+"""CREATE FUNCTION and CREATE AGGREGATE: functions of users, kept by import path."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from sqlglot import exp
-
 from panes.delta.imported import imported
 from panes.errors import CatalogError, EvaluationError, SqlError
 from panes.language import parse
 from panes.language.binder.mark_own_functions import is_built_in
 from panes.language.names import quoted
-from panes.language.statements import CreateDerivedStream, CreateFunction, CreateQuery, DropFunction
+from panes.language.statements import CreateFunction
 from panes.plan.types import INTERVAL, NULL
 from panes.statements.context import Context
-from panes.statements.readers_of import said
 
 _BY_ANNOTATION = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE", str: "STRING", bytes: "BINARY", date: "DATE",
                   datetime: "TIMESTAMP"}  # fmt: skip
@@ -34,23 +31,6 @@ def create_function(statement: CreateFunction, context: Context) -> None:
             raise CatalogError(f"functions take and give no {type_}")
     _check(statement)
     context.catalog.create_function(statement)
-
-
-def drop_function(statement: DropFunction, context: Context) -> None:
-    """Removes a function. Raises CatalogError while a query or a derived stream calls it."""
-    catalog = context.catalog
-    if statement.if_exists and statement.name not in catalog.functions():
-        return
-    with catalog.transaction():
-        callers: list[CreateDerivedStream | CreateQuery] = [
-            stream for stream in catalog.streams() if isinstance(stream, CreateDerivedStream)
-        ]
-        for reader in [*callers, *catalog.all_registered()]:
-            if any(call.name == statement.name for call in reader.query.tree.find_all(exp.Anonymous)):
-                raise CatalogError(
-                    f"the function {statement.name!r} is called by {said(reader)}; drop that first"
-                )
-        catalog.drop_function(statement.name)
 
 
 def function_statement(

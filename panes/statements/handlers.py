@@ -18,12 +18,13 @@ from panes.statements.comment_on import comment_on
 from panes.statements.context import Context
 from panes.statements.create_again import create_again
 from panes.statements.create_derived_stream import create_derived_stream
-from panes.statements.create_function import create_function, drop_function
+from panes.statements.create_function import create_function
 from panes.statements.create_query import create_query
 from panes.statements.create_stream import create_stream
 from panes.statements.create_table import create_table
 from panes.statements.describe_object import describe_object
 from panes.statements.drop import drop
+from panes.statements.drop_function import drop_function
 from panes.statements.explain_query import explain_query
 from panes.statements.insert_into_stream import insert_into_stream
 from panes.statements.invoke_query import invoke_query

@@ -99,4 +99,5 @@ def test_pairs_of_which_one_is_null_do_not_count() -> None:
 def test_correlation_with_what_does_not_vary_is_null() -> None:
     assert result("corr", [1.0, 1.0], [1.0, 2.0]) is None
     assert result("corr", [1.0, 2.0], [math.nan, 2.0]) == pytest.approx(math.nan, nan_ok=True)
+    assert math.isnan(result("corr", [3.0], [math.nan])), "a value that is not finite comes before that"
     assert result("corr", [1.0, 2.0, 3.0], [-1.0, -2.0, -3.5]) == pytest.approx(-0.9933992677987828)

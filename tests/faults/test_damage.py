@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -186,6 +188,10 @@ def test_a_file_of_the_source_that_was_changed_after_it_was_taken_in_is_named(sp
 # All damage.
 
 
+ONE_IN = int(os.environ.get("PANES_DAMAGES_ONE_IN", "3"))
+"""Which part of all damages is done: 1 takes a few minutes."""
+
+
 @pytest.fixture(scope="module")
 def small(spark, tmp_path_factory) -> Small:
     return make(tmp_path_factory.mktemp("small"), spark)
@@ -197,7 +203,7 @@ def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
     bench.undo(Damage("", "", {}))
     assert [answer for answer in expected.values() if isinstance(answer, errors.PanesError)] == []
     done, noticed = 0, 0
-    for damage in damages(small, Random(11), regions):
+    for damage in islice(damages(small, Random(11), regions), 0, None, ONE_IN):
         done += 1
         bench.do(damage)
         try:
@@ -221,7 +227,7 @@ def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
     assert look(small.database) == expected
     with capsys.disabled():
         print(f" {done} damages, {noticed} noticed ", end="")
-    assert done >= 2000
+    assert done >= 2000 // ONE_IN
 
 
 def regions(path: Path) -> int:

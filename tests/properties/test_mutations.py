@@ -248,7 +248,7 @@ def without_sign(counts: Ints, x: Sum, y: Sum, xy: Sum, divisor: Doubles) -> Dou
     return abs(_MOMENT(counts, x, y, xy, divisor))
 
 
-def ascending(first: object, second: object, *, descending: bool) -> pa.Array:  # noqa: ARG001
+def ascending(first: object, second: object, *, descending: bool, nulls_first: bool) -> pa.Array:  # noqa: ARG001
     return pairs_of(first, second)
 
 

@@ -61,7 +61,9 @@ def test_extreme_times_are_rejected_from_every_source_and_good_rows_are_answered
     # Text sources hold numbers only: Spark reads instants from text by a pattern, which these have not.
     pairs = [(kind, unit) for kind in KINDS for unit in STEPS if unit != "TIMESTAMP" or kind in KINDS[:2]]
     sources = [(Source(db, tmp_path, kind, unit), STEPS[unit]) for kind, unit in pairs]
-    queries = {s.name: db.register(f"SELECT k FROM {s.name} [RANGE 1 HOUR]", s.name) for s, _ in sources}
+    queries = {
+        s.name: db.register(f"SELECT k FROM {s.name} [RANGE 1 HOUR]", f"of_{s.name}") for s, _ in sources
+    }
     for source, _ in sources:
         source.bring([(ts, 0) for ts in EXTREMES])
     db.run()

@@ -74,12 +74,12 @@ def test_a_stream_added_while_running_is_read_too(spark, tmp_path):
     epochs = Epochs()
     with panes.connect(tmp_path / "db", spark=spark) as db:
         db.sql(RATE.format("ticks"))
-        ticks = db.register("SELECT count(*) AS n FROM ticks [RANGE 1 HOUR]", name="ticks")
+        ticks = db.register("SELECT count(*) AS n FROM ticks [RANGE 1 HOUR]", name="of_ticks")
         db.start(on_epoch=epochs)
         epochs.wait_for_more(2)
         before = count_of(ticks)
         db.sql(RATE.format("tocks"))
-        tocks = db.register("SELECT count(*) AS n FROM tocks [RANGE 1 HOUR]", name="tocks")
+        tocks = db.register("SELECT count(*) AS n FROM tocks [RANGE 1 HOUR]", name="of_tocks")
         epochs.wait_for_more(4)
         db.stop()
         assert count_of(tocks) > 0

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION, CREATE AGGREGATE, DROP FUNCTION: functions of users by import path, asked once."""
+"""CREATE FUNCTION and CREATE AGGREGATE: functions of users by import path, asked once."""
 
 from __future__ import annotations
 
@@ -55,17 +55,6 @@ def test_function_of_a_user_is_kept_and_found_again(numbers, tmp_path):
         assert asked(again, "SELECT doubled(x) AS d FROM t WHERE k = 2") == [(4.0,)]
     with panes.connect(tmp_path / "db", read_only=True) as reader:
         assert asked(reader, "SELECT doubled(x) AS d FROM t WHERE k = 2") == [(4.0,)]
-
-
-def test_what_is_called_is_not_dropped(db):
-    db.create_function("doubled", own.doubled, returns="DOUBLE", takes=["DOUBLE"])
-    db.register("SELECT doubled(src) AS d FROM packets [RANGE 1 MINUTE]", name="q")
-    with pytest.raises(errors.CatalogError, match="is called by query 'q'; drop that first"):
-        db.sql("DROP FUNCTION doubled")
-    db.sql("DROP QUERY q; DROP FUNCTION doubled; DROP FUNCTION IF EXISTS doubled")
-    assert db.sql("SHOW FUNCTIONS").num_rows == 0
-    with pytest.raises(errors.CatalogError, match="there is no function named 'doubled'"):
-        db.sql("DROP FUNCTION doubled")
 
 
 def nested():

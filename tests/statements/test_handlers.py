@@ -50,6 +50,8 @@ EXAMPLES = (
     "DESCRIBE packets",
     "COMMENT ON STREAM packets IS 'what was sent'",
     "DROP QUERY sources",
+    "CREATE FUNCTION doubled (x DOUBLE) RETURNS DOUBLE AS 'tests.own:doubled'",
+    "DROP FUNCTION doubled",
     "SET shards = 3",
 )
 
