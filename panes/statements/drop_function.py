@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from panes.errors import CatalogError
+from panes.language.binder.functions_called import functions_called
 from panes.language.statements import CreateDerivedStream, CreateQuery, DropFunction
 from panes.statements.context import Context
 from panes.statements.readers_of import said
@@ -20,7 +19,7 @@ def drop_function(statement: DropFunction, context: Context) -> None:
             stream for stream in catalog.streams() if isinstance(stream, CreateDerivedStream)
         ]
         for reader in [*callers, *catalog.all_registered()]:
-            if any(call.name == statement.name for call in reader.query.tree.find_all(exp.Anonymous)):
+            if statement.name in functions_called(reader.query):
                 raise CatalogError(
                     f"the function {statement.name!r} is called by {said(reader)}; drop that first"
                 )
