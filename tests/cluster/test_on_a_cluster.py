@@ -26,7 +26,7 @@ from tests.cluster.workload import LATER, Workload
 
 pytestmark = pytest.mark.spark
 
-KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "8")) // 2
+KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "4")) // 2
 """For each state location."""
 KILLS_PER_RUN = max(2, KILLS // 6)
 """Each run may be disturbed so often: a killed executor costs a start of Java, and its tasks are done again."""

@@ -188,7 +188,7 @@ def test_a_file_of_the_source_that_was_changed_after_it_was_taken_in_is_named(sp
 # All damage.
 
 
-ONE_IN = int(os.environ.get("PANES_DAMAGES_ONE_IN", "3"))
+ONE_IN = int(os.environ.get("PANES_DAMAGES_ONE_IN", "6"))
 """Which part of all damages is done: 1 takes a few minutes."""
 
 

@@ -17,7 +17,7 @@ from tests.faults.busy import SHAPES
 from tests.faults.test_killed_process import PATIENCE_S, ROOT, send_kills
 
 PROGRAM = Path(__file__).with_name("busy.py")
-KILLS = int(os.environ.get("PANES_KILLS", "3"))
+KILLS = int(os.environ.get("PANES_KILLS", "2"))
 SEED = int(os.environ.get("PANES_SEED", "7"))
 
 

@@ -23,7 +23,7 @@ from tests.properties.streams import SEEDS, TABLES, Arrivals
 
 SOAK_SECONDS = float(os.environ.get("PANES_SOAK_SECONDS", "0"))
 
-CASES = 2_100
+CASES = 1_200
 """Drawn by `make test`, by the tests whose shares add up to 1."""
 
 

@@ -70,7 +70,7 @@ def arrivals(since: int, clock: int) -> Mapping[str, pa.Table]:
     return found
 
 
-ONE_IN = int(os.environ.get("PANES_CORPUS_ONE_IN", "3"))
+ONE_IN = int(os.environ.get("PANES_CORPUS_ONE_IN", "6"))
 """Which part of the corpus is run; the properties draw other plans to rescale."""
 
 
