@@ -69,7 +69,7 @@ class AnswerSources:
             relation_of(plan).schema.arrow,
             member=None if record.group is None else record.id,
         )
-        every_instant = record.changes == "instant"
+        every_instant = record.settings.changes == "instant"
         if record.group is None:
             return source(rows, running, first, every_instant=every_instant)
         nothing = self._registered.group(record.group, plan).template.of_nothing

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import uuid4
 
 from panes.config import SETTINGS, Value, check_setting
@@ -39,13 +39,15 @@ CREATE TABLE objects (
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, template TEXT,
+  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
+  rules_off TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, first_epoch INTEGER,
-  UNIQUE (template, strategy, calendar_days, changes));
+  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
+  rules_off TEXT NOT NULL, first_epoch INTEGER,
+  UNIQUE (template, strategy, calendar_days, changes, negation, rules_off));
 CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE comments (
@@ -57,6 +59,20 @@ CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
 _LAST_NUMBER = "last number of a query or group"
 """The names of marks."""
+
+
+class QuerySettings(NamedTuple):
+    """The settings that a query has from its registration on: those of its plan."""
+
+    strategy: str = str(SETTINGS["strategy"].default)
+    calendar_days: int = int(SETTINGS["calendar_days"].default)
+    changes: str = str(SETTINGS["changes"].default)
+    """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
+    negation: str = str(SETTINGS["negation"].default)
+    rules_off: str = str(SETTINGS["rules_off"].default)
+
+
+_SETTINGS = ", ".join(QuerySettings._fields)
 
 
 @dataclass(frozen=True)
@@ -71,10 +87,7 @@ class QueryRecord:
     sql: str
     shards: int | None
     """Over how many shards it is spread from the next epoch on; None when that is decided by then."""
-    strategy: str
-    calendar_days: int
-    changes: str
-    """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
+    settings: QuerySettings
     group: int | None
     """The group of queries with which it shares a plan."""
     first_epoch: int | None
@@ -96,9 +109,6 @@ class GroupRecord:
 
     id: int
     shards: int | None
-    strategy: str
-    calendar_days: int
-    changes: str
     first_epoch: int
 
 
@@ -308,10 +318,8 @@ class Catalog:
         name: str,
         sql: str,
         shards: int | None,
-        strategy: str,
-        calendar_days: int,
+        settings: QuerySettings,
         template: str | None = None,
-        changes: str = "epoch",
     ) -> QueryRecord:
         """Adds a query. When there are some of its template already, it shares a plan with those that follow.
 
@@ -320,13 +328,13 @@ class Catalog:
         """
         with self._file.transaction():
             self._check_free(name)
-            settings = (strategy, calendar_days, changes)
             number = self._new_number()
-            group = None if template is None else self._group_for(template, shards, *settings)
+            group = None if template is None else self._group_for(template, shards, settings)
+            values = (number, number, name, sql, shards, shards is None, *settings, template, group)
             self._execute(
-                "INSERT INTO queries (id, origin, name, sql, shards, follows_cores, strategy, calendar_days, "
-                "changes, template, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(number, number, name, sql, shards, shards is None, *settings, template, group),
+                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, template, "
+                f"group_id) VALUES ({_marks(values)})",
+                *values,
             )
             return self.query(name)
 
@@ -348,8 +356,7 @@ class Catalog:
             ((shards,),) = self._select(
                 "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
             )
-            settings = (old.strategy, old.calendar_days, old.changes)
-            group = None if template is None else self._group_for(template, shards, *settings)
+            group = None if template is None else self._group_for(template, shards, old.settings)
             self._execute(
                 "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL "
                 "WHERE id = ?",
@@ -358,7 +365,7 @@ class Catalog:
             self._execute("DELETE FROM plans WHERE id = ?", old.id)
             return self.query(old.name)
 
-    def _group_for(self, template: str, shards: int | None, *settings: Value) -> int | None:
+    def _group_for(self, template: str, shards: int | None, settings: QuerySettings) -> int | None:
         """The group that the next query of a template joins; None while there are too few of them."""
         ((alike,),) = self._select(
             "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? LIMIT ?)",
@@ -366,14 +373,17 @@ class Catalog:
         )
         if alike + 1 < int(self.setting("share_from")):
             return None
-        columns = "template, strategy, calendar_days, changes"
-        found = self._select(f"SELECT id FROM groups WHERE ({columns}) = (?, ?, ?, ?)", template, *settings)
+        alike_ones = (
+            f"SELECT id FROM groups WHERE (template, {_SETTINGS}) = ({_marks((template, *settings))})"
+        )
+        found = self._select(alike_ones, template, *settings)
         if found:
             return int(found[0][0])
         number = self._new_number()
+        values = (number, template, *settings, shards, shards is None)
         self._execute(
-            f"INSERT INTO groups (id, {columns}, shards, follows_cores) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(number, template, *settings, shards, shards is None),
+            f"INSERT INTO groups (id, template, {_SETTINGS}, shards, follows_cores) VALUES ({_marks(values)})",
+            *values,
         )
         return number
 
@@ -493,7 +503,7 @@ class Catalog:
 
     def groups(self) -> list[GroupRecord]:
         """The groups that have begun."""
-        columns = "id, shards, strategy, calendar_days, changes, first_epoch"
+        columns = "id, shards, first_epoch"
         rows = self._select(f"SELECT {columns} FROM groups WHERE first_epoch IS NOT NULL ORDER BY id")
         return [GroupRecord(*row) for row in rows]
 
@@ -544,6 +554,10 @@ class Catalog:
         rows = self._select("SELECT value FROM settings WHERE name = ?", name)
         return rows[0][0] if rows else SETTINGS[name].default
 
+    def query_settings(self) -> QuerySettings:
+        """The settings that a query gets that is registered now."""
+        return QuerySettings(*(self.setting(name) for name in QuerySettings._fields))  # type: ignore[arg-type]
+
     def set(self, name: str, value: Value) -> None:
         self._execute(
             "INSERT INTO settings VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
@@ -575,9 +589,12 @@ class Catalog:
 
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
         of_group = "SELECT groups.shards FROM groups WHERE groups.id = group_id"
-        settings = f"iif(group_id IS NULL, shards, ({of_group})), strategy, calendar_days, changes"
-        columns = f"id, origin, name, sql, {settings}, group_id, first_epoch, first_clock, error"
-        return [QueryRecord(*row) for row in self._select(f"SELECT {columns} FROM queries {clause}", *values)]
+        before = ("id", "origin", "name", "sql", f"iif(group_id IS NULL, shards, ({of_group}))")
+        after = ("group_id", "first_epoch", "first_clock", "error")
+        columns = ", ".join((*before, _SETTINGS, *after))
+        rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
+        first, last = len(before), -len(after)
+        return [QueryRecord(*row[:first], QuerySettings(*row[first:last]), *row[last:]) for row in rows]  # type: ignore[call-arg]
 
     def _missing(self, kind: str, name: str) -> CatalogError:
         known = [q.name for q in self.queries()] if kind == "QUERY" else self._names(kind)
@@ -590,6 +607,11 @@ def _parsed(sql: str) -> Statement:
     """Definitions are looked up with every query, and parsing one takes longer than answering many."""
     (statement,) = parse(sql)
     return statement
+
+
+def _marks(values: Sequence[object]) -> str:
+    """A parameter of a statement for each value."""
+    return ", ".join("?" * len(values))
 
 
 def _query_of(sql: str) -> SelectQuery:

@@ -74,6 +74,20 @@ SETTINGS: dict[str, Setting] = {
             "'epoch' or 'instant'",
         ),
         Setting(
+            "negation",
+            AUTO,
+            "where negations stand beside joins: by cost, above, below or as written; fixed at registration",
+            _one_of(AUTO, "up", "down", "written"),
+            "'auto', 'up', 'down' or 'written'",
+        ),
+        Setting(
+            "rules_off",
+            "",
+            "rules of the optimizer that are not applied, separated by commas; fixed when a query is registered",
+            lambda value: isinstance(value, str),
+            "names of rules, separated by commas",
+        ),
+        Setting(
             "share_from",
             4,
             "minimum number of queries with the same shape before they share a plan",

@@ -24,6 +24,7 @@ from panes.ingest.rejected_log import RejectedLog
 from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
+from panes.optimizer.statistics import Statistics
 from panes.plan.stream import Stream
 from panes.query import Query
 from panes.registered import Registered
@@ -77,7 +78,7 @@ class Database:
         )
         self._rejected_log = RejectedLog(home / "aside")
         self._registered = Registered(
-            self._catalog, lambda name: self._connection.tables.contents(name).row_count
+            self._catalog, lambda name: self._connection.tables.contents(name).row_count, Statistics
         )
         self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
         one_time = OneTime(

@@ -11,6 +11,8 @@ from panes.errors import CatalogError
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
+from panes.optimizer.planning import rules_in
+from panes.optimizer.statistics import Statistics
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.sharing.group import Group
@@ -26,11 +28,13 @@ from panes.stored_plans import StoredPlans
 class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
 
-    def __init__(self, catalog: Catalog, row_count: Callable[[str], int]) -> None:
-        """`row_count` gives how many rows a table has, by name."""
+    def __init__(
+        self, catalog: Catalog, row_count: Callable[[str], int], statistics: Callable[[], Statistics]
+    ) -> None:
+        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
         self._catalog = catalog
         self._plans: dict[int, Node] = {}
-        self._physical = StoredPlans(catalog, row_count)
+        self._physical = StoredPlans(catalog, row_count, statistics)
         self._groups: dict[int, Group] = {}
         self._left: list[int] = []
         """The ids that altered queries had."""
@@ -48,10 +52,8 @@ class Registered:
                 statement.name,
                 statement.query.sql,
                 _number(self._catalog.setting("shards")),
-                str(self._catalog.setting("strategy")),
-                int(self._catalog.setting("calendar_days")),
+                self._catalog.query_settings(),
                 None if found is None else found[0].key,
-                str(self._catalog.setting("changes")),
             )
             self._begin(record, plan)
 
@@ -127,7 +129,8 @@ class Registered:
         if record.id not in self._plans:
             (query,) = parse(record.sql)
             assert isinstance(query, st.SelectQuery), record.sql
-            self._plans[record.id] = optimize(bind(query, self._catalog))
+            rules_off = rules_in(record.settings.rules_off)
+            self._plans[record.id] = optimize(bind(query, self._catalog), rules_off)
         return self._plans[record.id]
 
     def physical_plan(self, record: QueryRecord) -> PhysicalPlan:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from panes.catalog import Catalog, QueryRecord
+from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.optimizer.choose_plan import choose_plan
+from panes.optimizer.planning import Planning, rules_in
+from panes.optimizer.statistics import Statistics
 from panes.plan.nodes import Node
 from panes.plan.walk import tables_of
-from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 
@@ -22,21 +24,18 @@ class StoredPlans:
     begins anew, because it failed or its group was dissolved, gets a new one.
     """
 
-    def __init__(self, catalog: Catalog, row_count: Callable[[str], int]) -> None:
-        """`row_count` gives how many rows a table has, by name."""
+    def __init__(
+        self, catalog: Catalog, row_count: Callable[[str], int], statistics: Callable[[], Statistics]
+    ) -> None:
+        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
         self._catalog = catalog
         self._row_count = row_count
+        self._statistics = statistics
         self._known: dict[int, PhysicalPlan] = {}
 
     def under_settings(self, plan: Node) -> PhysicalPlan:
         """The plan that a query would get if it were registered now; SettingError when it could not run."""
-        return make_plan(
-            plan,
-            strategy=str(self._catalog.setting("strategy")),
-            calendar_days=int(self._catalog.setting("calendar_days")),
-            every_instant=self._catalog.setting("changes") == "instant",
-            large_tables=self._large_tables(plan),
-        )
+        return self._chosen(plan, self._catalog.query_settings())
 
     def of(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
         """The plan that runs a query; `plan` is its logical plan, or that of its group."""
@@ -54,14 +53,19 @@ class StoredPlans:
         """Lets go of a plan that the catalog no longer has."""
         self._known.pop(number, None)
 
-    def _made(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
-        made = make_plan(
-            plan,
-            strategy=record.strategy,
-            calendar_days=record.calendar_days,
-            every_instant=record.changes == "instant",
-            large_tables=self._large_tables(plan),
+    def _chosen(self, plan: Node, settings: QuerySettings) -> PhysicalPlan:
+        planning = Planning(
+            settings.strategy,
+            settings.calendar_days,
+            settings.changes == "instant",
+            self._large_tables(plan),
+            settings.negation,
+            rules_in(settings.rules_off),
         )
+        return choose_plan(plan, self._statistics(), planning)
+
+    def _made(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
+        made = self._chosen(plan, record.settings)
         if not self._catalog.is_read_only:
             self._catalog.set_plan(record.running, plan_text(made))
         return made

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from panes.catalog import Catalog
+from panes.catalog import Catalog, QuerySettings
 from panes.errors import CatalogError, SettingError, StateError
 from panes.language import parse
 from panes.language.statements import CreateStream
@@ -56,9 +56,9 @@ def test_names_are_taken_in_any_case(catalog):
     created(catalog, "CREATE STREAM packets (value BIGINT) FROM RATE")
     with pytest.raises(CatalogError, match="already a stream or table named 'PACKETS'"):
         created(catalog, "CREATE STREAM PACKETS (value BIGINT) FROM RATE")
-    catalog.register("q", "SELECT 1", 2, "upa", 10)
+    catalog.register("q", "SELECT 1", 2, QuerySettings())
     with pytest.raises(CatalogError, match="already a query named 'Q'"):
-        catalog.register("Q", "SELECT 2", 2, "upa", 10)
+        catalog.register("Q", "SELECT 2", 2, QuerySettings())
 
 
 def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
@@ -67,9 +67,9 @@ def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
     def clock_of(record):
         return clocks[record.name]
 
-    catalog.register("early", "SELECT 1", 2, "upa", 10)
+    catalog.register("early", "SELECT 1", 2, QuerySettings())
     assert [q.first_epoch for q in catalog.begin_queries(4, clock_of, 2)] == [4]
-    catalog.register("late", "SELECT 2", 2, "nt", 10)
+    catalog.register("late", "SELECT 2", 2, QuerySettings("nt"))
     assert [q.first_epoch for q in catalog.queries()] == [4, None]
     assert [q.first_epoch for q in catalog.begin_queries(5, clock_of, 2)] == [4, 5]
     # Epoch 5 failed and is done again.
@@ -81,10 +81,10 @@ def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
 
 
 def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
-    first = catalog.register("q", "SELECT 1", 2, "upa", 10)
+    first = catalog.register("q", "SELECT 1", 2, QuerySettings())
     assert catalog.has_query(first.id)
     catalog.drop_query("q")
-    assert catalog.register("q", "SELECT 1", 2, "upa", 10).id > first.id
+    assert catalog.register("q", "SELECT 1", 2, QuerySettings()).id > first.id
     assert not catalog.has_query(first.id)
     with pytest.raises(CatalogError, match="no query named 'x'; there are q"):
         catalog.drop_query("x")
@@ -93,11 +93,11 @@ def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
 def test_queries_share_a_plan_with_those_that_tell_the_same_changes(catalog):
     catalog.set("share_from", 1)
     net, exact, other = (
-        catalog.register(name, "SELECT 1", 2, "upa", 10, "template", changes)
+        catalog.register(name, "SELECT 1", 2, QuerySettings(changes=changes), "template")
         for name, changes in (("net", "epoch"), ("exact", "instant"), ("other", "instant"))
     )
     assert net.group != exact.group == other.group
-    assert [record.changes for record in (net, exact)] == ["epoch", "instant"]
+    assert [record.settings.changes for record in (net, exact)] == ["epoch", "instant"]
     catalog.begin_queries(0, lambda _: 0, 2)
     assert [group.changes for group in catalog.groups()] == ["epoch", "instant"]
 
@@ -135,7 +135,7 @@ def test_a_catalog_of_the_layout_before_is_refused_in_a_sentence(tmp_path):
             connection.execute(f"ALTER TABLE {table} RENAME COLUMN calendar_days TO partitions")
         connection.execute("PRAGMA user_version = 2")
     told = (
-        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 5: "
+        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 6: "
         "open the database with the version that made it, or make a new one from the sources"
     )
     with pytest.raises(StateError, match=told):
@@ -150,7 +150,7 @@ def test_the_setting_of_calendar_queues_goes_by_their_days(catalog):
 
 def test_queries_that_follow_the_cores_have_their_number_from_the_next_epoch_on(catalog):
     for name, shards in (("fixed", 3), ("follows", None)):
-        catalog.register(name, "SELECT 1", shards, "upa", 10)
+        catalog.register(name, "SELECT 1", shards, QuerySettings())
 
     def shards_with(cores):
         return {record.name: record.shards for record in catalog.begin_queries(1, lambda _: 0, cores)}
@@ -166,7 +166,7 @@ def test_queries_that_follow_the_cores_have_their_number_from_the_next_epoch_on(
 def test_queries_of_a_group_go_by_its_number_of_shards_and_keep_it_when_it_is_dissolved(catalog):
     catalog.set("share_from", 1)
     one, two = (
-        catalog.register(name, "SELECT 1", shards, "upa", 10, "template")
+        catalog.register(name, "SELECT 1", shards, QuerySettings(), "template")
         for name, shards in (("one", 3), ("two", 4))
     )
     assert one.group == two.group

@@ -1,8 +1,11 @@
-"""The rules that improve a logical plan, in the order in which they are tried."""
+"""The rules that improve a logical plan whatever its streams bring, in the order in which they are tried.
+
+What is better depends on rates and selectivities is chosen by cost (`optimizer/choose_plan.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from panes.optimizer.rules.keep_needed_columns import keep_needed_columns
 from panes.optimizer.rules.push_below_added_columns import push_below_added_columns
@@ -20,11 +23,17 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def optimize(plan: Node) -> Node:
-    """A plan with the same answer and the same columns that costs less."""
+def optimize(plan: Node, rules_off: Set[str] = frozenset()) -> Node:
+    """A plan with the same answer and the same columns that costs less; rules of those names are not applied."""
     for rule in RULES:
-        improved = rule(plan)
-        if improved.schema != plan.schema:
-            raise AssertionError(f"{rule.__name__} made ({improved.schema}) of ({plan.schema})")
-        plan = improved
+        if rule.__name__ not in rules_off:
+            plan = applied(rule, plan)
     return plan
+
+
+def applied(rule: Rule, plan: Node) -> Node:
+    """What a rule makes of a plan; it must have the same columns."""
+    improved = rule(plan)
+    if improved.schema != plan.schema:
+        raise AssertionError(f"{rule.__name__} made ({improved.schema}) of ({plan.schema})")
+    return improved

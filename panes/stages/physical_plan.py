@@ -6,7 +6,7 @@ out by it: a restart runs the same plan, whatever has become better by then. Tas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from panes.operators.physical_step import Fragment
@@ -14,7 +14,7 @@ from panes.plan.nodes import Node
 from panes.plan.patterns import Pattern
 from panes.stages.partitioning import Keys
 
-VERSION = 1
+VERSION = 2
 """Of the layout of stored plans."""
 
 
@@ -63,6 +63,36 @@ class PhysicalStage:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A way to run a query, with what it was expected to cost when the plan was chosen."""
+
+    name: str
+    """What tells it from the others: `as written`, or what was done to it."""
+    shape: str
+    """Its joins, negations and DISTINCTs in one line."""
+    rate: float
+    """Rows per second that its steps give, all together."""
+    state: float
+    """Rows that its steps keep, all together."""
+    cost: float
+    """CPU seconds per second of event time."""
+    verdict: str
+    """Why it was chosen, or was not."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a plan came about."""
+
+    rules: tuple[str, ...] = ()
+    """The rules that changed the plan, in the order in which they did."""
+    candidates: tuple[Candidate, ...] = ()
+    """The ways that were compared, the chosen one first."""
+    capacity: float | None = None
+    """CPU seconds per second that were there for it; None when nobody knew."""
+
+
+@dataclass(frozen=True)
 class PhysicalPlan:
     """The stages of a query, each after those it reads; the last gives the answer."""
 
@@ -73,6 +103,8 @@ class PhysicalPlan:
     pattern: Pattern
     reason: str
     """Why the answer has that pattern."""
+    choice: Choice = field(default=Choice(), compare=False)
+    """Why it is as it is."""
     version: int = VERSION
 
     @property

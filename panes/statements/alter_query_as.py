@@ -7,6 +7,7 @@ from panes.errors import CatalogError, PanesError
 from panes.language import bind_query, bind_stream
 from panes.language.statements import AlterQueryAs, CreateDerivedStream, CreateQuery
 from panes.optimizer.optimizer import optimize
+from panes.optimizer.planning import rules_in
 from panes.plan.nodes import Node
 from panes.statements.context import Context
 from panes.statements.plan_query import check_fed
@@ -27,7 +28,7 @@ def alter_query_as(statement: AlterQueryAs, context: Context) -> None:
         readers = all_readers_of(record.name, catalog)
         catalog.set_text(record.id, statement.query.sql)
         altered = CreateQuery(record.name, statement.query)
-        plan = optimize(bind_query(altered, catalog))
+        plan = optimize(bind_query(altered, catalog), rules_in(record.settings.rules_off))
         check_fed(plan, statement.query)
         plans = [(record, plan)]
         for reader in readers:
@@ -48,7 +49,9 @@ def _planned(
         if isinstance(reader, CreateDerivedStream):
             bind_stream(reader, context.catalog)
             return []
-        return [(context.catalog.query(reader.name), optimize(bind_query(reader, context.catalog)))]
+        record = context.catalog.query(reader.name)
+        rules_off = rules_in(record.settings.rules_off)
+        return [(record, optimize(bind_query(reader, context.catalog), rules_off))]
     except PanesError as error:
         problem = getattr(error, "problem", str(error))
         raise CatalogError(

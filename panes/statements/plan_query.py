@@ -7,13 +7,14 @@ from panes.language import bind
 from panes.language.positions import offset_of, refuse
 from panes.language.statements import SelectQuery
 from panes.optimizer.optimizer import optimize
+from panes.optimizer.planning import rules_in
 from panes.plan.nodes import Node
 from panes.plan.walk import is_table_only, tables_of
 
 
 def plan_query(query: SelectQuery, catalog: Catalog) -> Node:
     """The plan of a query that is asked once, or explained."""
-    return optimize(bind(query, catalog))
+    return optimize(bind(query, catalog), rules_in(str(catalog.setting("rules_off"))))
 
 
 def plan_query_to_register(query: SelectQuery, catalog: Catalog) -> Node:

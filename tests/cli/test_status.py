@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from panes.catalog import Catalog
+from panes.catalog import Catalog, QuerySettings
 from panes.cli.main import app
 from panes.cli.status import print_status
 from panes.clock import HandClock, to_microseconds
@@ -26,8 +26,8 @@ def database(tmp_path: Path) -> Path:
     catalog = Catalog(tmp_path / "catalog.sqlite")
     (stream,) = parse("CREATE STREAM s (x INT)")
     catalog.create(stream)
-    query = catalog.register("busy", "SELECT x FROM s [NOW]", shards=2, strategy="upa", calendar_days=10)
-    broken = catalog.register("broken", "SELECT x FROM s [NOW]", shards=2, strategy="upa", calendar_days=10)
+    query = catalog.register("busy", "SELECT x FROM s [NOW]", 2, QuerySettings())
+    broken = catalog.register("broken", "SELECT x FROM s [NOW]", 2, QuerySettings())
     catalog.suspend(broken.id, "a sum is too large")
     log = EpochLog(tmp_path / "epochs", catalog.database)
     catalog.close()

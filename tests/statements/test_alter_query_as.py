@@ -94,7 +94,7 @@ def test_settings_stay_and_a_new_text_resumes_a_suspended_query_but_not_its_read
         chain._catalog.suspend(record.id, "a sum is too large")
     chain.sql(f"ALTER QUERY sources AS {PROTOS}")
     record = chain._catalog.query("sources")
-    assert (record.shards, record.strategy, record.error) == (7, "upa", None)
+    assert (record.shards, record.settings.strategy, record.error) == (7, "upa", None)
     assert chain._catalog.query("loud").error == "a sum is too large"
     chain.sql("ALTER QUERY loud RESUME")
     assert len(chain.query("loud").invoke()) == 0
