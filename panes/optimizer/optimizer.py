@@ -14,7 +14,7 @@ from panes.optimizer.rules.keep_needed_columns import keep_needed_columns
 from panes.optimizer.rules.push_below_added_columns import push_below_added_columns
 from panes.optimizer.rules.push_below_lookup import push_below_lookup
 from panes.optimizer.rules.push_below_window import push_below_window
-from panes.optimizer.verify import differences
+from panes.optimizer.what_is_broken import what_is_broken
 from panes.plan.nodes import Node
 
 Rule = Callable[[Node], Node]
@@ -76,4 +76,4 @@ def _improved(rule: Rule, plan: Node) -> tuple[Node, str | None]:
         improved = rule(plan)
     except Exception as error:
         return plan, f"{type(error).__name__}: {error}"
-    return improved, None if improved is plan else differences(plan, improved)
+    return improved, None if improved is plan else what_is_broken(plan, improved)

@@ -10,7 +10,7 @@ from panes.plan.patterns import pattern_of
 from panes.plan.walk import walk
 
 
-def differences(before: Node, after: Node) -> str | None:
+def what_is_broken(before: Node, after: Node) -> str | None:
     """What a plan has that it must not have after a rule; None when there is nothing.
 
     A rule keeps the columns of the answer, reads every stream and table as often and through the same windows as
