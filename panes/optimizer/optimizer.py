@@ -5,12 +5,16 @@ What is better depends on rates and selectivities is chosen by cost (`optimizer/
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Set
+from dataclasses import dataclass
 
+from panes.clock import Clock, WallClock
 from panes.optimizer.rules.keep_needed_columns import keep_needed_columns
 from panes.optimizer.rules.push_below_added_columns import push_below_added_columns
 from panes.optimizer.rules.push_below_lookup import push_below_lookup
 from panes.optimizer.rules.push_below_window import push_below_window
+from panes.optimizer.what_is_broken import what_is_broken
 from panes.plan.nodes import Node
 
 Rule = Callable[[Node], Node]
@@ -23,17 +27,53 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+@dataclass(frozen=True)
+class AppliedRule:
+    """A rule that has changed a plan, and how long that took."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What the rules made of a plan, and those that changed it, in their order."""
+
+    plan: Node
+    applied: tuple[AppliedRule, ...] = ()
+
+
 def optimize(plan: Node, rules_off: Set[str] = frozenset()) -> Node:
     """A plan with the same answer and the same columns that costs less; rules of those names are not applied."""
-    for rule in RULES:
-        if rule.__name__ not in rules_off:
-            plan = applied(rule, plan)
-    return plan
+    return rewritten(plan, rules_off).plan
 
 
-def applied(rule: Rule, plan: Node) -> Node:
-    """What a rule makes of a plan; it must have the same columns."""
-    improved = rule(plan)
-    if improved.schema != plan.schema:
-        raise AssertionError(f"{rule.__name__} made ({improved.schema}) of ({plan.schema})")
-    return improved
+def rewritten(
+    plan: Node, rules_off: Set[str] = frozenset(), clock: Clock | None = None, rules: tuple[Rule, ...] = RULES
+) -> Rewritten:
+    """The plan that `optimize` gives, with the rules that changed it. `clock` says how long they take."""
+    clock = clock or WallClock()
+    applied = []
+    for rule in rules:
+        if rule.__name__ in rules_off:
+            continue
+        begin = clock.elapsed()
+        improved, problem = _improved(rule, plan)
+        if problem is not None:
+            # The plan before the rule is right, so its query can run.
+            warnings.warn(
+                f"{rule.__name__} is skipped, a bug in Panes: {problem}", RuntimeWarning, stacklevel=2
+            )
+        elif improved is not plan and improved != plan:
+            plan = improved
+            applied.append(AppliedRule(rule.__name__, clock.elapsed() - begin))
+    return Rewritten(plan, tuple(applied))
+
+
+def _improved(rule: Rule, plan: Node) -> tuple[Node, str | None]:
+    """What a rule makes of a plan, and what is wrong with that."""
+    try:
+        improved = rule(plan)
+    except Exception as error:
+        return plan, f"{type(error).__name__}: {error}"
+    return improved, None if improved is plan else what_is_broken(plan, improved)

@@ -465,13 +465,13 @@ AnyNode = TypeVar("AnyNode", bound=Node)
 
 
 def with_children(node: AnyNode, *children: Node) -> AnyNode:
-    """The same node over other children."""
+    """The same node over other children; the node itself when it has these."""
     if isinstance(node, _Unary):
         (child,) = children
-        return replace(node, child=child)
+        return node if child is node.child else replace(node, child=child)
     if isinstance(node, _Binary):
         left, right = children
-        return replace(node, left=left, right=right)
+        return node if left is node.left and right is node.right else replace(node, left=left, right=right)
     if children:
         raise PlanError(f"{type(node).__name__} has no children")
     return node
