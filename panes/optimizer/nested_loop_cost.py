@@ -1,7 +1,7 @@
 """What a join of many windows costs that is evaluated by nested loops in one global order (thesis, 5.3.1).
 
-A new tuple of a stream is compared with all of the first other window of the order; each partner that it finds, with
-all of the second, and so on. All streams are joined on one column. Values are contained in each other: of two
+A new tuple of a stream is compared with all of the first other window of the order; each partner that it finds,
+with all of the second, and so on. All streams are joined on one column. Values are contained in each other: of two
 windows, the one with fewer different values has only such as the other has, too.
 """
 
@@ -46,6 +46,6 @@ def accesses(order: Sequence[JoinedStream], place: int) -> float:
     return read
 
 
-def cost_of_order(order: Sequence[JoinedStream]) -> float:
+def nested_loop_cost(order: Sequence[JoinedStream]) -> float:
     """Tuples that are read per second in all."""
     return sum(accesses(order, place) for place in range(len(order)))

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from panes.optimizer.nested_loops import JoinedStream, accesses, cost_of_order, joined_size
+from panes.optimizer.nested_loop_cost import JoinedStream, accesses, nested_loop_cost, joined_size
 
 TABLE_5_3 = (
     JoinedStream(10, 100, 500),
@@ -33,11 +33,11 @@ TABLE_5_6 = (
 
 def cost(streams: Sequence[JoinedStream], order: str) -> float:
     """The cost of an order that is written as in the thesis: `2134` is S2, S1, S3, S4."""
-    return cost_of_order([streams[int(number) - 1] for number in order])
+    return nested_loop_cost([streams[int(number) - 1] for number in order])
 
 
 def all_costs(streams: Sequence[JoinedStream]) -> list[float]:
-    return [cost_of_order(order) for order in permutations(streams)]
+    return [nested_loop_cost(order) for order in permutations(streams)]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_size_of_a_join_does_not_depend_on_the_order() -> None:
 
 def test_each_stream_of_table_5_3_costs_what_the_thesis_says() -> None:
     assert [accesses(TABLE_5_3, place) for place in range(4)] == pytest.approx([3800, 3800, 2400, 6000])
-    assert cost_of_order(TABLE_5_3) == pytest.approx(16000)
+    assert nested_loop_cost(TABLE_5_3) == pytest.approx(16000)
     assert max(all_costs(TABLE_5_3)) == pytest.approx(86850)
 
 
