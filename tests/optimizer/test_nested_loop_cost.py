@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from panes.optimizer.nested_loop_cost import JoinedStream, accesses, nested_loop_cost, joined_size
+from panes.optimizer.nested_loop_cost import JoinedStream, accesses, joined_size, nested_loop_cost
 
 TABLE_5_3 = (
     JoinedStream(10, 100, 500),
@@ -42,7 +42,16 @@ def all_costs(streams: Sequence[JoinedStream]) -> list[float]:
 
 @pytest.mark.parametrize(
     ("streams", "size"),
-    [("12", 200), ("13", 400), ("14", 600), ("23", 400), ("24", 600), ("34", 1500), ("123", 800), ("124", 1200)],
+    [
+        ("12", 200),
+        ("13", 400),
+        ("14", 600),
+        ("23", 400),
+        ("24", 600),
+        ("34", 1500),
+        ("123", 800),
+        ("124", 1200),
+    ],
 )
 def test_sizes_of_intermediate_results_are_those_of_table_5_4(streams: str, size: float) -> None:
     assert joined_size([TABLE_5_3[int(number) - 1] for number in streams]) == pytest.approx(size)
