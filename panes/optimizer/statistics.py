@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Literal, NamedTuple
+
+from panes.optimizer.assumed import RATE, assumed_cost, assumed_selectivity
+from panes.plan.expressions import Expression, conjuncts
 
 Kind = Literal["rate", "selectivity", "join", "distinct", "early", "cost"]
 """
@@ -40,7 +44,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Statistics:
-    """All facts of a database at one time."""
+    """All facts of a database at one time.
+
+    What was not measured is assumed where something must be (`optimizer/assumed.py`), and None where it follows
+    from other facts: the planner knows from which.
+    """
 
     facts: Mapping[FactName, Fact] = field(default_factory=dict)
 
@@ -48,3 +56,37 @@ class Statistics:
         """A fact that was measured; None when it was not."""
         fact = self.facts.get(FactName(kind, name))
         return None if fact is None else fact.value
+
+    def rate(self, stream: str) -> float:
+        """Rows per second of event time."""
+        found = self.measured("rate", stream)
+        return RATE if found is None else found
+
+    def selectivity(self, text: str, condition: Expression) -> float:
+        """How many of the rows pass a condition, which has the text. Where its parts are the same as in other
+        conditions (it is over origins, as the text is), what is known of them is used."""
+        found = self.measured("selectivity", text)
+        if found is not None:
+            return found
+        parts = conjuncts(condition)
+        if len(parts) > 1:
+            return prod(self.selectivity(str(part), part) for part in parts)
+        return assumed_selectivity(condition)
+
+    def join(self, text: str) -> float | None:
+        """Results of a join / (rows right · arrivals left + rows left · arrivals right)."""
+        return self.measured("join", text)
+
+    def distinct(self, text: str) -> float | None:
+        """How many different values columns have."""
+        return self.measured("distinct", text)
+
+    def early(self, text: str) -> float | None:
+        """Of the results of a negation that leave, the share that leaves before its time."""
+        return self.measured("early", text)
+
+    def cost(self, operator: str, part: str = "row") -> float:
+        """CPU microseconds of an operator, by the name of its class: per `row` that comes to it, of a join also
+        per `probe`, `insert` and `expire`; `fixed` per span."""
+        found = self.measured("cost", f"{operator} {part}")
+        return assumed_cost(operator, part) if found is None else found
