@@ -1,4 +1,4 @@
-"""DISTINCT below joins: δ(π(L ⋈ R)) = δ(π(δ(π(L)) ⋈ δ(π(R)))), where each side has the columns that are read of it.
+"""DISTINCT below joins: δ(π(L ⋈ R)) = δ(π(δ(π(L)) ⋈ δ(π(R)))), where sides have the columns that are read of them.
 
 Joins then keep each value once, however often it is in the window (update-patterns, 5.4.2), and what is below a
 negation forgets duplicates without keeping its whole input. The outer δ is left out where the columns of the
