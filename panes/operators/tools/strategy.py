@@ -44,6 +44,11 @@ class Departures:
         self.early -= int(weight[weight < 0].sum())
 
     @property
+    def measures(self) -> dict[str, float]:
+        """The same by field of `Measures`."""
+        return {"given": self.given, "early": self.early}
+
+    @property
     def share(self) -> float:
         return self.early / self.given if self.given else 0.0
 

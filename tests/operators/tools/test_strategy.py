@@ -74,3 +74,12 @@ def test_negative_tuples_are_chosen_when_many_rows_leave_early():
     assert not leave_early(0.0)
     assert leave_early(0.9)
     assert early_share([]) == 0.0
+
+
+@pytest.mark.parametrize(("strategy", "noted"), [("upa", {"given": 2, "early": 1}), ("nt", {})])
+def test_a_negation_notes_what_leaves_early_where_it_can_tell(strategy: str, noted: dict[str, float]):
+    pattern = Pattern.WEAKEST if strategy == "upa" else Pattern.STRICT
+    anti_join = AntiJoin(Edge(A, pattern, strategy), Edge(B, pattern, strategy), ["a.k"], ["b.k"])
+    anti_join.process([delta(A, [1, 2], 1, 9), delta(B, [], 1, 9)], 0, 1)
+    anti_join.process([delta(A, [], 2, 9), delta(B, [2], 2, 9)], 1, 2)
+    assert {name: anti_join.noted[name] for name in anti_join.noted} == noted
