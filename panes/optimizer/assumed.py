@@ -12,6 +12,9 @@ RATE = 1000.0
 TABLE_ROWS = 1000.0
 """Rows of a table of which nobody knows."""
 
+SPAN = 1.0
+"""Seconds of event time of an epoch."""
+
 FIXED = "fixed"
 """The part of an operator's cost that every span has, however few its rows are."""
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from panes.optimizer.assumed import RATE, TABLE_ROWS, assumed_cost, assumed_selectivity
 from panes.plan.expressions import Expression, conjuncts
 
-Kind = Literal["rate", "rows", "selectivity", "join", "distinct", "early", "cost"]
+Kind = Literal["rate", "rows", "selectivity", "join", "distinct", "early", "cost", "span"]
 """
 rate         rows per second of event time, of a stream
 rows         rows of a table
@@ -23,6 +23,7 @@ join         results of a join / (rows right · arrivals left + rows left · arr
 distinct     different values of columns
 early        results of a negation that leave before their time, of all that leave
 cost         CPU microseconds of a part of an operator, as `Join probe`: per row, or per span where it is `fixed`
+span         seconds of event time of an epoch
 """
 
 
