@@ -37,6 +37,11 @@ class Departures:
         self.given += int(weight[weight > 0].sum())
         self.early -= int(weight[weight < 0].sum())
 
+    @property
+    def measures(self) -> dict[str, float]:
+        """The same by field of `Measures`."""
+        return {"given": self.given, "early": self.early}
+
 
 def check_strategy(plan: nodes.Node, strategy: str) -> None:
     """Refuses a strategy that cannot run the plan."""

@@ -67,3 +67,12 @@ def test_an_anti_join_measures_what_leaves_before_its_time():
     operator.process([delta(A, [1, 2], 1, 50), delta(B, [], 1, 50)], 0, 1)
     operator.process([delta(A, [], 2, 50), delta(B, [1], 2, 50)], 1, 2)
     assert operator.departures == Departures(given=2, early=1)
+
+
+@pytest.mark.parametrize(("strategy", "noted"), [("upa", {"given": 2, "early": 1}), ("nt", {})])
+def test_a_negation_notes_what_leaves_early_where_it_can_tell(strategy: str, noted: dict[str, float]):
+    pattern = Pattern.WEAKEST if strategy == "upa" else Pattern.STRICT
+    anti_join = AntiJoin(Edge(A, pattern, strategy), Edge(B, pattern, strategy), ["a.k"], ["b.k"])
+    anti_join.process([delta(A, [1, 2], 1, 9), delta(B, [], 1, 9)], 0, 1)
+    anti_join.process([delta(A, [], 2, 9), delta(B, [2], 2, 9)], 1, 2)
+    assert {name: anti_join.noted[name] for name in anti_join.noted} == noted
