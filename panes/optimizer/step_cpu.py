@@ -2,7 +2,7 @@
 
 Operators work on columns: a span costs something however few its rows are, and each row a little. A join pays for
 each row that it stores and forgets, and for each pair that it visits; of buffers that are read whole, for all that
-they hold, in every span.
+they hold, in every span; and of buffers that are laid out for rows that leave on time, for each that does not.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from panes.operators.physical_step import PhysicalStep
-from panes.optimizer.assumed import FIXED
+from panes.optimizer.assumed import FIXED, RETRACT
 from panes.optimizer.flow import Flow
 from panes.optimizer.statistics import Statistics
+from panes.state.buffers.choose import FEW_LEAVE_EARLY
 from panes.state.buffers.scan import Scan
 
 _JOINS = {"Join"}
@@ -35,6 +36,8 @@ def step_cpu(
         micros += output.rows * cost(step.operator, "probe")
     else:
         micros += rows * cost(step.operator, "row")
+    if any(buffer.reason == FEW_LEAVE_EARLY.reason for buffer in step.buffers):
+        micros += sum(flow.gone for flow in inputs) * cost("Calendar", RETRACT)
     if any(buffer.kind == Scan.kind for buffer in step.buffers):
         micros += state * spans * cost("Scan", "row")
     return micros / 1e6
