@@ -306,6 +306,7 @@ class Database:
             self._connection.measures.known(recent[-1].pins.get(PIN) if recent else None),
             is_running=is_running,
             incomplete=self._running.incomplete(recent[-1]) if recent else {},
+            utilization=str(self._registered.utilization()),
         )
 
     def close(self) -> None:

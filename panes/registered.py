@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 from panes.catalog import Catalog, QueryRecord
 from panes.config import AUTO, Value
 from panes.errors import CatalogError
 from panes.language import bind, parse
 from panes.language import statements as st
+from panes.optimizer.cost import PlanCost, plan_cost
 from panes.optimizer.optimizer import optimize
 from panes.optimizer.planning import rules_in
 from panes.optimizer.statistics import Statistics
+from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.sharing.group import Group
@@ -35,6 +38,9 @@ class Registered:
         self._catalog = catalog
         self._plans: dict[int, Node] = {}
         self._physical = StoredPlans(catalog, row_count, statistics)
+        self._statistics = statistics
+        self.cores: int | None = None
+        """How many the cluster has; None when this process has run no epoch."""
         self._groups: dict[int, Group] = {}
         self._left: list[int] = []
         """The ids that altered queries had."""
@@ -169,7 +175,7 @@ class Registered:
             return Explained(plan)
         running = record.running
         pin = None if latest is None else latest.pins.get(PIN)
-        return Explained(
+        shown = Explained(
             self.physical_plan(record),
             record.shards,
             sum(other.group == record.group for other in self._catalog.queries()) if record.group else 0,
@@ -177,23 +183,49 @@ class Registered:
             None if measures is None else measures.of_query(pin, running),
             None if record.group is None else plan,
         )
+        costs = self._costs()
+        return self._with_cost(shown, costs.pop(running), costs.values())
 
     def explained_plan(self, plan: Node) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(plan):
             return Explained(plan)
-        return Explained(self._physical.under_settings(plan), _number(self._catalog.setting("shards")))
+        shown = Explained(self._physical.under_settings(plan), _number(self._catalog.setting("shards")))
+        assert isinstance(shown.plan, PhysicalPlan)
+        return self._with_cost(shown, self._cost(shown.plan, shown.shards), self._costs().values())
 
-    def _shared_with_others(self, running: int) -> Mapping[str, int]:
-        """For each thing that is computed before a shuffle, how many other plans compute it too."""
-        plans: dict[int, PhysicalPlan] = {}
+    def utilization(self) -> Utilization:
+        """How busy all queries that run keep the cluster."""
+        return utilization(self._costs().values(), self.cores)
+
+    def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
+        together = utilization([mine, *others], self.cores)
+        own = utilization([mine], self.cores)
+        text = f"{together}; this query {percent(own.share)}"
+        return replace(shown, expected={**mine.steps, **mine.shuffles}, utilization=(text,))
+
+    def _costs(self) -> dict[int, PlanCost]:
+        """What the plans that run are expected to cost."""
+        return {number: self._cost(plan, shards) for number, (plan, shards) in self._running_plans().items()}
+
+    def _cost(self, plan: PhysicalPlan, shards: int | None) -> PlanCost:
+        return plan_cost(plan, self._statistics(), shards=shards or self.cores or 1)
+
+    def _running_plans(self) -> dict[int, tuple[PhysicalPlan, int | None]]:
+        """The plans that epochs run, with the number of shards of each."""
+        plans: dict[int, tuple[PhysicalPlan, int | None]] = {}
         for record in self._catalog.queries():
             is_run = record.group is not None or not is_begin_end(self.plan_of(record))
             if record.running not in plans and is_run:
-                plans[record.running] = self.physical_plan(record)
-        mine = {(source.stream, source.table) for source in _inputs(plans.pop(running))}
+                plans[record.running] = self.physical_plan(record), record.shards
+        return plans
+
+    def _shared_with_others(self, running: int) -> Mapping[str, int]:
+        """For each thing that is computed before a shuffle, how many other plans compute it too."""
+        plans = self._running_plans()
+        mine = {(source.stream, source.table) for source in _inputs(plans.pop(running)[0])}
         found: Counter[str] = Counter()
-        for plan in plans.values():
+        for plan, _ in plans.values():
             # The same steps over another stream or table compute something else.
             inputs = (source for source in _inputs(plan) if (source.stream, source.table) in mine)
             found.update({digest for source in inputs for digest in source.fragment.digests})

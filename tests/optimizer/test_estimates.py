@@ -204,7 +204,11 @@ def test_groups_change_once_per_slide() -> None:
 
 def test_groups_change_once_per_span_where_nothing_slides() -> None:
     by = nodes.GroupBy(window("s", RangeWindow(600 * SECOND)), ("s.k",), ())
-    facts: dict[tuple[Kind, str], float] = {("rate", "s"): 1000, ("distinct", "s.k"): 50, ("span", "epoch"): 2}
+    facts: dict[tuple[Kind, str], float] = {
+        ("rate", "s"): 1000,
+        ("distinct", "s.k"): 50,
+        ("span", "epoch"): 2,
+    }
     estimates = Estimates(statistics(facts))
     assert estimates.of(by).rate == pytest.approx(50 / 2)
     assert estimates.changes(by, every_instant=True) == pytest.approx(2000)
