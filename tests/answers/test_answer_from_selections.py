@@ -47,7 +47,7 @@ class Group(Kept):
     def member(self, number: int, plan: Window) -> AnswerSource:
         reading = selection_of(plan)
         assert reading is not None
-        rows = AnswerFromSelections(self.readers.stores, STAGE, number, reading)
+        rows = AnswerFromSelections(self.readers.stores, number, reading)
         return AnswerSource(100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch)
 
     def take_in(self, rows: pa.Table, clock: int, plans: dict[int, Window], new: dict[int, Window]) -> None:

@@ -45,7 +45,7 @@ class Group(Kept):
     """A plan that queries share; `_query` is called so in what is kept."""
 
     def member(self, number: int, plan, of_nothing: pa.Table | None = None) -> AnswerSource:
-        rows = AnswerFromSegments(self.readers.segments, STAGE, plan.schema.arrow, number)
+        rows = AnswerFromSegments(self.readers.segments, plan.schema.arrow, number)
         return AnswerSource(
             100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch, of_nothing
         )
