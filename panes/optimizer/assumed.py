@@ -9,6 +9,12 @@ from panes.plan.expressions import Call, Expression, Literal
 RATE = 1000.0
 """Rows per second of a stream that has brought none."""
 
+TABLE_ROWS = 1000.0
+"""Rows of a table of which nobody knows."""
+
+SPAN = 1.0
+"""Seconds of event time of an epoch."""
+
 FIXED = "fixed"
 """The part of an operator's cost that every span has, however few its rows are."""
 

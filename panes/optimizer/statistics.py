@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Literal, NamedTuple
 
-from panes.optimizer.assumed import RATE, assumed_cost, assumed_selectivity
+from panes.optimizer.assumed import RATE, TABLE_ROWS, assumed_cost, assumed_selectivity
 from panes.plan.expressions import Expression, conjuncts
 
-Kind = Literal["rate", "selectivity", "join", "distinct", "early", "cost"]
+Kind = Literal["rate", "rows", "selectivity", "join", "distinct", "early", "cost", "span"]
 """
 rate         rows per second of event time, of a stream
+rows         rows of a table
 selectivity  rows that pass a condition, of those that come to it
 join         results of a join / (rows right · arrivals left + rows left · arrivals right)
 distinct     different values of columns
 early        results of a negation that leave before their time, of all that leave
 cost         CPU microseconds of a part of an operator, as `Join probe`: per row, or per span where it is `fixed`
+span         seconds of event time of an epoch
 """
 
 
@@ -61,6 +63,11 @@ class Statistics:
         """Rows per second of event time."""
         found = self.measured("rate", stream)
         return RATE if found is None else found
+
+    def table_rows(self, table: str) -> float:
+        """Rows of a table."""
+        found = self.measured("rows", table)
+        return TABLE_ROWS if found is None else found
 
     def selectivity(self, text: str, condition: Expression) -> float:
         """How many of the rows pass a condition, which has the text. Where its parts are the same as in other
