@@ -100,7 +100,8 @@ class QueryRecord:
     error: str | None
     """Why the query is suspended; None when it is not."""
     plan_number: int
-    """The number of the plan that runs it, which is `running` until another plan has taken the place of the first."""
+    """The number of the plan that runs it, which is `running` until another plan has taken the place of the
+    first."""
 
     @property
     def running(self) -> int:
@@ -472,8 +473,8 @@ class Catalog:
         """The queries of an epoch; those registered since the last one see their first tuples in it.
 
         `clock_of` gives the clock of a query before the epoch, `cores` is the number of the cluster's, which some
-        follow. `why_not_switched` gives the reason why a query cannot get the plan that waits for it. An epoch that
-        failed is done again under its number: what began in it begins in it again.
+        follow. `why_not_switched` gives the reason why a query cannot get the plan that waits for it. An epoch
+        that failed is done again under its number: what began in it begins in it again.
         """
         with self._file.transaction():
             for record in self._queries("WHERE first_epoch IS NULL AND error IS NULL"):
@@ -557,8 +558,8 @@ class Catalog:
             self._plans.add_first(record.running, origin, record.plan_number, plan, chosen)
 
     def replace_plan(self, record: QueryRecord, plan: str, chosen: ChosenPlan) -> None:
-        """Lets a query go on with another plan: the next epoch begins it, and the one after that runs it alone. Of a
-        query that no epoch has begun the plan is replaced at once."""
+        """Lets a query go on with another plan: the next epoch begins it, and the one after that runs it alone.
+        Of a query that no epoch has begun the plan is replaced at once."""
         with self._file.transaction():
             if self.query(record.name).first_epoch is None:
                 self._plans.forget_current(record.id, self.last_begun, None)
@@ -574,6 +575,10 @@ class Catalog:
     def newest_plan(self, record: QueryRecord) -> int:
         """The number of the plan that runs a query after the switch that is under way, if one is."""
         return self._plans.newest(record.running, record.plan_number)
+
+    def has_successor(self, record: QueryRecord) -> bool:
+        """Whether another plan was chosen for a query, and has not taken over yet."""
+        return record.running in self._plans.waiting() or self.newest_plan(record) != record.plan_number
 
     def successors(self) -> list[Successor]:
         """The plans that the epoch which has begun last begins, beside those that they replace."""

@@ -90,7 +90,7 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "replan",
             AUTO,
-            "whether running queries get other plans when statistics have drifted; ALTER QUERY … REPLAN always works",
+            "whether queries that run get other plans when statistics drift; ALTER QUERY … REPLAN always works",
             _one_of(AUTO, "never"),
             "'auto' or 'never'",
         ),

@@ -24,6 +24,7 @@ from panes.ingest.rejected_log import RejectedLog
 from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
+from panes.optimizer.cost import plan_cost
 from panes.optimizer.statistics import Statistics
 from panes.plan.stream import Stream
 from panes.query import Query
@@ -34,6 +35,7 @@ from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.spark.uninterrupted import let_ctrl_c_end_waits
 from panes.stages.measure_log import PIN
+from panes.stages.physical_plan import PhysicalPlan
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
 from panes.statements.create_function import aggregate_statement, function_statement
@@ -85,7 +87,7 @@ class Database:
             self._clock,
         )
         history = self._engine.stores.history
-        replanning = Replanning(self._catalog, self._registered, history, _cost, self._clock)
+        replanning = Replanning(self._catalog, self._registered, history, self._cost_of, self._clock)
         self._running = RunningQueries(self._catalog, history, self._registered, replanning)
         one_time = OneTime(
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
@@ -103,6 +105,11 @@ class Database:
             self._answers,
             self._runs,
         )
+
+    @staticmethod
+    def _cost_of(plan: PhysicalPlan) -> float:
+        """What a plan is expected to cost, in CPU seconds per second of event time."""
+        return plan_cost(plan, Statistics()).cpu
 
     # Statements.
 

@@ -1,7 +1,7 @@
 """The plans that registered queries have had, with when and why each was chosen, and the switches between them.
 
-A switch takes two epochs. A plan that was chosen waits for the next epoch and begins in it, over the history of its
-streams, beside the one that it replaces. When that epoch is committed, the epochs that follow run the new one
+A switch takes two epochs. A plan that was chosen waits for the next epoch and begins in it, over the history of
+its streams, beside the one that it replaces. When that epoch is committed, the epochs that follow run the new one
 alone. An epoch that is done again finds everything as it was.
 """
 
@@ -134,8 +134,8 @@ class PlanHistory:
         return [Successor(*map(int, row)) for row in rows]
 
     def newest(self, query: int, current: int) -> int:
-        """The number of the plan that runs a query after all switches that have begun; `current` is that of the one
-        that runs now."""
+        """The number of the plan that runs a query after all switches that have begun; `current` is that of the
+        one that runs now."""
         return next((found.number for found in self.successors() if found.query == query), current)
 
     def give_up(self, number: int, state: Literal["failed", "refused"], why: str) -> None:
@@ -192,7 +192,7 @@ class PlanHistory:
             f"SELECT {columns} FROM plan_history WHERE origin IN (?, ?) ORDER BY id",
             *(origin, origin if group is None else group),
         )
-        return [PlanRow(*row[:4], ChosenPlan(*row[4:])) for row in rows]
+        return [PlanRow(*row[:4], ChosenPlan(*row[4:])) for row in rows]  # type: ignore[call-arg]
 
     def last_switch(self, query: int) -> int | None:
         """The epoch in which the plan of a query began that runs it now, or is about to; None when that is the one

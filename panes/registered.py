@@ -95,8 +95,8 @@ class Registered:
     def suspend(self, failures: Mapping[int, str]) -> None:
         """Takes what failed out of the epochs that follow: a query, or a plan that queries share.
 
-        Which of the queries that share a plan is to blame shows when each runs by itself. When a plan fails that was
-        to replace another, the query goes on with the one that it has.
+        Which of the queries that share a plan is to blame shows when each runs by itself. When a plan fails that
+        was to replace another, the query goes on with the one that it has.
         """
         queries = self._catalog.queries_by_plan() if failures else {}
         for number, error in failures.items():

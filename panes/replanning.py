@@ -22,16 +22,16 @@ from panes.stored_plans import shape_of
 LOOK_EVERY = 20
 """A plan is compared with others at most once in so many epochs."""
 _LOOKS_PER_EPOCH = 2
-"""At most so many plans are compared before an epoch, in turn, so that the time it takes does not grow with the number
-of queries."""
+"""At most so many plans are compared before an epoch, in turn, so that the time it takes does not grow with the
+number of queries."""
 
 Cost = Callable[[PhysicalPlan], float]
 """What a plan is expected to cost under the statistics of now, in CPU seconds per second of event time."""
 
 
 class Replanning:
-    """Chooses plans anew. A plan that was chosen begins with the next epoch and takes over after it: readers of the
-    query see nothing of it, because both have the same answer when that epoch ends."""
+    """Chooses plans anew. A plan that was chosen begins with the next epoch and takes over after it: readers of
+    the query see nothing of it, because both have the same answer when that epoch ends."""
 
     def __init__(
         self, catalog: Catalog, registered: Registered, history: History, cost: Cost, clock: Clock
@@ -47,8 +47,8 @@ class Replanning:
     def replan(self, name: str, latest: EpochRecord | None) -> None:
         """Chooses the plan of a query anew, whatever it would gain; `latest` is the last committed epoch.
 
-        Raises CatalogError when the query cannot get another plan. Where the choice is the plan that it has, that is
-        noted and nothing else happens.
+        Raises CatalogError when the query cannot get another plan. Where the choice is the plan that it has, that
+        is noted and nothing else happens.
         """
         record = self._catalog.query(name)
         if record.error is not None:
@@ -97,8 +97,7 @@ class Replanning:
     def _is_as_it_was(self, record: QueryRecord) -> bool:
         """Whether a query of the last epoch is still registered, and has no other plan by now."""
         now = self._catalog.find_query(record.id)
-        is_running = now is not None and now.error is None
-        return is_running and self._catalog.newest_plan(record) == record.plan_number
+        return now is not None and now.error is None and not self._catalog.has_successor(now)
 
     def _compare(self, record: QueryRecord, before: EpochRecord) -> None:
         current = self._registered.physical_plan(record)
@@ -133,6 +132,8 @@ class Replanning:
 def _check_alike(current: PhysicalPlan, best: PhysicalPlan) -> None:
     """Readers go on from the answer of one plan with the changes of the other."""
     if current.plan.schema != best.plan.schema:
-        raise CatalogError(f"a plan with the columns {best.plan.schema} cannot replace one with {current.plan.schema}")
+        raise CatalogError(
+            f"a plan with the columns {best.plan.schema} cannot replace one with {current.plan.schema}"
+        )
     if is_known_at_every_instant(current.plan) != is_known_at_every_instant(best.plan):
         raise CatalogError("a plan that tells its answer at other instants cannot replace the one that runs")

@@ -17,8 +17,8 @@ def why_not_rebuilt(
     plan: Node, kept: Mapping[str, Manifest], brought: Mapping[str, int], clock: int
 ) -> str | None:
     """The reason why a plan that begins now would not have the answer of one that has run since long; None when it
-    would. `kept` is the history of each stream that the plan reads, `brought` how many rows each has brought, `clock`
-    that of the query.
+    would. `kept` is the history of each stream that the plan reads, `brought` how many rows each has brought,
+    `clock` that of the query.
 
     A relation at an instant is made of the tuples in its windows at that instant, so it can be computed again when
     they are kept. What goes by the order in which tuples came depends on the clocks that the query had then: the
@@ -32,15 +32,15 @@ def why_not_rebuilt(
         return f"its windows reach back to tuples of {gone} that are not kept any more"
     if _goes_by_order(plan) and (len(streams_of(plan)) > 1 or tables_of(plan)):
         return (
-            "count windows, session windows and output streams go by the order in which tuples came, which is kept "
-            "for one stream and not for several, or beside tables"
+            "count windows, session windows and output streams go by the order in which tuples came, which is "
+            "kept for one stream, and not for several or beside tables"
         )
     return None
 
 
 def _needs_all(plan: Node) -> bool:
-    """Whether the answer holds something of tuples that have left all windows, or the slides of a count window go by
-    the number of all tuples that came before."""
+    """Whether the answer holds something of tuples that have left all windows, or the slides of a count window go
+    by the number of all tuples that came before."""
     return (
         has_internal(plan)
         or answer_pattern(plan).pattern is MONOTONIC

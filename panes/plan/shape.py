@@ -30,7 +30,8 @@ _LETTERS: dict[type[Node], str] = {Distinct: "δ", GroupBy: "γ"}
 
 
 def shape(plan: Node) -> str:
-    """The plan without what does not change its shape: streams and tables by their aliases, nodes by their signs."""
+    """The plan without what does not change its shape: streams and tables by their aliases, nodes by their
+    signs."""
     return _bare(_shape(plan))
 
 

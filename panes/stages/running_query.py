@@ -33,8 +33,8 @@ class RunningQuery:
 
     @property
     def known_as(self) -> int:
-        """The number under which the record of an epoch has what it did: until the plan that it replaces has ended,
-        readers do not hear of it."""
+        """The number under which the record of an epoch has what it did: until the plan that it replaces has
+        ended, readers do not hear of it."""
         return self.query if self.replaces is None else self.id
 
     def needs_history(self, epoch: int) -> bool:

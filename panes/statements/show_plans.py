@@ -23,8 +23,8 @@ _SCHEMA = pa.schema(
 
 
 def show_plans(statement: ShowPlans, context: Context) -> pa.Table:
-    """A table with a row for each choice, the oldest first; costs are CPU seconds per second of event time, as they
-    were expected then."""
+    """A table with a row for each choice, the oldest first; costs are CPU seconds per second of event time, as
+    they were expected then."""
     record = context.catalog.query(statement.name)
     rows = []
     for number, state, first_epoch, last_epoch, chosen in context.catalog.plan_rows(statement.name):

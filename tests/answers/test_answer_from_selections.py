@@ -22,7 +22,6 @@ from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.state.storage.manifest import MATCHES, TUPLES
 from tests.answers.kept import QUERY_ID, Kept
-from tests.kept_states import STAGE
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT)]))
 RETAINED = 16

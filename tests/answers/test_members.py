@@ -20,7 +20,6 @@ from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
 from panes.plan.windows import RangeWindow
 from tests.answers.kept import QUERY_ID, Kept
-from tests.kept_states import STAGE
 
 NUMBER = Aggregate("n", "count", None, BIGINT)
 SHARED = StreamScan("s", "s", Schema.of([("s._query", BIGINT), ("s.a", STRING)]))

@@ -247,7 +247,9 @@ class StatementParser(TableParser):
             return st.ShowCreate(kind_of, self._relation_name("a name").name)
         if self._word("PLANS"):
             return st.ShowPlans(self._relation_name("the name of a query").name)
-        return self._unexpected("QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, COLUMNS FROM, CREATE or PLANS")
+        return self._unexpected(
+            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, COLUMNS FROM, CREATE or PLANS"
+        )
 
     def _describe(self) -> st.Statement:
         return st.Describe(self._relation_name("the name of a stream, a table or a query").name)
@@ -300,7 +302,7 @@ class StatementParser(TableParser):
         name = self._relation_name("the name of a query").name
         for action in ("RESUME", "REPLAN"):
             if self._word(action):
-                return st.AlterQuery(name, action)  # type: ignore[arg-type]  # one of the two
+                return st.AlterQuery(name, action)
         if self._word("AS"):
             return st.AlterQueryAs(name, self._select_query())
         if self._at("RENAME"):

@@ -105,8 +105,8 @@ class EpochRecord:
     streams: dict[int, StreamProgress] = field(default_factory=dict)
     """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
-    """By the number of a query, or of the group whose plan it shares. A plan that is to replace that of a query has
-    its own number in its first epoch, and that of the query in those that follow."""
+    """By the number of a query, or of the group whose plan it shares. A plan that is to replace that of a query
+    has its own number in its first epoch, and that of the query in those that follow."""
     missing: dict[int, dict[int, MissingRows]] = field(default_factory=dict)
     """Of the queries whose windows had not filled before the epoch, by number: what each lacks, by stream."""
     pins: dict[str, str] = field(default_factory=dict)
