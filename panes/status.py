@@ -69,6 +69,7 @@ def epoch_of(record: EpochRecord) -> Epoch:
 def status_of(
     recent: Sequence[EpochRecord],
     queries: Mapping[int, str],
+    plans: Mapping[int, str],
     streams: Mapping[int, str],
     failed: Mapping[str, str],
     now_us: int,
@@ -78,7 +79,8 @@ def status_of(
     incomplete: Mapping[str, int],
     utilization: str,
 ) -> Status:
-    """The status after the last of some recent epochs; queries and streams have their names by number."""
+    """The status after the last of some recent epochs; queries and streams have their names by number, and queries
+    also by that of the plan that runs each."""
     if not recent:
         return Status(is_running, failed=failed, utilization=utilization)
     last = recent[-1]
@@ -102,11 +104,11 @@ def status_of(
         incomplete={name: to_datetime(since) for name, since in incomplete.items()},
         utilization=utilization,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
-        measured={queries[query]: m for query, m in _by_query(measured).items() if query in queries},
+        measured={plans[plan]: m for plan, m in _by_plan(measured).items() if plan in plans},
     )
 
 
-def _by_query(measured: Measured) -> Mapping[int, Measures]:
+def _by_plan(measured: Measured) -> Mapping[int, Measures]:
     """The steps of each query together; rows come in at its inputs and go out as its answer."""
     found: dict[int, Measures] = {}
     for place, measures in measured.items():
