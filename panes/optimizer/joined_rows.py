@@ -21,10 +21,10 @@ from panes.optimizer.estimates import Estimate
 @dataclass(frozen=True)
 class JoinedColumn:
     """A column on which relations are joined: its different values in each that has it, by the number of the
-    relation, and the share of all pairs of rows that the join of two of them was measured to give."""
+    relation, and where more is known of the join of two of them, the share of all pairs of rows that it gives."""
 
     values: Mapping[int, float]
-    measured: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    ties: Mapping[tuple[int, int], float] = field(default_factory=dict)
     _known: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -35,8 +35,8 @@ class JoinedColumn:
     def share(self, relations: int) -> float:
         """The share of all combinations of rows of some relations that agree in this column.
 
-        What was measured is believed before what numbers of values say. Where a relation can be tied to several
-        others, the least selective tie counts: values are contained in each other.
+        Where a relation can be tied to several others, the least selective tie counts: values are contained in
+        each other.
         """
         relations &= self.relations
         found = self._known.get(relations)
@@ -48,12 +48,12 @@ class JoinedColumn:
         here = [number for number in self.values if relations >> number & 1]
         if len(here) < 2:
             return 1.0
-        if not self.measured:
+        if not self.ties:
             found = [self.values[number] for number in here]
             return min(found) / prod(found)
         share, trees = 1.0, {number: number for number in here}
         pairs = [(one, other) for one in here for other in here if one < other]
-        for pair in sorted(pairs, key=lambda pair: (pair not in self.measured, -self._tie(pair))):
+        for pair in sorted(pairs, key=self._tie, reverse=True):
             one, other = (trees[number] for number in pair)
             if one != other:
                 share *= self._tie(pair)
@@ -61,7 +61,7 @@ class JoinedColumn:
         return share
 
     def _tie(self, pair: tuple[int, int]) -> float:
-        known = self.measured.get(pair)
+        known = self.ties.get(pair)
         return 1 / max(self.values[number] for number in pair) if known is None else known
 
 
@@ -98,7 +98,6 @@ class JoinedRows:
     columns: Sequence[JoinedColumn] = ()
     conditions: Sequence[JoinedCondition] = ()
     _known: dict[int, Estimate] = field(default_factory=dict)
-    _touched: dict[int, int] = field(default_factory=dict)
 
     @property
     def all(self) -> int:
@@ -118,19 +117,19 @@ class JoinedRows:
         return found.rate + found.early
 
     def keys(self, left: int, right: int) -> int:
-        """By what the join of two sets finds its pairs, as a set of bits: one for each column, then one for each
-        condition."""
-        found = self._columns(left) & self._columns(right)
-        for place, condition in enumerate(self.conditions, len(self.columns)):
-            if condition.is_key(left, right):
-                found |= 1 << place
-        return found
+        """How many keys the join of two sets has by which it finds its pairs."""
+        columns = sum(bool(column.relations & left and column.relations & right) for column in self.columns)
+        return columns + sum(condition.is_key(left, right) for condition in self.conditions)
 
-    def joins(self, order: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-        """The joins of an order: the set of what is joined already, the next relation, and their keys."""
+    def has_column_of_all(self, relations: int) -> bool:
+        """Whether all relations of a set agree in one column, so that all their joins have it as a key."""
+        return any(not relations & ~column.relations for column in self.columns)
+
+    def joins(self, order: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The joins of an order: the set of what is joined already, and the next relation."""
         left = 1 << order[0]
         for number in order[1:]:
-            yield left, 1 << number, self.keys(left, 1 << number)
+            yield left, 1 << number
             left |= 1 << number
 
     def pairs(self, left: int, right: int) -> float:
@@ -140,14 +139,6 @@ class JoinedRows:
             if condition.is_tested(left, right) and not condition.is_key(left, right) and condition.share:
                 rate /= condition.share
         return rate
-
-    def _columns(self, relations: int) -> int:
-        """The columns that any of some relations has."""
-        found = self._touched.get(relations)
-        if found is None:
-            having = (1 << place for place, column in enumerate(self.columns) if column.relations & relations)
-            found = self._touched[relations] = sum(having)
-        return found
 
     def _estimate(self, relations: int) -> Estimate:
         joined = [found for number, found in enumerate(self.relations) if relations >> number & 1]

@@ -10,7 +10,6 @@ from math import prod
 from panes.optimizer.assumed import assumed_selectivity
 from panes.optimizer.equality_classes import EqualityClass, EqualityClasses
 from panes.optimizer.estimates import Estimates
-from panes.optimizer.fact_names import join_name
 from panes.optimizer.joined_rows import JoinedColumn, JoinedCondition, JoinedRows
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
 from panes.plan.join_tree import JoinTree
@@ -67,13 +66,11 @@ class _Reading:
 
     def _column(self, found: EqualityClass) -> JoinedColumn:
         values = {leaf: self._values(members[0]) for leaf, members in found.of_leaf.items()}
-        measured = {}
-        for one, other in combinations(values, 2) if self._has_measured else ():
-            pair = (min(one, other), max(one, other))
-            known = self._measured(pair, [found], None)
-            if known is not None:
-                measured[pair] = known
-        return JoinedColumn(values, measured)
+        if not self._has_measured:
+            return JoinedColumn(values)
+        pairs = (tuple(sorted(pair)) for pair in combinations(values, 2))
+        ties = {(one, other): self._share(one, other, [found]) for one, other in pairs}
+        return JoinedColumn(values, {pair: tie for pair, tie in ties.items() if tie is not None})
 
     def _values(self, expression: Expression) -> float:
         """How many different values an expression has: as many as the columns of a leaf that it is made of."""
@@ -91,11 +88,11 @@ class _Reading:
                 return JoinedCondition(relations, 1 / max(map(self._values, condition.args)), (one, other))
         known = None
         if self._has_measured and len(read) == 2:
-            known = self._measured((min(read), max(read)), [], condition)
+            known = self._share(min(read), max(read), [], condition)
         return JoinedCondition(relations, assumed_selectivity(condition) if known is None else known)
 
     def _together(self) -> list[JoinedCondition]:
-        """By how much the measured share of all conditions between two leaves differs from the shares of each."""
+        """By how much the share of all conditions between two leaves differs from the shares of each."""
         found = []
         for one, other in combinations(range(len(self.leaves)), 2):
             both = 1 << one | 1 << other
@@ -103,24 +100,21 @@ class _Reading:
             others = [c for c in self.classes.others if self._read(c) == {one, other}]
             if len(classes) + len(others) < 2:
                 continue
-            known = self._measured((one, other), classes, conjunction(tuple(others)))
+            known = self._share(one, other, classes, conjunction(tuple(others)))
             apart = prod(self._column(c).share(both) for c in classes)
             apart *= prod(self._condition(c).share for c in others)
             if known is not None and apart:
                 found.append(JoinedCondition(both, known / apart))
         return found
 
-    def _measured(
-        self, pair: tuple[int, int], classes: list[EqualityClass], residual: Expression | None
+    def _share(
+        self, one: int, other: int, classes: list[EqualityClass], residual: Expression | None = None
     ) -> float | None:
-        """The measured share of pairs of rows of two leaves that agree in classes and pass another condition."""
-        one, other = pair
-        keys: list[tuple[str, str]] = []
-        for found in classes:
-            left, right = found.of_leaf[one][0], found.of_leaf[other][0]
-            if not isinstance(left, Column) or not isinstance(right, Column):
-                return None
-            keys.append((left.name, right.name))
-        left_keys, right_keys = tuple(a for a, _ in keys), tuple(b for _, b in keys)
-        join = Join(self.leaves[one], self.leaves[other], left_keys, right_keys, residual)
-        return self.estimates.statistics.join(join_name(join))
+        """The share of pairs of rows of two leaves that agree in classes and pass another condition; None where
+        they agree in an expression, of which nothing is measured."""
+        pairs = [(found.of_leaf[one][0], found.of_leaf[other][0]) for found in classes]
+        keys = [(a.name, b.name) for a, b in pairs if isinstance(a, Column) and isinstance(b, Column)]
+        if len(keys) < len(pairs):
+            return None
+        left, right = tuple(a for a, _ in keys), tuple(b for _, b in keys)
+        return self.estimates.match(Join(self.leaves[one], self.leaves[other], left, right, residual))

@@ -14,9 +14,11 @@ import pytest
 from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
 from panes.optimizer.choose_plan import choose_plan
+from panes.optimizer.cost import plan_cost
 from panes.optimizer.optimizer import optimize
 from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Statistics
+from panes.optimizer.utilization import utilization
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.functions import CASTS, FUNCTIONS
 from panes.plan.over_functions import OVER_FUNCTIONS
@@ -106,7 +108,10 @@ def with_plan(match: re.Match[str]) -> str:
 
 def plan_of(query: st.Statement) -> str:
     assert isinstance(query, st.SelectQuery)
-    return explain(Explained(make_plan(optimize(bind(query, catalog_of(EXPLAIN)))), 2))
+    plan = make_plan(optimize(bind(query, catalog_of(EXPLAIN))))
+    cost = plan_cost(plan, Statistics(), shards=2)
+    busy = str(utilization([cost], 2))
+    return explain(Explained(plan, 2, expected={**cost.steps, **cost.shuffles}, utilization=(busy,)))
 
 
 def plans_of(statement: st.Explain) -> str:

@@ -144,7 +144,7 @@ def test_an_alternative_with_a_bug_is_named_and_left_out(monkeypatch: pytest.Mon
     "sql",
     [
         f"SELECT Wstream(*) [ROWS 3] FROM s [NOW] a, {REST}",
-        f"SELECT Rstream-restore(*) FROM s [RANGE 5 SECONDS SLIDE 1 SECONDS] a, {REST}",
+        f"SELECT Rstream-restore(*) FROM s [NOW] a, {REST}".replace("NOW", "RANGE 6 SECONDS SLIDE 2 SECONDS"),
     ],
     ids=["Wstream", "RESTORE"],
 )

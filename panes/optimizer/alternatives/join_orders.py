@@ -96,7 +96,7 @@ class _Tree:
         costs = JoinCosts.of(estimates.statistics)
         best, *others = join_order(rows, costs)
         orders = [best, *(other for other in others if other.cost <= _NEARLY * best.cost)][: 1 + _RUNNERS_UP]
-        if not all(keys for *_, keys in rows.joins(best.order)):
+        if not all(rows.keys(*join) for join in rows.joins(best.order)):
             # A product runs on one shard, which may not be fast enough.
             orders += [
                 order for order in join_order(rows, replace(costs, product=inf))[:1] if order.cost < inf
@@ -116,8 +116,9 @@ class _Tree:
         """The order as one writes it: `(b ⋈ c) ⋈ a`, with `×` where there is no key."""
         first, *rest = (_alias(self.tree.leaves[number]) for number in order.order)
         text = first
-        for alias, (left, _, keys) in zip(rest, self.rows.joins(order.order), strict=True):
-            text = f"{f'({text})' if left & (left - 1) else text} {'⋈' if keys else '×'} {alias}"
+        for alias, (left, right) in zip(rest, self.rows.joins(order.order), strict=True):
+            sign = "⋈" if self.rows.keys(left, right) else "×"
+            text = f"{f'({text})' if left & (left - 1) else text} {sign} {alias}"
         return text
 
 
