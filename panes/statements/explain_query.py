@@ -1,5 +1,5 @@
-"""EXPLAIN name, and EXPLAIN SELECT …: how a query runs, with ANALYZE what its steps did, and with PLANS how else it
-could run."""
+"""EXPLAIN name, and EXPLAIN SELECT …: how a query runs, with ANALYZE what its steps did, with PLANS how else it could
+run."""
 
 from __future__ import annotations
 
