@@ -13,7 +13,7 @@ from panes.optimizer.what_is_broken import what_is_broken
 from panes.plan.expressions import Call, Column
 from panes.plan.join_tree import JoinTree, join_tree_of
 from panes.plan.nodes import Node, Window, with_children
-from panes.plan.shape import shape
+from panes.plan.structure import structure
 from panes.plan.types import BOOLEAN
 from panes.plan.windows import NowWindow
 from tests.optimizer.fixtures import Fixture, fixtures
@@ -62,7 +62,7 @@ BUGS: dict[str, tuple[str, Callable[..., object]]] = {
     "push_selections": ("_is_of_time", lambda _: True),
     "connect_joins": ("join_tree_of", with_one_condition_more),
     "push_below_window": ("_is_passed", lambda _: True),
-    "find_equal_subplans": ("shape", lambda node: shape(in_one_window(node))),
+    "find_equal_subplans": ("structure", lambda node: structure(in_one_window(node))),
     "keep_needed_columns": ("columns_of", lambda _: frozenset()),
     "merge_projects": ("substitute", lambda _, columns: next(iter(columns.values()))),
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from panes.plan.expressions import Column, substitute
 from panes.plan.keeps_state import keeps_state
 from panes.plan.nodes import Node, Project, Select, StreamScan, TableScan, with_children
-from panes.plan.shape import shape
+from panes.plan.structure import structure
 from panes.plan.walk import is_table_only, walk
 from panes.sharing.template import template_of
 
@@ -47,13 +47,13 @@ def _reads_twice(plan: Node) -> bool:
 class _Finding:
     plan: Node
     first: dict[Hashable, Node] = field(default_factory=dict)
-    """By their shapes the sub-plans that were there before."""
+    """by their structures the sub-plans that were there before."""
     _is_shared: bool | None = None
 
     def replaced(self, node: Node) -> Node:
         if not any(map(keeps_state, walk(node))):
             return node
-        found = shape(node)
+        found = structure(node)
         first = self.first.get(found)
         if first is None or first == node or not self._may_be_one(node):
             node = _below_renaming(with_children(node, *map(self.replaced, node.children)), node)
