@@ -18,13 +18,13 @@ from rich.console import Console
 from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
+from panes.current_statistics import CurrentStatistics
 from panes.errors import CatalogError, SqlError
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
-from panes.optimizer.statistics import Statistics
 from panes.plan.stream import Stream
 from panes.query import Query
 from panes.registered import Registered
@@ -77,8 +77,9 @@ class Database:
             is_read_only=read_only,
         )
         self._rejected_log = RejectedLog(home / "aside")
+        self._statistics = CurrentStatistics(self._connection, self._engine.stores)
         self._registered = Registered(
-            self._catalog, lambda name: self._connection.tables.contents(name).row_count, Statistics
+            self._catalog, lambda name: self._connection.tables.contents(name).row_count, self._statistics
         )
         self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
         one_time = OneTime(
@@ -89,7 +90,13 @@ class Database:
             self._connection, self._engine, self._registered, self._running, self._answers, self._clock
         )
         self._context = Context(
-            self._connection, self._engine, self._registered, one_time, self._answers, self._runs
+            self._connection,
+            self._engine,
+            self._registered,
+            one_time,
+            self._answers,
+            self._runs,
+            self._statistics,
         )
 
     # Statements.
@@ -306,6 +313,7 @@ class Database:
             self._connection.measures.known(recent[-1].pins.get(PIN) if recent else None),
             is_running=is_running,
             incomplete=self._running.incomplete(recent[-1]) if recent else {},
+            statistics=self._statistics(),
         )
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "check",
         "progress_bar",
         "connection stored_plans incomplete_queries",
-        "registered",
+        "current_statistics registered",
         "answer_sources running_queries",
         "standing_answers",
         "runs query",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from math import prod
 
 from panes.plan.expressions import Call, Expression, Literal
@@ -39,6 +39,7 @@ _COSTS: dict[str, dict[str, float]] = {
     "Select": {"row": 0.05, FIXED: 100.0},
     "Project": {"row": 0.02, FIXED: 60.0},
     "ingest": {"row": 0.2, FIXED: 3000.0},
+    "shuffle": {"row": 0.1, FIXED: 200.0},
     "store": {"row": 0.3, FIXED: 1500.0},
     "answer": {"row": 0.3, FIXED: 500.0},
     "epoch": {"row": 1.0, FIXED: 200_000.0},
@@ -65,9 +66,11 @@ def assumed_selectivity(condition: Expression) -> float:
     return _SELECTIVITY.get(condition.function, _OTHER)
 
 
-def parts_of(operator: str) -> Sequence[str]:
-    """The parts of the cost of an operator."""
-    return tuple(_COSTS.get(operator, _COST))
+def assumed_costs() -> Iterator[tuple[str, str, float]]:
+    """Operators, the parts of their costs, and what each is assumed to be; `other` is any other operator."""
+    for operator, costs in (_COSTS | {"other": _COST}).items():
+        for part, cost in costs.items():
+            yield operator, part, cost
 
 
 def assumed_cost(operator: str, part: str) -> float:

@@ -1,7 +1,7 @@
 """A sketch of how many different values some rows have: HyperLogLog over the hashes by which they are routed.
 
-Registers are small arrays of numpy, because a whole column is added at once. The binding of Apache DataSketches adds
-one value per call, which takes longer than the routing itself.
+Registers are small arrays of numpy, because a whole column is added at once. The binding of Apache DataSketches
+adds one value per call, which takes longer than the routing itself.
 """
 
 from __future__ import annotations

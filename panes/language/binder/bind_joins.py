@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
-from panes.language.names import unused
-from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
+from panes.plan.expressions import Expression, columns_of, conjunction
+from panes.plan.join_keys import split_equality, split_keys, with_keys
 from panes.plan.lookups import table_below
-from panes.plan.nodes import Join, Node, OuterJoin, Project, Select, Unnest
+from panes.plan.nodes import Join, Node, OuterJoin, Select
 from panes.plan.walk import is_table_only
 
 
@@ -39,7 +39,7 @@ def join_tree(
         # A table waits until the streams are joined, whatever ties it to them.
         streams = [part for part in waiting if not is_table_only(part.node)]
         first = streams or waiting
-        part = next((p for p in first if any(_key(c, plan, p.node) for c in rest)), first[0])
+        part = next((p for p in first if any(_ties(c, plan, p.node) for c in rest)), first[0])
         waiting.remove(part)
         plan = _join(plan, part, rest, catalog, text)
     return selected(plan, rest)
@@ -98,80 +98,5 @@ def _join(left: Node, part: Part, rest: list[Expression], catalog: KnownRelation
     return join
 
 
-def split_keys(
-    conditions: Sequence[Expression], left: Node, right: Node
-) -> tuple[list[tuple[Expression, Expression]], Expression | None]:
-    """The equalities between left and right as pairs, and the other conditions together."""
-    pairs, residual = [], []
-    for condition in conditions:
-        pair = _key(condition, left, right)
-        if pair is not None:
-            pairs.append(pair)
-        else:
-            residual.append(condition)
-    return pairs, conjunction(tuple(residual))
-
-
-def _key(condition: Expression, left: Node, right: Node) -> tuple[Expression, Expression] | None:
-    """The two sides of an equality between left and right, or None."""
-    return split_equality(condition, frozenset(left.schema.names), right)
-
-
-def split_equality(
-    condition: Expression, left_names: frozenset[str], right: Node
-) -> tuple[Expression, Expression] | None:
-    """`l = r` as (l, r) when l reads only left names and r only the right node."""
-    if not isinstance(condition, Call) or condition.function != "eq":
-        return None
-    for one, other in (condition.args, condition.args[::-1]):
-        on_left, on_right = columns_of(one), columns_of(other)
-        if on_left and on_right and on_left <= left_names and all(n in right.schema for n in on_right):
-            return one, other
-    return None
-
-
-def with_keys(
-    left: Node, right: Node, pairs: Sequence[tuple[Expression, Expression]]
-) -> tuple[Node, Node, tuple[str, ...], tuple[str, ...]]:
-    """Both sides with a column for every key, and the names of those columns."""
-    left, left_keys = _computed(left, [one for one, _ in pairs], right.schema.names)
-    right, right_keys = _computed(right, [other for _, other in pairs], left.schema.names)
-    return left, right, left_keys, right_keys
-
-
-def _computed(node: Node, keys: list[Expression], others: tuple[str, ...]) -> tuple[Node, tuple[str, ...]]:
-    """The node with a column for every key, computed where it is more than a column.
-
-    `others` are the columns of the other side.
-    """
-    names: dict[Expression, str] = {}
-    new: dict[str, Expression] = {}
-    for key in dict.fromkeys(keys):
-        known = key.name if isinstance(key, Column) else _already_computed(node, key)
-        if known is None:
-            # There may be a column with a strange name: c."a + 1" is not c.a + 1.
-            known = unused(str(key), [*node.schema.names, *others, *new])
-            new[known] = key
-        names[key] = known
-    if new:
-        kept = tuple((f.name, Column(f.type, f.name)) for f in node.schema)
-        node = Project(node, (*kept, *new.items()))
-    return node, tuple(names[key] for key in keys)
-
-
-def _already_computed(node: Node, key: Expression) -> str | None:
-    """The column that an earlier join has computed for the same key."""
-    match node:
-        case Select():
-            return _already_computed(node.child, key)
-        case Unnest() if node.column not in columns_of(key):
-            return _already_computed(node.child, key)
-        case Join():
-            sides = (side for side in node.children if all(name in side.schema for name in columns_of(key)))
-            return next((found for side in sides if (found := _already_computed(side, key))), None)
-        case Project():
-            columns = dict(node.columns)
-            # Below a projection a name may mean another column than above it.
-            kept = all(columns[name] == Column(node.schema[name].type, name) for name in columns_of(key))
-            return next((name for name, e in node.columns if kept and e == key), None)
-    return None
+def _ties(condition: Expression, left: Node, right: Node) -> bool:
+    return split_equality(condition, frozenset(left.schema.names), right) is not None

@@ -235,7 +235,7 @@ class StatementParser(TableParser):
                 self._unexpected(", or )")
 
     def _show(self) -> st.Statement:
-        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS"):
+        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS"):
             if self._word(kind):
                 return st.Show(kind, self._text("a pattern in quotes") if self._word("LIKE") else None)
         if self._word("COLUMNS"):
@@ -245,7 +245,9 @@ class StatementParser(TableParser):
         if self._word("CREATE"):
             kind_of = self._kind()
             return st.ShowCreate(kind_of, self._relation_name("a name").name)
-        return self._unexpected("QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, COLUMNS FROM or CREATE")
+        return self._unexpected(
+            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, COLUMNS FROM or CREATE"
+        )
 
     def _describe(self) -> st.Statement:
         return st.Describe(self._relation_name("the name of a stream, a table or a query").name)
