@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.hashing import Hashes
-from panes.stages.distinct_sketch import Registers, sketch_of
+from panes.stages.distinct_sketch import Registers, distinct_sketch
 from panes.stages.exchange import SKETCH, Message
 
 
@@ -20,7 +20,7 @@ class Sketches:
 
     def add(self, input_: int, hashes: Hashes) -> None:
         """Adds the keys of rows of an input."""
-        registers, rows = sketch_of(hashes), len(hashes)
+        registers, rows = distinct_sketch(hashes), len(hashes)
         if input_ in self._found:
             before, count = self._found[input_]
             registers, rows = np.maximum(before, registers), count + rows

@@ -12,7 +12,7 @@ from panes.optimizer import distinct_keys
 from panes.optimizer.distinct_keys import DistinctKeys, keys_fact
 from panes.optimizer.optimizer import optimize
 from panes.optimizer.statistics import FactName
-from panes.stages.distinct_sketch import ERROR, Registers, sketch_of
+from panes.stages.distinct_sketch import ERROR, Registers, distinct_sketch
 from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import PhysicalInput
 from tests.optimizer.rewriting import CATALOG
@@ -22,7 +22,7 @@ K = FactName("distinct", "s.k")
 
 def sketch(*values: range) -> tuple[FactName, Registers, int]:
     keys = np.concatenate([np.array(some) for some in values])
-    return K, sketch_of(hash_rows(pa.table({"k": keys}), ["k"])), len(keys)
+    return K, distinct_sketch(hash_rows(pa.table({"k": keys}), ["k"])), len(keys)
 
 
 def inputs(sql: str) -> list[PhysicalInput]:
