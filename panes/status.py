@@ -61,6 +61,8 @@ class Status:
     incomplete: Mapping[str, datetime] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     """Rows per second of event time that each stream brings, averaged over recent epochs."""
+    utilization: str = ""
+    """How busy all queries are expected to keep the cluster, and whether that is feasible."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -70,6 +72,7 @@ def epoch_of(record: EpochRecord) -> Epoch:
 def status_of(
     recent: Sequence[EpochRecord],
     queries: Mapping[int, str],
+    plans: Mapping[int, str],
     streams: Mapping[int, str],
     failed: Mapping[str, str],
     now_us: int,
@@ -78,10 +81,12 @@ def status_of(
     is_running: bool,
     incomplete: Mapping[str, int],
     statistics: Statistics,
+    utilization: str,
 ) -> Status:
-    """The status after the last of some recent epochs; queries and streams have their names by number."""
+    """The status after the last of some recent epochs; queries and streams have their names by number, and queries
+    also by that of the plan that runs each."""
     if not recent:
-        return Status(is_running, failed=failed)
+        return Status(is_running, failed=failed, utilization=utilization)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -104,12 +109,13 @@ def status_of(
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
         failed=failed,
         incomplete={name: to_datetime(since) for name, since in incomplete.items()},
+        utilization=utilization,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
-        measured={queries[query]: m for query, m in _by_query(measured).items() if query in queries},
+        measured={plans[plan]: m for plan, m in _by_plan(measured).items() if plan in plans},
     )
 
 
-def _by_query(measured: Measured) -> Mapping[int, Measures]:
+def _by_plan(measured: Measured) -> Mapping[int, Measures]:
     """The steps of each query together; rows come in at its inputs and go out as its answer."""
     found: dict[int, Measures] = {}
     for place, measures in measured.items():

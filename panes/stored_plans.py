@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.clock import Clock
 from panes.optimizer.choose_plan import choose_plan
 from panes.optimizer.planning import Planning, rules_in
 from panes.optimizer.statistics import Statistics
 from panes.plan.nodes import Node
+from panes.plan.shape import shape
 from panes.plan.walk import tables_of
+from panes.plan_history import ChosenPlan
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 
@@ -20,17 +23,22 @@ _LARGE = 100_000
 class StoredPlans:
     """Plans by the number under which epochs run them: that of a query, or of a group of queries that share one.
 
-    The state of a query is laid out by its plan, so a plan never changes while its query lives. A query that
-    begins anew, because it failed or its group was dissolved, gets a new one.
+    The state of a query is laid out by its plan, so a plan never changes: another one has another number. A query
+    that begins anew, because it failed or its group was dissolved, gets a new one.
     """
 
     def __init__(
-        self, catalog: Catalog, row_count: Callable[[str], int], statistics: Callable[[], Statistics]
+        self,
+        catalog: Catalog,
+        row_count: Callable[[str], int],
+        statistics: Callable[[], Statistics],
+        clock: Clock,
     ) -> None:
         """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
         self._catalog = catalog
         self._row_count = row_count
         self._statistics = statistics
+        self._clock = clock
         self._known: dict[int, PhysicalPlan] = {}
 
     def under_settings(self, plan: Node) -> PhysicalPlan:
@@ -39,11 +47,34 @@ class StoredPlans:
 
     def of(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
         """The plan that runs a query; `plan` is its logical plan, or that of its group."""
-        number = record.running
+        found = self.numbered(record.plan_number)
+        if found is None:
+            found = self._known[record.plan_number] = self._made(record, plan)
+        return found
+
+    def numbered(self, number: int) -> PhysicalPlan | None:
+        """The plan of that number; None when there is none."""
         if number not in self._known:
             text = self._catalog.plan(number)
-            self._known[number] = self._made(record, plan) if text is None else plan_from(text)
+            if text is None:
+                return None
+            self._known[number] = plan_from(text)
         return self._known[number]
+
+    def chosen_now(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
+        """The plan that a query would get now, under its settings; `plan` is its logical plan."""
+        return self._chosen(plan, record.settings)
+
+    def replace(self, record: QueryRecord, plan: PhysicalPlan, chosen: ChosenPlan) -> None:
+        """Lets a query go on with another plan."""
+        if record.first_epoch is None:
+            self.forget(record.plan_number)
+        self._catalog.replace_plan(record, plan_text(plan), chosen)
+
+    def keep(self, numbers: Set[int]) -> None:
+        """Lets go of all other plans."""
+        for number in self._known.keys() - numbers:
+            self.forget(number)
 
     def _large_tables(self, plan: Node) -> frozenset[str]:
         """The tables of a plan of which shards are not to have all rows each."""
@@ -67,5 +98,11 @@ class StoredPlans:
     def _made(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
         made = self._chosen(plan, record.settings)
         if not self._catalog.is_read_only:
-            self._catalog.set_plan(record.running, plan_text(made))
+            chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
+            self._catalog.set_plan(record, plan_text(made), chosen)
         return made
+
+
+def shape_of(plan: PhysicalPlan) -> str:
+    """The joins, negations and DISTINCTs of a plan in one line."""
+    return plan.choice.candidates[0].shape if plan.choice.candidates else shape(plan.plan)

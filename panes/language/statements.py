@@ -250,6 +250,17 @@ class ShowCreate(Statement):
 
 
 @dataclass(frozen=True)
+class ShowPlans(Statement):
+    """The plans that a registered query has had."""
+
+    name: str
+
+    @property
+    def sql(self) -> str:
+        return f"SHOW PLANS {quoted(self.name)}"
+
+
+@dataclass(frozen=True)
 class Describe(Statement):
     """The columns of a stream, a table or a registered query."""
 
@@ -324,10 +335,10 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class AlterQuery(Statement):
-    """Lets a suspended query begin anew."""
+    """Lets a suspended query begin anew, or chooses the plan of one that runs anew."""
 
     name: str
-    action: Literal["RESUME"]
+    action: Literal["RESUME", "REPLAN"]
 
     @property
     def sql(self) -> str:

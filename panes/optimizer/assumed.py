@@ -19,6 +19,10 @@ SPAN = 1.0
 FIXED = "fixed"
 """The part of an operator's cost that every span has, however few its rows are."""
 
+RETRACT = "retract"
+"""The part for a row of a calendar queue that is taken back before its time: both stay until their day is merged,
+and whatever looks there finds them."""
+
 _EQUAL, _RANGE, _LIKE, _NULL, _OTHER = 0.1, 1 / 3, 0.25, 0.05, 0.5
 _SELECTIVITY = {
     "eq": _EQUAL,
@@ -38,6 +42,13 @@ _COSTS: dict[str, dict[str, float]] = {
     "Join": {"row": 0.6, "probe": 0.2, "visit": 0.15, "insert": 0.2, "expire": 0.05, FIXED: 1000.0},
     "Select": {"row": 0.05, FIXED: 100.0},
     "Project": {"row": 0.02, FIXED: 60.0},
+    "DistinctStar": {"row": 0.5, FIXED: 400.0},
+    "Distinct": {"row": 0.7, FIXED: 400.0},
+    "SemiJoin": {"row": 0.45, FIXED: 1000.0},
+    "AntiJoin": {"row": 1.1, FIXED: 1500.0},
+    "SetOperationByCount": {"row": 0.6, FIXED: 400.0},
+    "SetOperationByLifetime": {"row": 1.4, FIXED: 600.0},
+    "Calendar": {RETRACT: 3.0},
     "ingest": {"row": 0.2, FIXED: 3000.0},
     "shuffle": {"row": 0.1, FIXED: 200.0},
     "store": {"row": 0.3, FIXED: 1500.0},

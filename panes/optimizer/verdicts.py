@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from panes.optimizer.cost import PlanCost, StepCost
+from panes.optimizer.cost import PlanCost
 from panes.plan.nodes import Node
 from panes.plan.shape import shape
 from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.step_cost import StepCost
 
 _NOTICED = 0.005
 """The part by which costs must differ to be told apart in words."""

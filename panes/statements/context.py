@@ -11,6 +11,7 @@ from panes.connection import Connection
 from panes.onetime.one_time import OneTime
 from panes.optimizer.statistics import Statistics
 from panes.registered import Registered
+from panes.replanning import Replanning
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.standing_answers import StandingAnswers
@@ -24,6 +25,7 @@ class Context:
     connection: Connection
     engine: Engine
     registered: Registered
+    replanning: Replanning
     one_time: OneTime
     answers: StandingAnswers
     runs: Runs

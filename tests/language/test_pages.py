@@ -13,7 +13,10 @@ import pytest
 
 from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
+from panes.optimizer.cost import plan_cost
 from panes.optimizer.optimizer import optimize
+from panes.optimizer.statistics import Statistics
+from panes.optimizer.utilization import utilization
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.functions import CASTS, FUNCTIONS
 from panes.plan.over_functions import OVER_FUNCTIONS
@@ -99,7 +102,10 @@ def with_plan(match: re.Match[str]) -> str:
     assert isinstance(query, st.SelectQuery)
     shelf = catalog_of(EXPLAIN)
     plan = make_plan(optimize(bind(query, shelf)))
-    return f"```sql\n{match.group(1)}```\n\n```text\n{explain(Explained(plan, 2))}\n```"
+    cost = plan_cost(plan, Statistics(), shards=2)
+    busy = str(utilization([cost], 2))
+    shown = Explained(plan, 2, expected={**cost.steps, **cost.shuffles}, utilization=(busy,))
+    return f"```sql\n{match.group(1)}```\n\n```text\n{explain(shown)}\n```"
 
 
 def catalog_of(page: Path) -> Shelf:

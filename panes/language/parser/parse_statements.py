@@ -245,8 +245,10 @@ class StatementParser(TableParser):
         if self._word("CREATE"):
             kind_of = self._kind()
             return st.ShowCreate(kind_of, self._relation_name("a name").name)
+        if self._word("PLANS"):
+            return st.ShowPlans(self._relation_name("the name of a query").name)
         return self._unexpected(
-            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, COLUMNS FROM or CREATE"
+            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, COLUMNS FROM, CREATE or PLANS"
         )
 
     def _describe(self) -> st.Statement:
@@ -298,14 +300,15 @@ class StatementParser(TableParser):
         if not self._word("QUERY"):
             self._unexpected("QUERY, STREAM or TABLE")
         name = self._relation_name("the name of a query").name
-        if self._word("RESUME"):
-            return st.AlterQuery(name, "RESUME")
+        for action in ("RESUME", "REPLAN"):
+            if self._word(action):
+                return st.AlterQuery(name, action)
         if self._word("AS"):
             return st.AlterQueryAs(name, self._select_query())
         if self._at("RENAME"):
             return self._rename("QUERY", name)
         if not self._word("SET"):
-            self._unexpected("AS, RENAME TO, RESUME or SET")
+            self._unexpected("AS, RENAME TO, RESUME, REPLAN or SET")
         token = self._curr
         setting = self._name("a setting").name
         if not same(setting, "shards"):
