@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from math import prod
 
 from panes.plan.expressions import Call, Expression, Literal
@@ -76,7 +76,7 @@ _COSTS: dict[str, dict[str, float]] = {
     "answer": {"row": 0.4, FIXED: 1800.0},
     "epoch": {"row": 1.0, FIXED: 200_000.0},
     "ingest": {"row": 0.2, FIXED: 3000.0},
-    "shuffle": {"row": 0.1, FIXED: 400.0},
+    "shuffle": {"row": 0.1, FIXED: 200.0},
     "store": {"row": 0.3, FIXED: 1500.0},
 }
 """What operators cost, as `python -m benchmarks.cost_model defaults` has measured it."""
@@ -103,9 +103,11 @@ def assumed_selectivity(condition: Expression) -> float:
     return _SELECTIVITY.get(condition.function, _OTHER)
 
 
-def parts_of(operator: str) -> Sequence[str]:
-    """The parts of the cost of an operator."""
-    return tuple(_COSTS.get(operator, _COST))
+def assumed_costs() -> Iterator[tuple[str, str, float]]:
+    """Operators, the parts of their costs, and what each is assumed to be; `other` is any other operator."""
+    for operator, costs in (_COSTS | {"other": _COST}).items():
+        for part, cost in costs.items():
+            yield operator, part, cost
 
 
 def assumed_cost(operator: str, part: str) -> float:

@@ -152,7 +152,8 @@ class Estimates:
         """f: which share of all pairs of rows of its two sides a join gives."""
         if isinstance(join, nodes.Join) and join.time is None:
             sides = [self._selectivity.of(joined_relations(side)) for side in (join.left, join.right)]
-            return self._selectivity.of(joined_relations(join)) / prod(sides)
+            pairs = prod(sides)
+            return self._selectivity.of(joined_relations(join)) / pairs if pairs else 0.0
         known = self.statistics.join(join_name(join))
         if known is not None:
             return known
