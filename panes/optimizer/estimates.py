@@ -16,8 +16,15 @@ from math import exp, prod
 
 from panes.aggregates.partials import values_of
 from panes.operators.lower import slides_of
-from panes.optimizer.assumed import SPAN, assumed_selectivity
-from panes.optimizer.fact_names import distinct_name, early_name, join_name, selection_name
+from panes.optimizer.assumed import assumed_selectivity
+from panes.optimizer.fact_names import (
+    distinct_name,
+    early_name,
+    join_name,
+    matched_name,
+    selection_name,
+    unnest_name,
+)
 from panes.optimizer.join_selectivity import JoinSelectivity
 from panes.optimizer.joined_relations import joined_relations
 from panes.optimizer.origins import origins_of
@@ -79,7 +86,7 @@ class Estimates:
     @property
     def span(self) -> float:
         """The seconds of event time of a span."""
-        return self.statistics.measured("span", "") or SPAN
+        return self.statistics.span
 
     def distinct(self, node: nodes.Node, columns: Sequence[str]) -> float:
         """How many different values columns of a node have at an instant."""
@@ -130,19 +137,22 @@ class Estimates:
         condition = substitute(node.predicate, origins_of(node.child))
         return self.statistics.selectivity(selection_name(node.predicate, node.child), condition)
 
-    def items(self, node: nodes.Node) -> float:  # noqa: ARG002
-        """How many items a list has."""
-        return _ITEMS
+    def items(self, node: nodes.Unnest) -> float:
+        """How many items a row has."""
+        found = self.statistics.measured("selectivity", unnest_name(node))
+        return _ITEMS if found is None else found
 
-    def matches(self, node: nodes.Node) -> float:  # noqa: ARG002
+    def matches(self, node: nodes.Matched) -> float:
         """For how many queries of a group a row is."""
-        return _MATCHES
+        found = self.statistics.measured("selectivity", matched_name(node))
+        return _MATCHES if found is None else found
 
     def match(self, join: Matching) -> float:
         """f: which share of all pairs of rows of its two sides a join gives."""
         if isinstance(join, nodes.Join) and join.time is None:
             sides = [self._selectivity.of(joined_relations(side)) for side in (join.left, join.right)]
-            return self._selectivity.of(joined_relations(join)) / prod(sides)
+            pairs = prod(sides)
+            return self._selectivity.of(joined_relations(join)) / pairs if pairs else 0.0
         known = self.statistics.join(join_name(join))
         if known is not None:
             return known

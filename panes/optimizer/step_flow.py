@@ -29,8 +29,10 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
             assert isinstance(node, nodes.Select)
             return inputs[0].share(estimates.passing(node))
         case "Unnest":
+            assert isinstance(node, nodes.Unnest)
             return inputs[0].share(estimates.items(node))
         case "Match":
+            assert isinstance(node, nodes.Matched)
             return inputs[0].share(estimates.matches(node))
         case "Union":
             return inputs[0] + inputs[1]
@@ -107,7 +109,10 @@ def _partials(step: PhysicalStep, flow: Flow, estimates: Estimates) -> Flow:
     if step.operator == "PreAggregate" and not dict(step.arguments)["combine"]:
         return Flow(flow.rows)
     seconds = min(slide_of(node.child) or estimates.span, estimates.span)
-    flow = flow.share(estimates.matches(node) if step.operator == "MatchAndSum" else 1.0)
+    if step.operator == "MatchAndSum":
+        matched = dict(step.arguments)["matched"]
+        assert isinstance(matched, nodes.Matched)
+        flow = flow.share(estimates.matches(matched))
     combined = estimates.values_among(node.child, estimates.summed_by(node), flow.rows * seconds)
     return Flow(min(flow.rows, combined / seconds))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from panes.optimizer.cost import PlanCost, StepCost
+from panes.optimizer.cost import PlanCost
 from panes.plan.nodes import Node
 from panes.plan.shape import shape
 from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.step_cost import StepCost
 
 _NOTICED = 0.005
 """The part by which costs must differ to be told apart in words."""
@@ -67,8 +68,9 @@ def _why(one: Costed, best: Costed) -> str:
     own = [(step.cpu, node, step) for node, step in one.steps if node not in known]
     if own:
         _, node, step = max(own, key=lambda found: found[0])
-        kept = f" and keeps {step.state:,.0f}" if step.state else ""
-        return f"{_named(node)} gives {step.rows_out:,.0f} rows/s{kept}"
+        given = [f"gives {step.rows_out:,.0f} rows/s"] if step.rows_out >= 1 else []
+        kept = [f"keeps {step.state:,.0f} rows"] if step.state >= 1 else []
+        return f"{_named(node)} {' and '.join([*given, *kept]) or 'costs more'}"
     more = one.cost.rate - best.cost.rate
     if more >= 1:
         return f"its steps give {more:,.0f} rows/s more"
