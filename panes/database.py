@@ -83,7 +83,7 @@ class Database:
         self._registered = Registered(
             self._catalog,
             lambda name: self._connection.tables.contents(name).row_count,
-            Statistics,
+            self._statistics,
             self._clock,
         )
         history = self._engine.stores.history
@@ -106,10 +106,13 @@ class Database:
             self._runs,
         )
 
-    @staticmethod
-    def _cost_of(plan: PhysicalPlan) -> float:
+    def _statistics(self) -> Statistics:
+        """What is known of streams and steps now."""
+        return Statistics()
+
+    def _cost_of(self, plan: PhysicalPlan) -> float:
         """What a plan is expected to cost, in CPU seconds per second of event time."""
-        return plan_cost(plan, Statistics()).cpu
+        return plan_cost(plan, self._statistics()).cpu
 
     # Statements.
 
