@@ -66,8 +66,8 @@ def _allowed(plan: Node) -> tuple[str, ...]:
     """The alternatives that may be looked for.
 
     What is counted one by one (Wstream, INTERNAL windows) or was there between two slides (RESTORE) depends on how
-    rows are made. The order of joins leaves that as it is; where negations and DISTINCT stand does not. The rows of
-    a group's plan are marked with queries, which come and go after it is planned: it stays as its template has it.
+    rows are made. The order of joins leaves that as it is; where negations and DISTINCT stand does not. The rows
+    of a group's plan are marked with queries, which come and go after it is planned: it stays as it is.
     """
     joins, counts_rows = 0, False
     for node in walk(plan):

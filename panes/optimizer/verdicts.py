@@ -68,8 +68,9 @@ def _why(one: Costed, best: Costed) -> str:
     own = [(step.cpu, node, step) for node, step in one.steps if node not in known]
     if own:
         _, node, step = max(own, key=lambda found: found[0])
-        kept = f" and keeps {step.state:,.0f}" if step.state else ""
-        return f"{_named(node)} gives {step.rows_out:,.0f} rows/s{kept}"
+        given = [f"gives {step.rows_out:,.0f} rows/s"] if step.rows_out >= 1 else []
+        kept = [f"keeps {step.state:,.0f} rows"] if step.state >= 1 else []
+        return f"{_named(node)} {' and '.join([*given, *kept]) or 'costs more'}"
     more = one.cost.rate - best.cost.rate
     if more >= 1:
         return f"its steps give {more:,.0f} rows/s more"
