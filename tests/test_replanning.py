@@ -29,8 +29,8 @@ class Epochs:
         self.before = NOTHING
         choose = stored_plans.choose_plan
 
-        def chosen(plan, statistics, planning):
-            return choose(plan, statistics, replace(planning, strategy=self.strategy))
+        def chosen(plan, statistics, planning, *rules):
+            return choose(plan, statistics, replace(planning, strategy=self.strategy), *rules)
 
         monkeypatch.setattr(stored_plans, "choose_plan", chosen)
 
@@ -230,14 +230,14 @@ def test_a_query_whose_windows_reach_behind_the_history_keeps_its_plan(epochs: E
 
 
 @pytest.fixture
-def drifting(epochs: Epochs, monkeypatch: pytest.MonkeyPatch) -> Iterator[Epochs]:
+def drifting(epochs: Epochs, monkeypatch: pytest.MonkeyPatch) -> Epochs:
     """The plan of the strategy nt becomes the cheaper one; plans are looked at after every second epoch."""
     monkeypatch.setattr(replanning, "LOOK_EVERY", 2)
     costs = {"upa": 0.5, "nt": 0.1, "direct": 0.45}
     monkeypatch.setattr(epochs.db._running._replanning, "_cost", lambda plan: costs[plan.strategy])
     epochs.next()
     epochs.strategy = "nt"
-    yield epochs
+    return epochs
 
 
 def test_plans_are_switched_once_when_another_has_become_cheaper(drifting: Epochs):
@@ -297,8 +297,8 @@ def test_a_plan_with_other_columns_does_not_take_over(drifting: Epochs, monkeypa
     drifting.db.sql("DROP QUERY q2")
     other = stored_plans.choose_plan
 
-    def of_other_columns(plan, statistics, planning):
-        return other(plan.children[0], statistics, planning)
+    def of_other_columns(plan, statistics, planning, *rules):
+        return other(plan.children[0], statistics, planning, *rules)
 
     monkeypatch.setattr(stored_plans, "choose_plan", of_other_columns)
     with pytest.raises(CatalogError, match="'q1' keeps its plan: the other one has the columns"):
