@@ -21,7 +21,7 @@ from panes.state.storage.epoch_log import EpochRecord
 from panes.stored_plans import shape_of
 
 LOOK_EVERY = 20
-"""The least number of epochs between two looks at a plan. Before an epoch one plan is looked at, all in turn, so
+"""The least number of epochs between two looks at a plan. One plan is looked at before an epoch, all in turn, so
 that the time it takes does not grow with the number of queries."""
 _IS_MOVED = 0.1
 """The share by which the expected cost of a plan must have changed since plans were last compared: a choice takes
