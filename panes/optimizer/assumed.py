@@ -71,7 +71,7 @@ _COSTS: dict[str, dict[str, float]] = {
     "TimeWindow": {"row": 0.02, FIXED: 140.0},
     "TopN": {"row": 3.0, FIXED: 3000.0},
     "Union": {"row": 0.02, FIXED: 100.0},
-    "Calendar": {RETRACT: 3.0},
+    "Calendar": {RETRACT: 7.0},
     "Scan": {"row": 0.02, FIXED: 0.0},
     "answer": {"row": 0.4, FIXED: 1800.0},
     "epoch": {"row": 1.0, FIXED: 200_000.0},
