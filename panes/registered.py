@@ -13,7 +13,7 @@ from panes.errors import CatalogError
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.cost import PlanCost, plan_cost
-from panes.optimizer.optimizer import optimize
+from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
 from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
@@ -41,8 +41,8 @@ class Registered:
     ) -> None:
         """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
         self._catalog = catalog
-        self._plans: dict[int, Node] = {}
-        self._physical = StoredPlans(catalog, row_count, statistics, clock)
+        self._plans: dict[int, Rewritten] = {}
+        self._physical = StoredPlans(catalog, row_count, statistics, clock, lambda: self.cores)
         self._statistics = statistics
         self.cores: int | None = None
         """How many the cluster has; None when this process has run no epoch."""
@@ -52,12 +52,12 @@ class Registered:
 
     # Registering.
 
-    def add(self, statement: st.CreateQuery, plan: Node) -> None:
+    def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
-        if not is_begin_end(plan):
+        if not is_begin_end(planned.plan):
             # What cannot run is refused before it is registered.
-            self._physical.under_settings(plan)
-        found = template_of(plan)
+            self._physical.under_settings(planned)
+        found = template_of(planned.plan)
         with self._catalog.transaction():
             record = self._catalog.register(
                 statement.name,
@@ -66,24 +66,24 @@ class Registered:
                 self._catalog.query_settings(),
                 None if found is None else found[0].key,
             )
-            self._begin(record, plan)
+            self._begin(record, planned)
 
-    def _begin(self, record: QueryRecord, plan: Node) -> None:
+    def _begin(self, record: QueryRecord, planned: Rewritten) -> None:
         """Makes the physical plan of a query that is new under its id."""
         # A transaction that was undone may have left something under the number.
         self._forget(record.id)
-        self._plans[record.id] = plan
-        if record.group is not None or not is_begin_end(plan):
+        self._plans[record.id] = planned
+        if record.group is not None or not is_begin_end(planned.plan):
             self.physical_plan(record)
 
-    def alter(self, plans: Sequence[tuple[QueryRecord, Node]]) -> None:
+    def alter(self, plans: Sequence[tuple[QueryRecord, Rewritten]]) -> None:
         """Lets queries that compute something else now, each with its new plan, begin anew with the next epoch.
 
         The catalog has their texts already, in the transaction that this is a part of.
         """
-        for old, plan in plans:
-            found = template_of(plan)
-            self._begin(self._catalog.replace_query(old, None if found is None else found[0].key), plan)
+        for old, planned in plans:
+            found = template_of(planned.plan)
+            self._begin(self._catalog.replace_query(old, None if found is None else found[0].key), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -149,19 +149,23 @@ class Registered:
     # Plans.
 
     def plan_of(self, record: QueryRecord) -> Node:
+        """The optimized logical plan of a query."""
+        return self._planned(record).plan
+
+    def _planned(self, record: QueryRecord) -> Rewritten:
         if record.id not in self._plans:
             (query,) = parse(record.sql)
             assert isinstance(query, st.SelectQuery), record.sql
             rules_off = rules_in(record.settings.rules_off)
-            self._plans[record.id] = optimize(bind(query, self._catalog), rules_off)
+            self._plans[record.id] = rewritten(bind(query, self._catalog), rules_off)
         return self._plans[record.id]
 
     def physical_plan(self, record: QueryRecord) -> PhysicalPlan:
         """What runs a query: its own plan, or that of the group whose plan it shares."""
-        plan = self.plan_of(record)
+        planned = self._planned(record)
         if record.group is not None:
-            plan = self.group(record.group, plan).template.plan
-        return self._physical.of(record, plan)
+            planned = replace(planned, plan=self.group(record.group, planned.plan).template.plan)
+        return self._physical.of(record, planned)
 
     def successor(self, number: int) -> PhysicalPlan:
         """The plan of that number, which is to replace the one of a query."""
@@ -176,7 +180,7 @@ class Registered:
 
     def chosen_now(self, record: QueryRecord) -> PhysicalPlan:
         """The plan that a query of its own would get now, under its settings."""
-        return self._physical.chosen_now(record, self.plan_of(record))
+        return self._physical.chosen_now(record, self._planned(record))
 
     def replace_plan(self, record: QueryRecord, plan: PhysicalPlan, chosen: ChosenPlan) -> None:
         """Lets a query go on with another plan, which the next epoch begins."""
@@ -220,11 +224,11 @@ class Registered:
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
 
-    def explained_plan(self, plan: Node) -> Explained:
+    def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
-        if is_begin_end(plan):
-            return Explained(plan)
-        shown = Explained(self._physical.under_settings(plan), _number(self._catalog.setting("shards")))
+        if is_begin_end(planned.plan):
+            return Explained(planned.plan)
+        shown = Explained(self._physical.under_settings(planned), _number(self._catalog.setting("shards")))
         assert isinstance(shown.plan, PhysicalPlan)
         return self._with_cost(shown, self._cost(shown.plan, shown.shards), self._costs().values())
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Set
 from panes.catalog import Catalog, QueryRecord, QuerySettings
 from panes.clock import Clock
 from panes.optimizer.choose_plan import choose_plan
+from panes.optimizer.optimizer import Rewritten
 from panes.optimizer.planning import Planning, rules_in
 from panes.optimizer.statistics import Statistics
 from panes.plan.nodes import Node
@@ -33,23 +34,26 @@ class StoredPlans:
         row_count: Callable[[str], int],
         statistics: Callable[[], Statistics],
         clock: Clock,
+        cores: Callable[[], int | None],
     ) -> None:
-        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
+        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked, and
+        `cores` how many the cluster has, as far as that is known."""
         self._catalog = catalog
         self._row_count = row_count
         self._statistics = statistics
         self._clock = clock
+        self._cores = cores
         self._known: dict[int, PhysicalPlan] = {}
 
-    def under_settings(self, plan: Node) -> PhysicalPlan:
+    def under_settings(self, planned: Rewritten) -> PhysicalPlan:
         """The plan that a query would get if it were registered now; SettingError when it could not run."""
-        return self._chosen(plan, self._catalog.query_settings())
+        return self._chosen(planned, self._catalog.query_settings())
 
-    def of(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
-        """The plan that runs a query; `plan` is its logical plan, or that of its group."""
+    def of(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
+        """The plan that runs a query; `planned` is its logical plan, or that of its group."""
         found = self.numbered(record.plan_number)
         if found is None:
-            found = self._known[record.plan_number] = self._made(record, plan)
+            found = self._known[record.plan_number] = self._made(record, planned)
         return found
 
     def numbered(self, number: int) -> PhysicalPlan | None:
@@ -61,9 +65,9 @@ class StoredPlans:
             self._known[number] = plan_from(text)
         return self._known[number]
 
-    def chosen_now(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
-        """The plan that a query would get now, under its settings; `plan` is its logical plan."""
-        return self._chosen(plan, record.settings)
+    def chosen_now(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
+        """The plan that a query would get now, under its settings; `planned` is its logical plan."""
+        return self._chosen(planned, record.settings)
 
     def replace(self, record: QueryRecord, plan: PhysicalPlan, chosen: ChosenPlan) -> None:
         """Lets a query go on with another plan."""
@@ -84,19 +88,21 @@ class StoredPlans:
         """Lets go of a plan that the catalog no longer has."""
         self._known.pop(number, None)
 
-    def _chosen(self, plan: Node, settings: QuerySettings) -> PhysicalPlan:
+    def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
         planning = Planning(
             settings.strategy,
             settings.calendar_days,
             settings.changes == "instant",
-            self._large_tables(plan),
+            self._large_tables(planned.plan),
             settings.negation,
             rules_in(settings.rules_off),
+            self._cores(),
         )
-        return choose_plan(plan, self._statistics(), planning)
+        rules = tuple(rule.name for rule in planned.applied)
+        return choose_plan(planned.plan, self._statistics(), planning, rules)
 
-    def _made(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
-        made = self._chosen(plan, record.settings)
+    def _made(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
+        made = self._chosen(planned, record.settings)
         if not self._catalog.is_read_only:
             chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
             self._catalog.set_plan(record, plan_text(made), chosen)

@@ -218,11 +218,15 @@ class Explain(Statement):
     format: Literal["TEXT", "JSON"] = "TEXT"
     analyze: bool = False
     """Whether to show what the steps of a registered query did."""
+    plans: bool = False
+    """Whether to show the plans among which that of the query was chosen, and not its steps."""
 
     @property
     def sql(self) -> str:
         target = quoted(self.target) if isinstance(self.target, str) else self.target.sql
-        options = (["ANALYZE"] if self.analyze else []) + (["FORMAT JSON"] if self.format == "JSON" else [])
+        options = (
+            ["ANALYZE"] * self.analyze + ["PLANS"] * self.plans + ["FORMAT JSON"] * (self.format == "JSON")
+        )
         return " ".join(["EXPLAIN", *([f"({', '.join(options)})"] if options else []), target])
 
 

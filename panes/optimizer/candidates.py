@@ -10,6 +10,7 @@ from panes.optimizer.alternatives.alternative import Alternative
 from panes.optimizer.alternatives.distinct_below_joins import distinct_below_joins
 from panes.optimizer.alternatives.join_orders import join_orders
 from panes.optimizer.alternatives.place_negation import negation_placed, place_negation
+from panes.optimizer.alternatives.push_lookups import push_lookups
 from panes.optimizer.checked import checked
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.logical_cost import logical_cost
@@ -26,6 +27,7 @@ _Make = Callable[[Node, Estimates], Iterable[Alternative]]
 ALTERNATIVES: dict[str, _Make] = {
     "place_negation": lambda plan, _: place_negation(plan),
     "distinct_below_joins": distinct_below_joins,
+    "push_lookups": lambda plan, _: push_lookups(plan),
     "join_orders": join_orders,
 }
 """In the order in which they are tried, each on all plans that those before have left."""
@@ -66,8 +68,8 @@ def _allowed(plan: Node) -> tuple[str, ...]:
     """The alternatives that may be looked for.
 
     What is counted one by one (Wstream, INTERNAL windows) or was there between two slides (RESTORE) depends on how
-    rows are made. The order of joins leaves that as it is; where negations and DISTINCT stand does not. The rows of
-    a group's plan are marked with queries, which come and go after it is planned: it stays as its template has it.
+    rows are made. The order of joins leaves that as it is; where negations and DISTINCT stand does not. The rows
+    of a group's plan are marked with queries, which come and go after it is planned: it stays as it is.
     """
     joins, counts_rows = 0, False
     for node in walk(plan):

@@ -18,10 +18,12 @@ from panes.optimizer.fact_names import (
     exists_name,
     join_name,
     matched_name,
+    output_name,
     selection_name,
     unnest_name,
 )
 from panes.optimizer.statistics import FactName
+from panes.optimizer.step_flow import BRING_TOGETHER
 from panes.plan import nodes
 from panes.stages.measure_log import Measured, StepPlace
 from panes.stages.physical_plan import PhysicalPlan, PhysicalStage
@@ -169,6 +171,8 @@ def _facts(step: PhysicalStep, *, is_whole: bool) -> Iterator[tuple[FactName, _O
             if not arguments["left"].is_weighted:  # type: ignore[attr-defined]
                 # Else a row that leaves comes to it again, as a negative tuple.
                 yield FactName("selectivity", exists_name(node)), _given
+    if step.operator in BRING_TOGETHER:
+        yield FactName("selectivity", output_name(step.operator, node)), _passed
     if isinstance(node, (nodes.AntiJoin, nodes.Except)) and step.operator != "Lookup":
         yield FactName("early", early_name(node)), _left_early
 

@@ -21,6 +21,7 @@ from panes.plan.types import TIMESTAMP
 
 _BEGINS_TARGET = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SELECT, TokenType.L_PAREN)
 """What follows EXPLAIN ANALYZE, where ANALYZE is not the name of a query."""
+_EXPLAIN_OPTIONS = ("FORMAT", "ANALYZE", "PLANS")
 
 
 _STREAM_CLAUSES = ("slack", "ahead", "idle_advance", "retain")
@@ -204,33 +205,35 @@ class StatementParser(TableParser):
         return st.Invoke(name.name, self._canonical(tree).removeprefix(quoted(name.name)), tree, self.sql)
 
     def _explain(self) -> st.Statement:
-        form, analyze = "TEXT", False
-        if self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("FORMAT", "ANALYZE"):
+        form, analyze, plans = "TEXT", False, False
+        if self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in _EXPLAIN_OPTIONS:
             self._advance()
-            form, analyze = self._explain_options()
+            form, analyze, plans = self._explain_options()
         elif self._curr.text.upper() == "ANALYZE" and self._next and self._next.token_type in _BEGINS_TARGET:
             self._advance()
             analyze = True
         if self._at_name():
-            return st.Explain(self._relation_name("a query").name, form, analyze)  # type: ignore[arg-type]  # one of the two
+            return st.Explain(self._relation_name("a query").name, form, analyze, plans)  # type: ignore[arg-type]  # one of the two
         if analyze:
             self._unexpected("the name of a registered query, whose steps were measured")
-        return st.Explain(self._select_query(), form)  # type: ignore[arg-type]  # one of the two
+        return st.Explain(self._select_query(), form, plans=plans)  # type: ignore[arg-type]  # one of the two
 
-    def _explain_options(self) -> tuple[str, bool]:
-        form, analyze = "TEXT", False
+    def _explain_options(self) -> tuple[str, bool, bool]:
+        form, analyze, plans = "TEXT", False, False
         while True:
-            if self._word("ANALYZE"):
+            if not plans and self._word("ANALYZE"):
                 analyze = True
+            elif not analyze and self._word("PLANS"):
+                plans = True
             elif self._word("FORMAT"):
                 form = self._curr.text.upper()
                 if form not in ("TEXT", "JSON"):
                     self._unexpected("TEXT or JSON")
                 self._advance()
             else:
-                self._unexpected("FORMAT or ANALYZE")
+                self._unexpected("FORMAT, and ANALYZE or PLANS")
             if self._match(TokenType.R_PAREN):
-                return form, analyze
+                return form, analyze, plans
             if not self._match(TokenType.COMMA):
                 self._unexpected(", or )")
 
