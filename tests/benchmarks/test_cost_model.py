@@ -12,7 +12,7 @@ from benchmarks.workloads import WORKLOADS
 def test_each_step_gives_the_rows_that_are_expected_of_it(name: str) -> None:
     workload = WORKLOADS[name]
     shorter = 40 if workload.range_ms > 60_001 else 10
-    steps = compared(workload, shorter=shorter, queries=20, seconds=10, ahead=False)
+    steps = compared(workload, shorter=shorter, queries=20, seconds=30, ahead=False)
     assert len(steps) > 5
     assert sum(step.counted for step in steps) > 1_000
     for step in steps:
