@@ -33,14 +33,14 @@ def test_a_query_that_is_not_there_cannot_be_explained(db):
 def test_what_a_query_reads_through_another_is_named_and_what_is_computed_once_is_said(db):
     db.sql("CREATE QUERY sources AS SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src")
     db.sql("CREATE QUERY pairs AS SELECT a.src, b.src AS other FROM sources a JOIN sources b ON a.n = b.n")
-    text = db.sql("EXPLAIN pairs")
-    assert text.count("Stream packets, of query sources (") == 2
+    text, data = db.sql("EXPLAIN pairs"), db.sql("EXPLAIN (FORMAT JSON) pairs")
+    assert data.count('"does": "Stream packets, of query sources"') == 2
     assert text.count("Release on time (computed once, read 2 times)") == 2
     assert "of query" not in db.sql("EXPLAIN sources")
     db.sql("CREATE QUERY loud AS SELECT src FROM sources WHERE n > 2")
     db.sql("CREATE QUERY also AS SELECT a.src FROM sources a JOIN loud ON a.n = loud.src")
     text, data = db.sql("EXPLAIN also"), db.sql("EXPLAIN (FORMAT JSON) also")
-    assert "Stream packets, of query sources of query loud" in text
+    assert '"does": "Stream packets, of query sources of query loud"' in data
     assert "Project packets.src (computed once, read 2 times)" in text
     assert '"shared_with": 3,' in data
     assert '"inputs_made_from_it": 2' in data
@@ -73,3 +73,13 @@ def test_a_registered_query_keeps_the_plans_among_which_its_own_was_chosen(db):
 def test_a_query_that_no_epoch_runs_has_no_other_plans(db):
     sql = "EXPLAIN (PLANS) SELECT src FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW)"
     assert db.sql(sql) == "the query is computed by SQL when it is invoked"
+
+
+def test_the_utilization_of_all_queries_and_the_part_of_one_are_shown(db):
+    one = db.register("SELECT src FROM packets [RANGE 1 MINUTE]", "one")
+    alone = one.explain().splitlines()[-1]
+    assert alone == f"{db.status().utilization}; this query {db.status().utilization.split()[1]} %"
+    db.register("SELECT DISTINCT src FROM packets [RANGE 1 MINUTE]", "other")
+    assert one.explain().splitlines()[-1].partition(";")[0] == db.status().utilization
+    assert one.explain().splitlines()[-1].partition(";")[2] == alone.partition(";")[2]
+    assert db.status().utilization != alone.partition(";")[0]
