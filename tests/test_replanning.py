@@ -29,8 +29,8 @@ class Epochs:
         self.before = NOTHING
         choose = stored_plans.choose_plan
 
-        def chosen(plan, statistics, planning):
-            return choose(plan, statistics, replace(planning, strategy=self.strategy))
+        def chosen(plan, statistics, planning, *rules):
+            return choose(plan, statistics, replace(planning, strategy=self.strategy), *rules)
 
         monkeypatch.setattr(stored_plans, "choose_plan", chosen)
 
@@ -297,8 +297,8 @@ def test_a_plan_with_other_columns_does_not_take_over(drifting: Epochs, monkeypa
     drifting.db.sql("DROP QUERY q2")
     other = stored_plans.choose_plan
 
-    def of_other_columns(plan, statistics, planning):
-        return other(plan.children[0], statistics, planning)
+    def of_other_columns(plan, statistics, planning, *rules):
+        return other(plan.children[0], statistics, planning, *rules)
 
     monkeypatch.setattr(stored_plans, "choose_plan", of_other_columns)
     with pytest.raises(CatalogError, match="'q1' keeps its plan: the other one has the columns"):
