@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import argparse
 import gc
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from operator import add
 from statistics import fmean
 
@@ -33,7 +33,7 @@ from benchmarks.workloads import WORKLOADS, Workload
 from panes.delta.delta import TS
 from panes.language import bind, parse
 from panes.language.statements import CreateStream, SelectQuery
-from panes.operators.measures import STATE, STORE, Measures
+from panes.operators.measures import STORE, Measures
 from panes.optimizer.assumed import assumed_cost
 from panes.optimizer.cost import PlanCost, plan_cost
 from panes.optimizer.cost_sums import NO_COST, CostSums, costs_of
@@ -71,10 +71,6 @@ class Learned:
         self.done.append(done)
 
     @property
-    def spans(self) -> int:
-        return len(self.done)
-
-    @property
     def costs(self) -> KnownFacts:
         found: KnownFacts = {}
         for number, done in enumerate(cheaper_half(self.done)):
@@ -83,23 +79,23 @@ class Learned:
         return found
 
     @property
-    def together(self) -> Mapping[StepPlace, Measures]:
-        """What all spans did."""
+    def average(self) -> Mapping[StepPlace, Measures]:
+        """What steps did per span, and what they held."""
         found: dict[StepPlace, Measures] = {}
         for place, one in ((place, one) for done in self.done for place, one in done.items()):
             found[place] = found.get(place, Measures()) + one
-        return found
+        names = [f.name for f in fields(Measures)]
+        return {
+            place: Measures(**{name: getattr(one, name) / len(self.done) for name in names})
+            for place, one in found.items()
+        }
 
     def statistics(self, rates: Mapping[str, float], span: float) -> Statistics:
         """All facts, at rates of streams, where spans take some seconds."""
-        held = {
-            place: replace(one, **{name: getattr(one, name) / self.spans for name in STATE})
-            for place, one in self.together.items()
-        }
-        # What was held is the average over all spans, before and after each of them.
-        before = {place: StepMeasures(0, span, one, one) for place, one in held.items()}
-        observed = self._observed.of({NUMBER: self.plan}, frozenset(), held, before)
-        known = facts_after(self.costs, Observed(ratios=observed.ratios), {}, self.spans)
+        average = self.average
+        before = {place: StepMeasures(0, span, one, one) for place, one in average.items()}
+        observed = self._observed.of({NUMBER: self.plan}, frozenset(), average, before)
+        known = facts_after(self.costs, Observed(ratios=observed.ratios), {}, len(self.done))
         facts = {**statistics_of(known).facts, FactName("span", EPOCH): Fact(span, 1)}
         facts |= {FactName("rate", stream): Fact(rate, 1) for stream, rate in rates.items()}
         return Statistics(facts)

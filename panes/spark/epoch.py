@@ -15,7 +15,7 @@ the same offsets, and writes everything anew, under other names.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -43,8 +43,9 @@ from panes.spark.session import exchanges_files, set_epoch_conf
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.spark.unseen_files import bad_files_of_tasks
-from panes.stages.clock_rule import ClockRule, Measured, Occasion, Position
+from panes.stages.clock_rule import ClockRule, Measured, Occasion
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
+from panes.stages.position_of import position_of
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import NOTHING, EpochRecord, MissingRows
 from panes.tables.table_manifest import PIN as TABLES
@@ -269,7 +270,7 @@ class EpochRunner:
             epoch,
             self._streams,
             before.streams,
-            {query.id: self._position(query, before, changed) for query in workload.queries},
+            {query.id: position_of(query, self._numbers, before, changed) for query in workload.queries},
             now_us=now_us,
             started_us=self._started_us,
             idle_after_us=workload.idle_after_us,
@@ -277,20 +278,6 @@ class EpochRunner:
             applies_changes=taken is not None,
             effective=self._stores.effective(taken, before),
         )
-
-    def _position(self, query: RunningQuery, before: EpochRecord, changed: Set[str]) -> Position:
-        streams = frozenset(self._numbers[name] for name in query.plan.streams)
-        begins = query.needs_history(before.epoch + 1)
-        has_changes = not changed.isdisjoint(query.plan.tables)
-        replaced = None if query.replaces is None else before.progress_of(query.replaces, query.query)
-        if replaced is not None:
-            # The clocks of its streams may have fallen back behind that of the query since.
-            return Position(streams, replaced.clock, -1, begins=begins, has_changes=has_changes)
-        ran = before.progress_of(query.id, query.query)
-        if ran is None or query.first_epoch > before.epoch:
-            clock = before.clock_of(streams)
-            return Position(streams, clock, -1, begins=begins, has_changes=has_changes)
-        return Position(streams, ran.clock, ran.epoch, ran.spread, begins, has_changes)
 
     def _tasks(
         self,

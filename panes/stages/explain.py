@@ -230,8 +230,10 @@ def _plan_lines(tree: ExplainedStep, explained: Explained) -> list[str]:
     texts = [_text(step, explained) for step, _ in steps]
     figures = _expected_cells([step for step, _ in steps], explained.expected)
     head = f"{'pattern':<9}" + figures[0]
-    left = max(len("plan"), *(len(bars[0] + text) for text, (_, bars) in zip(texts, steps, strict=True)))
-    left = min(left, WIDTH - len(head) - 2)
+    firsts = [bars[0] + text for text, (_, bars) in zip(texts, steps, strict=True)]
+    # A deep tree takes the width that its texts need, so that the columns stay in line.
+    least = max(min(len(first), len(bars[1]) + LEAST) for first, (_, bars) in zip(firsts, steps, strict=True))
+    left = max(least, min(max(len("plan"), *map(len, firsts)), WIDTH - len(head) - 2))
     lines = [f"{'plan':<{left}}  {head}".rstrip()]
     for text, cells, (step, bars) in zip(texts, figures[1:], steps, strict=True):
         first, *others = _wrapped(text, left, *bars)

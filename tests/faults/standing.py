@@ -100,8 +100,8 @@ class Replanned:
         self._choose = stored_plans.choose_plan
         stored_plans.choose_plan = self._chosen
 
-    def _chosen(self, plan, statistics, planning):
-        return self._choose(plan, statistics, replace(planning, strategy=self._strategy))
+    def _chosen(self, plan, statistics, planning, *rules):
+        return self._choose(plan, statistics, replace(planning, strategy=self._strategy), *rules)
 
     def after(self, db, epoch: int) -> None:
         self._strategy = "upa" if epoch % 2 else "nt"

@@ -51,11 +51,11 @@ class Chooser:
         self.plan = None
         choose = stored_plans.choose_plan
 
-        def chosen(plan, statistics, planning):
+        def chosen(plan, statistics, planning, *rules):
             if self.plan is not None:
                 return self.plan
             strategy = self.strategy or planning.strategy
-            return choose(plan, statistics, replace(planning, strategy=strategy))
+            return choose(plan, statistics, replace(planning, strategy=strategy), *rules)
 
         monkeypatch.setattr(stored_plans, "choose_plan", chosen)
 
