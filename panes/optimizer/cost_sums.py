@@ -7,7 +7,8 @@ operator costs depends on the machine, and a single measurement is off by much.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import add
 
 from panes.operators.measures import Measures
 from panes.optimizer.assumed import FIXED, assumed_cost
@@ -18,25 +19,31 @@ _VARIES = 0.05
 """From how great a variance of rows on, as a share of the square of their mean, a line can be trusted."""
 _PARTS = ("probe", "visit", "insert", "expire")
 
-CostSums = tuple[float, ...]
+CostSums = Sequence[float]
 """Spans, rows, CPU time, rows², rows · CPU time; then the CPU time of each part, and visits."""
-NO_COST: CostSums = (0.0,) * 10
 
 
-def cost_sums(done: Measures) -> CostSums:
-    """What a step adds to the sums of its operator."""
-    spans, rows, cpu = done.spans, done.rows_in, done.cpu_us
-    each = rows / spans
-    return (
-        *(spans, rows, cpu, each * rows, each * cpu),
-        *(done.probe_us, done.visit_us, done.insert_us, done.expire_us, done.visits),
-    )
+def cost_sums(steps: Iterable[Measures]) -> CostSums:
+    """What some steps of an operator add to its sums."""
+    sums = [0.0] * 10
+    for done in steps:
+        spans, rows, cpu = done.spans, done.rows_in, done.cpu_us
+        each = rows / spans
+        sums[0] += spans
+        sums[1] += rows
+        sums[2] += cpu
+        sums[3] += each * rows
+        sums[4] += each * cpu
+        if done.probe_us:
+            parts = done.probe_us, done.visit_us, done.insert_us, done.expire_us, done.visits
+            sums[5:] = map(add, sums[5:], parts)
+    return sums
 
 
 def cost_after(before: FactSums | None, new: CostSums, epoch: int) -> FactSums:
     """The sums after an epoch."""
     if before is None:
-        return FactSums(new, 1, epoch)
+        return FactSums(tuple(new), 1, epoch)
     sums = tuple(_KEPT * old + added for old, added in zip(before.sums, new, strict=True))
     return FactSums(sums, before.epochs + 1, epoch)
 

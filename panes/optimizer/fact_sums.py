@@ -9,6 +9,9 @@ KEPT = 0.8
 _MOST = 10.0
 """How many times as much as all that was known a single epoch counts at most, and at least a tenth of the first
 one: the first epoch of a query, over its history, and one that catches up say no more of what is to come."""
+_LEAST = 0.001
+"""As a share of all that is known: an epoch that brings nothing for less is no epoch of its own, such as one that
+ends a run and moves the clock by an instant."""
 
 
 class FactSums(NamedTuple):
@@ -24,6 +27,8 @@ def ratio_after(before: FactSums | None, numerator: float, denominator: float, e
     if before is None:
         return FactSums((numerator, denominator), 1, epoch)
     known, of = before.sums
+    if not of or (not numerator and denominator <= _LEAST * of) or not denominator:
+        return FactSums((known + numerator, of + denominator), before.epochs, epoch)
     if before.epochs == 1 and of > _MOST * denominator > 0:
         known, of = known * _MOST * denominator / of, _MOST * denominator
     if denominator > _MOST * of > 0:

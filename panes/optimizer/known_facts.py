@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from panes.optimizer.cost_sums import cost_after, costs_of
+from panes.optimizer.cost_sums import cost_after, cost_sums, costs_of
 from panes.optimizer.fact_sums import FactSums, ratio_after
 from panes.optimizer.observed_facts import Observed
 from panes.optimizer.statistics import Fact, FactName, Statistics
@@ -35,9 +35,9 @@ def facts_after(
     found = dict(before)
     for name, (numerator, denominator) in observed.ratios.items():
         found[name] = ratio_after(before.get(name), numerator, denominator, epoch)
-    for operator, sums in observed.costs.items():
+    for operator, steps in observed.costs.items():
         cost = FactName("cost", operator)
-        found[cost] = cost_after(before.get(cost), sums, epoch)
+        found[cost] = cost_after(before.get(cost), cost_sums(steps), epoch)
     for name, value in values.items():
         old = before.get(name)
         found[name] = FactSums((value, 1.0), 1 if old is None else old.epochs + 1, epoch)

@@ -1,8 +1,8 @@
 """What the steps of plans did in an epoch, as observations of facts.
 
 What there is to observe at a plan is found out once (`_recipe`), because names of facts take long to make. In an
-epoch only so many steps are looked at, plan by plan in turn: a thousand queries take the driver no longer than a
-few hundred.
+epoch only a limited number of steps is looked at, plan by plan in turn: a thousand queries take the driver no
+longer than a few hundred.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from operator import add
 
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import Fragment, PhysicalStep
-from panes.optimizer.cost_sums import CostSums, cost_sums
 from panes.optimizer.fact_names import (
     early_name,
     exists_name,
@@ -31,10 +29,11 @@ from panes.stages.measure_log import Measured, StepPlace
 from panes.stages.physical_plan import PhysicalPlan, PhysicalStage
 from panes.state.storage.manifest import ANSWER
 
-_STEPS = 2000
+_STEPS = 1000
 """How many steps are looked at in an epoch."""
 _ROWS = 100_000
-"""In its first epoch a query runs in processes that have to warm up; with so many rows per span that is little."""
+"""In its first epoch a query runs in processes that have to warm up; with this many rows per span that is
+little."""
 _SHORT = 0.5
 """How many rows come and go in an epoch that is short, as a share of those that a window holds."""
 _NOTHING = Measures()
@@ -45,10 +44,10 @@ _Observe = Callable[[Measures, Measures], tuple[float, float]]
 
 @dataclass
 class Observed:
-    """What an epoch tells of facts: numerators and denominators, and sums of costs by operator."""
+    """What an epoch tells of facts: numerators and denominators, and by operator what tells of its cost."""
 
     ratios: dict[FactName, tuple[float, float]] = field(default_factory=dict)
-    costs: dict[str, CostSums] = field(default_factory=dict)
+    costs: dict[str, list[Measures]] = field(default_factory=dict)
 
     def add(self, name: FactName, numerator: float, denominator: float) -> None:
         """Adds to what an epoch tells of a fact: several plans may tell of it."""
@@ -58,8 +57,7 @@ class Observed:
     def add_cost(self, operator: str, done: Measures) -> None:
         """Adds to what an epoch tells of the cost of an operator."""
         if done.spans:
-            new, old = cost_sums(done), self.costs.get(operator)
-            self.costs[operator] = new if old is None else tuple(map(add, old, new))
+            self.costs.setdefault(operator, []).append(done)
 
 
 @dataclass(frozen=True)

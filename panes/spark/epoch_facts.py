@@ -54,7 +54,7 @@ class EpochFacts:
         ran = {query.id: query.plan for query in queries if query.id in moved.spans}
         first = frozenset(query for query, span in moved.spans.items() if span.before < 0)
         observed = self._steps.of(ran, first, done, measured)
-        _observe_streams(observed, before, moved, streams, found)
+        _observe_streams(observed, before, moved, streams, found, is_end=rule.occasion == "end")
         for message in messages:
             if message.kind == BESIDE:
                 for name, values in message.content.items():
@@ -80,6 +80,8 @@ def _observe_streams(
     moved: Moved,
     streams: Sequence[Stream],
     found: Sequence[StreamMeasured],
+    *,
+    is_end: bool,
 ) -> None:
     """The rates of streams, and how much event time the epoch took."""
     lengths = []
@@ -94,8 +96,8 @@ def _observe_streams(
             observed.add(FactName("rate", stream.name), rows, seconds)
             lengths.append(seconds)
     if lengths:
-        # An epoch without rows moves the clock, and belongs to the one that brought the last of them.
-        observed.add(FactName("span", EPOCH), max(lengths), 1.0 if moved.rows else 0.0)
+        # What moves the clock at the end of a run belongs to the epoch that brought the last rows.
+        observed.add(FactName("span", EPOCH), max(lengths), 0.0 if is_end else 1.0)
 
 
 def _seconds(found: Sequence[StreamMeasured]) -> float:

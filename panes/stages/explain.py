@@ -332,6 +332,9 @@ def _measured_lines(tree: ExplainedStep, measured: Mapping[StepKey, StepMeasures
                 f"{v:>{w}}" for v, w in zip(_figures(sum(rest, Measures())), widths, strict=True)
             )
             lines.append(f"{_OTHERS[name]:<{left}}  {cells}")
+    for step, _, m in found:
+        if m is not None and m.smooth.visits:
+            lines += _wrapped(f"{step.does}: {m.smooth.visits:,.0f} pairs looked at", WIDTH, "", "  ")
     return lines
 
 

@@ -15,7 +15,7 @@ from panes.optimizer.fact_sums import FactSums
 def costs(operator: str, *done: Measures) -> dict[str, float]:
     sums: FactSums | None = None
     for epoch, measures in enumerate(done):
-        sums = cost_after(sums, cost_sums(measures), epoch)
+        sums = cost_after(sums, cost_sums([measures]), epoch)
     assert sums is not None
     return dict(costs_of(operator, sums.sums))
 

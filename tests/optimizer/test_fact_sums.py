@@ -38,4 +38,10 @@ def test_an_epoch_that_catches_up_does_not_count_for_all_that_were_missed():
 
 
 def test_rows_that_come_before_time_moves_on_are_not_lost():
-    assert value(after((30, 0), (0, 3))) == pytest.approx(8)  # less the part that an epoch takes
+    assert value(after((30, 0), (0, 3))) == 10
+
+
+def test_an_epoch_that_moves_the_clock_by_an_instant_is_none_of_its_own():
+    known = after((1000, 10), (0, 1e-6))
+    assert value(known) == pytest.approx(100)
+    assert (known.epochs, known.seen) == (1, 1)
