@@ -1,8 +1,8 @@
 """What the steps of plans did in an epoch, as observations of facts.
 
-What there is to observe at a plan is found out once (`_recipe`), because names of facts take long to make. A limited
-number of steps is looked at in an epoch, plan by plan in turn: a thousand queries take the driver no longer than
-a hundred.
+What there is to observe at a plan is found out once (`_recipe`), because names of facts take long to make. An
+epoch looks at a limited number of steps, plan by plan in turn: a thousand queries take the driver no longer than a
+hundred.
 """
 
 from __future__ import annotations
