@@ -29,6 +29,14 @@ def test_equal_sub_plans_are_one_step_and_one_stage(rules_off: frozenset[str], t
     check_same(bound(TWICE), plan)
 
 
+def test_what_is_needed_by_two_keys_is_computed_twice_on_all_shards():
+    groups = "SELECT k, count(*) AS n FROM s [RANGE 9 SECONDS] {0} GROUP BY k"
+    sql = f"SELECT x.k FROM ({groups.format('a')}) x JOIN ({groups.format('b')}) y ON x.k = y.n"
+    plan = optimize(bound(sql))
+    assert all(stage.is_sharded for stage in cut_stages(plan))
+    assert [step.operator for step in lower(plan).fragment.steps].count("GroupBy") == 2
+
+
 def groups_where(one: str, other: str) -> str:
     groups = "SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] WHERE w = '{}' GROUP BY k"
     return f"SELECT x.k FROM ({groups.format(one)}) x, ({groups.format(other)}) y WHERE x.n = y.n"

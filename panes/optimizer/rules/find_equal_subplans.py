@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from panes.plan.expressions import Column, substitute
 from panes.plan.keeps_state import keeps_state
 from panes.plan.nodes import Node, Project, Select, StreamScan, TableScan, with_children
+from panes.plan.order_of_answer import relation_of
 from panes.plan.structure import structure
 from panes.plan.walk import is_table_only, walk
 from panes.sharing.template import template_of
+from panes.stages.cut_stages import cut_stages
 
 
 def find_equal_subplans(plan: Node) -> Node:
@@ -25,12 +27,21 @@ def find_equal_subplans(plan: Node) -> Node:
             Group by b.k: m                       Project a.k AS x.k, n AS x.n
               Window … Stream s AS b                … the same once more
 
-    Sub-plans that are the same become one step when a plan is made. That pays where they keep state. Where queries
+    Sub-plans that are the same become one step when a plan is made. That pays where they keep state, and where it
+    does not bring a stage to one shard because its inputs need the same rows by different keys. Where queries
     that are equal up to constants share a plan, sub-plans with selections stay two: their constants may differ.
     """
     if not _reads_twice(plan):
         return plan
-    return _Finding(plan).replaced(plan)
+    replaced = _Finding(plan).replaced(plan)
+    return plan if replaced == plan or _on_one_shard(replaced) > _on_one_shard(plan) else replaced
+
+
+def _on_one_shard(plan: Node) -> int:
+    """How many stages of a plan run on one shard. What is computed once has one key: two joins may need two."""
+    if is_table_only(plan):
+        return 0
+    return sum(not stage.is_sharded for stage in cut_stages(relation_of(plan)))
 
 
 def _reads_twice(plan: Node) -> bool:
