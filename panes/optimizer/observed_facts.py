@@ -1,8 +1,8 @@
 """What the steps of plans did in an epoch, as observations of facts.
 
-What there is to observe at a plan is found out once (`_recipe`), because names of facts take long to make. A limited
-number of steps is looked at in an epoch, plan by plan in turn: a thousand queries take the driver no longer than
-a hundred.
+What there is to observe at a plan is found out once (`_recipe`), because names of facts take long to make. In an
+epoch only a limited number of steps is looked at, plan by plan in turn: a thousand queries take the driver no
+longer than a few hundred.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from panes.state.storage.manifest import ANSWER
 _STEPS = 1000
 """How many steps are looked at in an epoch."""
 _ROWS = 100_000
-"""In its first epoch a query runs in processes that have to warm up; with many rows per span that is little."""
+"""In its first epoch a query runs in processes that have to warm up; with this many rows per span that is
+little."""
 _SHORT = 0.5
 """How many rows come and go in an epoch that is short, as a share of those that a window holds."""
 _NOTHING = Measures()
