@@ -96,8 +96,9 @@ class Join(Operator):
             *self._pairs(new_left, of_left, new_is_left=True),
             *self._pairs(new_right, of_right, new_is_left=False),
         ]
-        result = self._result(parts)
         visited = thread_time_ns()
+        result = self._result(parts)
+        weighed = thread_time_ns()
         rows_left, rows_right = self.left_state.forget(clock), self.right_state.forget(clock)
         expired = thread_time_ns()
         rows_left += self._remember(new_left, self.left_state, clock)
@@ -106,11 +107,13 @@ class Join(Operator):
             visits=sum(len(at) for at, _, _ in (*of_left, *of_right)),
             probe_us=(probed - began) / 1000,
             visit_us=(visited - probed) / 1000,
-            expire_us=(expired - visited) / 1000,
+            expire_us=(expired - weighed) / 1000,
             insert_us=(thread_time_ns() - expired) / 1000,
         )
         if self.output.is_weighted:
-            self.note(given=float(np.abs(int64(result, WEIGHT)).sum()))
+            self.note(given=float(np.abs(int64(result, WEIGHT)).sum()), weigh_us=(weighed - visited) / 1000)
+        else:
+            self.note(visit_us=(weighed - visited) / 1000)
         self.noted["left_rows"] = self.left_state.net_rows if self.left.is_weighted else rows_left
         self.noted["right_rows"] = self.right_state.net_rows if self.right.is_weighted else rows_right
         return Delta(result, clock)

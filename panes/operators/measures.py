@@ -51,7 +51,8 @@ class Measures:
     visit_us: float = 0
     insert_us: float = 0
     expire_us: float = 0
-    """What the CPU time of a join was spent on."""
+    weigh_us: float = 0
+    """What the CPU time of a join was spent on; the last one on results with weights, to add them up."""
     given: float = 0
     early: float = 0
     """Results of a negation, and those of them that it took back before their time. Both are 0 where the two ways

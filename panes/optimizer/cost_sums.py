@@ -11,21 +11,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 
 from panes.operators.measures import Measures
-from panes.optimizer.assumed import FIXED, assumed_cost
+from panes.optimizer.assumed import FIXED, WEIGH, assumed_cost
 from panes.optimizer.fact_sums import FactSums
 
 _KEPT = 0.95
 _VARIES = 0.05
 """From how great a variance of rows on, as a share of the square of their mean, a line can be trusted."""
-_PARTS = ("probe", "visit", "insert", "expire")
+_PARTS = ("probe", "insert", "expire", "visit", WEIGH)
 
 CostSums = Sequence[float]
-"""Spans, rows, CPU time, rows², rows · CPU time; then the CPU time of each part, and visits."""
+"""Spans, rows, CPU time, rows², rows · CPU time; then the CPU time of each part, visits, and results that were
+weighed."""
 
 
 def cost_sums(steps: Iterable[Measures]) -> CostSums:
     """What some steps of an operator add to its sums."""
-    sums = [0.0] * 10
+    sums = [0.0] * 12
     for done in steps:
         spans, rows, cpu = done.spans, done.rows_in, done.cpu_us
         each = rows / spans
@@ -35,8 +36,9 @@ def cost_sums(steps: Iterable[Measures]) -> CostSums:
         sums[3] += each * rows
         sums[4] += each * cpu
         if done.probe_us:
-            parts = done.probe_us, done.visit_us, done.insert_us, done.expire_us, done.visits
-            sums[5:] = map(add, sums[5:], parts)
+            parts = done.probe_us, done.insert_us, done.expire_us, done.visit_us, done.weigh_us
+            weighed = done.rows_out if done.weigh_us else 0.0
+            sums[5:] = map(add, sums[5:], (*parts, done.visits, weighed))
     return sums
 
 
@@ -51,13 +53,14 @@ def cost_after(before: FactSums | None, new: CostSums, epoch: int) -> FactSums:
 def costs_of(operator: str, sums: CostSums) -> Mapping[str, float]:
     """The cost by part: `fixed` per span and `row` per row; of a join also what `row` is made of."""
     fixed, row = _line(sums, assumed_cost(operator, FIXED), assumed_cost(operator, "row"))
-    _, rows, cpu, _, _, *parts, visits = sums
+    _, rows, cpu, _, _, *parts, visits, weighed = sums
     found = {FIXED: fixed, "row": row}
     if cpu and any(parts):
         # The fixed cost is spread over the parts as all of it is.
-        per_row = {name: row * part / cpu for name, part in zip(_PARTS, parts, strict=True)}
-        per_row["visit"] *= rows / visits if visits else 0.0
-        found |= per_row
+        numbers = rows, rows, rows, visits, weighed
+        for name, part, number in zip(_PARTS, parts, numbers, strict=True):
+            if number:
+                found[name] = row * rows * part / cpu / number
     return found
 
 

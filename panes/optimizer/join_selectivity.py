@@ -92,7 +92,8 @@ class JoinSelectivity:
             return 1.0
         apart = prod(self._of_pair(joined, *pair) for pair in pairs)
         apart *= prod(self._of_condition(joined, frozenset((one, other)), c) for c in conditions)
-        return known / apart
+        # Where one of them lets nothing through, so do all together, whatever was measured.
+        return known / apart if apart else 1.0
 
     def _measured(
         self,

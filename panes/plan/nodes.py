@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from panes.plan.expressions import Aggregate, Column, Expression, Value, walk
 from panes.plan.over_functions import OverFunction
+from panes.plan.remembered_hash import RememberedHash
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, BOOLEAN
@@ -23,7 +24,7 @@ class PlanError(ValueError):
 
 
 @dataclass(frozen=True)
-class Node:
+class Node(RememberedHash):
     @property
     def children(self) -> tuple[Node, ...]:
         return ()

@@ -19,7 +19,7 @@ _UNITS: Mapping[Kind, str] = {
     "early": "share",
     "span": "s/epoch",
 }
-_COST_UNITS = {"fixed": "µs/span", "visit": "µs/pair"}
+_COST_UNITS = {"fixed": "µs/span", "visit": "µs/pair", "weigh": "µs/result"}
 _SCHEMA = pa.schema(
     [
         ("kind", pa.string()),

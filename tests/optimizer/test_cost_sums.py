@@ -62,7 +62,9 @@ def test_the_parts_of_a_join_add_up_to_its_rows():
             cpu_us=1_000 + n,
             spans=1,
             visits=2 * n,
-            probe_us=0.4 * (1_000 + n),
+            positive=n / 2,
+            probe_us=0.35 * (1_000 + n),
+            weigh_us=0.05 * (1_000 + n),
             visit_us=0.3 * (1_000 + n),
             insert_us=0.2 * (1_000 + n),
             expire_us=0.1 * (1_000 + n),
@@ -73,7 +75,8 @@ def test_the_parts_of_a_join_add_up_to_its_rows():
     assert found == {
         "fixed": pytest.approx(1_000),
         "row": pytest.approx(1.0),
-        "probe": pytest.approx(0.4),
+        "probe": pytest.approx(0.35),
+        "weigh": pytest.approx(0.1),  # a result for two rows
         "visit": pytest.approx(0.15),  # two pairs per row
         "insert": pytest.approx(0.2),
         "expire": pytest.approx(0.1),

@@ -39,14 +39,14 @@ def check(case: Case, plans: list[PhysicalPlan], shards: tuple[int, ...]) -> Non
                 assert difference is None, f"{number} shards at {clock}: {difference}\n{plan.plan}"
 
 
-@drawn(CASES, share=0.04)
+@drawn(CASES, share=0.03)
 def test_the_chosen_plan_has_the_answers_of_the_oracle_whatever_statistics_say(case: Case) -> None:
     chosen = choose_plan(optimize(case.plan), drawn_statistics(case), drawn_planning(case))
     assert plan_from(plan_text(chosen)) == chosen
     check(case, [chosen], (1, 2, 5))
 
 
-@drawn(CASES, share=0.025)
+@drawn(CASES, share=0.02)
 def test_every_candidate_has_the_answers_of_the_oracle(case: Case) -> None:
     planning = drawn_planning(case)
     found = candidates(optimize(case.plan), Estimates(drawn_statistics(case)), planning).plans
@@ -63,7 +63,7 @@ def a_stream_of(drawing: Drawing) -> nodes.Node:
     return drawing.choose([nodes.Istream, nodes.Dstream, nodes.Rstream])(with_choices(drawing))
 
 
-@drawn(Cases(plan=a_stream_of, most_rows=16, ways=(UPA,)), share=0.015)
+@drawn(Cases(plan=a_stream_of, most_rows=16, ways=(UPA,)), share=0.01)
 def test_output_streams_of_the_chosen_plan_are_those_of_the_plan_as_written(case: Case) -> None:
     every_instant = not is_known_at_every_instant(case.plan)
     dataflow = case.way.lower(case.plan, changes="instant" if every_instant else "epoch")

@@ -33,6 +33,7 @@ def test_a_column_comes_last_and_can_be_read_at_once(db: panes.Database) -> None
         "CREATE QUERY q AS SELECT count(*) FROM packets [RANGE 1 MINUTE] GROUP BY src",
         "CREATE QUERY q AS SELECT src FROM packets [NOW] WHERE src IN (SELECT ts FROM packets [ROWS 3])",
         "CREATE QUERY q AS SELECT p.src, rate FROM packets p JOIN rates r ON p.src = r.src",
+        "CREATE QUERY q AS SELECT x.src FROM (SELECT * FROM packets [NOW]) x",
         "CREATE STREAM q AS SELECT src FROM packets",
     ],
 )
@@ -49,7 +50,7 @@ def test_those_that_do_not_meet_the_column_go_on(db: panes.Database, sql: str) -
     ("sql", "reader"),
     [
         ("CREATE QUERY q AS SELECT * FROM packets [NOW]", "query 'q' would be another one with dst"),
-        ("CREATE QUERY q AS SELECT x.src FROM (SELECT * FROM packets [NOW]) x", "it reads packets with [*]"),
+        ("CREATE QUERY q AS SELECT x.* FROM (SELECT * FROM packets [NOW]) x", "it reads packets with [*]"),
         ("CREATE STREAM d AS SELECT * FROM packets", "stream 'd' would be another one"),
         ("CREATE QUERY q AS SELECT src FROM (SELECT DISTINCT * FROM packets [NOW]) x", "query 'q'"),
         (
