@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ SMALLEST = 1e-12
 """A share that counts as nothing: its logarithm is finite."""
 ALMOST = 1e-9
 """A distance between logarithms that is due to rounding."""
+STARTS = 40
+"""The most points that descents begin at: all kinds of them for six boxes."""
 STEPS = 200
 """The most iterations of one descent; ten to thirty are usual."""
 
@@ -43,7 +45,7 @@ def solve_boxes(
     is_convex = all(goal.is_monomial for goal, _ in goals)
     is_concave = cost.is_linear and all(goal.is_linear for goal, _ in goals)
     starts = program.starts(len(boxes))
-    found = [next(starts)] if is_convex or is_concave else list(starts)
+    found = list(islice(starts, 1 if is_convex or is_concave else STARTS))
     found += [program.descend(start) for start in found]
     best = max(found, key=program.gain)  # of equal ones the first: the same in every process
     return {
@@ -126,7 +128,7 @@ class _Program:
         When that is not possible, the free boxes keep everything or as little as they may.
         """
         chosen = np.zeros(len(logs), dtype=bool)
-        chosen[slice(None) if free is None else free] = True
+        chosen[slice(None) if free is None else list(free)] = True
 
         def scaled(by: float) -> Vector:
             moved: Vector = np.clip(np.where(chosen, logs + by, logs), self.lowest, 0.0)
