@@ -48,7 +48,7 @@ def test_the_best_plan_is_2_33_times_the_cheapest_at_14_286_ms():
     def ratio(milliseconds: float) -> float:
         return rates(milliseconds)["c"] / rates(milliseconds)["b"]
 
-    steps = [5 + step / 10 for step in range(951)]
+    steps = [5 + step / 10 for step in range(200)]
     assert max(steps, key=ratio) == pytest.approx(14.286, abs=0.06)
     assert ratio(1000 / 70) == pytest.approx(2.33, abs=0.005)
 
@@ -81,10 +81,10 @@ def test_a_plan_that_fits_is_chosen_by_its_cost():
 
 
 def test_random_queries_need_another_plan_the_more_the_less_they_can_do():
-    """The first 60 of the 1,000 queries; the benchmark has all of them."""
+    """The first 40 of the 1,000 queries; the benchmark has all of them."""
     gains: dict[float, list[float]] = {level: [] for level in (0.6, 0.3, 0.01)}
     without_products: list[float] = []
-    for join in random_joins(60):
+    for join in random_joins(40):
         plans = sheddable_plans(join)
         cheapest = min(plans, key=lambda plan: plan.cost.at({}))
         saturation = cheapest.cost.at({})
@@ -96,8 +96,8 @@ def test_random_queries_need_another_plan_the_more_the_less_they_can_do():
         level = 0.3 * cheapest.cost.at({})
         best = choose_sheddable_plan(joined_only, level)
         without_products.append(best.rate / SheddingPlan(cheapest, cheapest.shed(level)).rate - 1)
-    need = {level: sum(gain > 1e-9 for gain in found) / 60 for level, found in gains.items()}
-    mean = {level: sum(found) / 60 for level, found in gains.items()}
+    need = {level: sum(gain > 1e-9 for gain in found) / 40 for level, found in gains.items()}
+    mean = {level: sum(found) / 40 for level, found in gains.items()}
     assert 0.25 < need[0.6] < 0.55
     assert 0.8 < need[0.3] < need[0.01] < 1.0
     assert 0.02 < mean[0.6] < 0.08
