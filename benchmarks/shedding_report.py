@@ -80,14 +80,15 @@ def papers_words(content: Content) -> str:
     rows = [
         [
             "6",
-            "shedding begins with plan (a), then (c), then (b) at 3.5 ms; (c) is best from somewhere between 4 and 4.5 ms; "
-            "more than twice as good at about 14 ms; (b) is worst beyond 17 ms; all are equal at 100 ms",
+            "shedding begins with plan (a), then (c), then (b) at 3.5 ms; (c) is best from somewhere between "
+            "4 and 4.5 ms; more than twice as good at about 14 ms; (b) is worst beyond 17 ms; all are equal at 100 ms",
             "the same: 2.0, 2.5 and 3.571 ms, 4.2553 ms, 2.33 times at 14.286 ms, 16.67 ms, 100/s at 100 ms",
         ],
         [
             "7",
             "more likely than not at about 60 %, almost certain from 30 % on",
-            f"{levels[60]['need']:.0%} at 60 %, more likely than not at {majority} %, {levels[30]['need']:.0%} at 30 %",
+            f"{levels[60]['need']:.0%} at 60 %, more likely than not at {majority} %, "
+            f"{levels[30]['need']:.0%} at 30 %",
         ],
         [
             "8",

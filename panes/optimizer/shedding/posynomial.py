@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 Box = Hashable
@@ -81,12 +82,12 @@ class Posynomial:
         """The function of a second box behind each of these: the shares of the two multiply."""
         return _gathered((powers, coefficient * _share(powers, shares)) for powers, coefficient in self.terms)
 
-    @property
+    @cached_property
     def boxes(self) -> tuple[Box, ...]:
         """The boxes that the value depends on."""
         return tuple(sorted({box for powers, _ in self.terms for box, _ in powers}, key=repr))
 
-    @property
+    @cached_property
     def is_linear(self) -> bool:
         """Whether each term is a constant or a multiple of one share."""
         return all(not powers or (len(powers) == 1 and powers[0][1] == 1) for powers, _ in self.terms)
@@ -100,8 +101,8 @@ class Posynomial:
         """The part that remains when all boxes keep nothing."""
         return sum(coefficient for powers, coefficient in self.terms if not powers)
 
-    @property
-    def slopes(self) -> dict[Box, float]:
+    @cached_property
+    def slopes(self) -> Mapping[Box, float]:
         """The factor of each share, in a linear function."""
         return {powers[0][0]: coefficient for powers, coefficient in self.terms if powers}
 

@@ -115,6 +115,13 @@ def test_the_best_point_of_several_queries_over_rows_windows_is_found():
     assert kept == pytest.approx({"A": 0.5, "B": 0, "C": 0.5}, abs=1e-5)
 
 
+def test_of_a_union_of_two_joins_one_is_kept_whole():
+    """Two best points with a saddle between them, where a descent from equal shares stays."""
+    a, b, c, d = (Posynomial.share(box) for box in "ABCD")
+    kept = solve_boxes([(a * b + c * d, 1.0)], a + b + c + d, capacity=2)
+    assert sorted(kept.values()) == pytest.approx([0, 0, 1, 1])
+
+
 def test_five_streams_at_a_hundredth_use_up_the_capacity():
     streams = tuple(WindowedStream(name, 100, seconds=10) for name in "ABCDE")
     pairs = {frozenset(pair): 0.01 for pair in ("AB", "BC", "CD", "DE")}
