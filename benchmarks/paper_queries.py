@@ -60,14 +60,14 @@ class Way:
     name: str
     strategy: str
     calendar_days: int = 10
-    early_share: float = 1.0
+    leaves_early: bool = True
     sql: str | None = None
     """Another way to write the query, where the order of its operators is what is compared."""
 
 
 NT, DIRECT, UPA = Way("NT", "nt"), Way("DIRECT", "direct"), Way("UPA", "upa")
 UPA_50 = Way("UPA, 50 partitions", "upa", calendar_days=50)
-UPA_CALENDAR = Way("UPA, lifetimes above the negation", "upa", early_share=0.0)
+UPA_CALENDAR = Way("UPA, lifetimes above the negation", "upa", leaves_early=False)
 
 
 @dataclass(frozen=True)

@@ -83,13 +83,13 @@ class Running:
         assert isinstance(statement, SelectQuery)
         plan = optimize(bind(statement, Links.made()))
         dataflow = lower(
-            plan, strategy=way.strategy, calendar_days=way.calendar_days, early_share=way.early_share
+            plan, strategy=way.strategy, calendar_days=way.calendar_days, leaves_early=way.leaves_early
         )
         result = choose_buffer(
             dataflow.pattern,
             way.strategy,
             [plan.schema.names[0]],
-            leaves_early=way.early_share > 0,
+            leaves_early=way.leaves_early,
             calendar_days=way.calendar_days,
         )
         return cls(dataflow, result)

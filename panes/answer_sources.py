@@ -58,14 +58,12 @@ class AnswerSources:
             )
         source = partial(AnswerSource, record.id, record.name, plan)
         running, first = record.running, record.first_epoch
-        place = self._registered.answer_place(record)
         selection = None if record.group is None else selection_of(plan)
         if selection is not None:
-            chosen = AnswerFromSelections(self._readers.stores, place, record.id, selection)
+            chosen = AnswerFromSelections(self._readers.stores, record.id, selection)
             return source(chosen, running, first)
         rows = AnswerFromSegments(
             self._readers.segments,
-            place,
             relation_of(plan).schema.arrow,
             member=None if record.group is None else record.id,
         )

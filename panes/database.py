@@ -24,15 +24,18 @@ from panes.ingest.rejected_log import RejectedLog
 from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
+from panes.optimizer.cost import plan_cost
 from panes.optimizer.statistics import Statistics
 from panes.plan.stream import Stream
 from panes.query import Query
 from panes.registered import Registered
+from panes.replanning import Replanning
 from panes.running_queries import RunningQueries
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.spark.uninterrupted import let_ctrl_c_end_waits
 from panes.stages.measure_log import PIN
+from panes.stages.physical_plan import PhysicalPlan
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
 from panes.statements.create_function import aggregate_statement, function_statement
@@ -78,9 +81,14 @@ class Database:
         )
         self._rejected_log = RejectedLog(home / "aside")
         self._registered = Registered(
-            self._catalog, lambda name: self._connection.tables.contents(name).row_count, Statistics
+            self._catalog,
+            lambda name: self._connection.tables.contents(name).row_count,
+            Statistics,
+            self._clock,
         )
-        self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
+        history = self._engine.stores.history
+        replanning = Replanning(self._catalog, self._registered, history, self._cost_of, self._clock)
+        self._running = RunningQueries(self._catalog, history, self._registered, replanning)
         one_time = OneTime(
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
         )
@@ -89,8 +97,19 @@ class Database:
             self._connection, self._engine, self._registered, self._running, self._answers, self._clock
         )
         self._context = Context(
-            self._connection, self._engine, self._registered, one_time, self._answers, self._runs
+            self._connection,
+            self._engine,
+            self._registered,
+            replanning,
+            one_time,
+            self._answers,
+            self._runs,
         )
+
+    @staticmethod
+    def _cost_of(plan: PhysicalPlan) -> float:
+        """What a plan is expected to cost, in CPU seconds per second of event time."""
+        return plan_cost(plan, Statistics()).cpu
 
     # Statements.
 
@@ -300,12 +319,14 @@ class Database:
         return status_of(
             recent,
             self._registered.names(),
+            self._registered.names_of_plans(),
             {stream.number: stream.name for stream in self._catalog.base_streams()},
             {query.name: query.error for query in self._catalog.queries() if query.error is not None},
             self._clock.now_us(),
             self._connection.measures.known(recent[-1].pins.get(PIN) if recent else None),
             is_running=is_running,
             incomplete=self._running.incomplete(recent[-1]) if recent else {},
+            utilization=str(self._registered.utilization()),
         )
 
     def close(self) -> None:

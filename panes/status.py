@@ -58,6 +58,8 @@ class Status:
     measured: Mapping[str, Measures] = field(default_factory=dict)
     """What all steps of each query did together, per epoch, averaged over recent ones."""
     incomplete: Mapping[str, datetime] = field(default_factory=dict)
+    utilization: str = ""
+    """How busy all queries are expected to keep the cluster, and whether that is feasible."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -67,6 +69,7 @@ def epoch_of(record: EpochRecord) -> Epoch:
 def status_of(
     recent: Sequence[EpochRecord],
     queries: Mapping[int, str],
+    plans: Mapping[int, str],
     streams: Mapping[int, str],
     failed: Mapping[str, str],
     now_us: int,
@@ -74,10 +77,12 @@ def status_of(
     *,
     is_running: bool,
     incomplete: Mapping[str, int],
+    utilization: str,
 ) -> Status:
-    """The status after the last of some recent epochs; queries and streams have their names by number."""
+    """The status after the last of some recent epochs; queries and streams have their names by number, and queries
+    also by that of the plan that runs each."""
     if not recent:
-        return Status(is_running, failed=failed)
+        return Status(is_running, failed=failed, utilization=utilization)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -97,12 +102,13 @@ def status_of(
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
         failed=failed,
         incomplete={name: to_datetime(since) for name, since in incomplete.items()},
+        utilization=utilization,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
-        measured={queries[query]: m for query, m in _by_query(measured).items() if query in queries},
+        measured={plans[plan]: m for plan, m in _by_plan(measured).items() if plan in plans},
     )
 
 
-def _by_query(measured: Measured) -> Mapping[int, Measures]:
+def _by_plan(measured: Measured) -> Mapping[int, Measures]:
     """The steps of each query together; rows come in at its inputs and go out as its answer."""
     found: dict[int, Measures] = {}
     for place, measures in measured.items():

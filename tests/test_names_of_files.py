@@ -48,6 +48,7 @@ GROUPS = {
     "language/positions.py": "errors that point at a position",
     "onetime/can_ask_once.py": "gives the reason when a query cannot be asked once",
     "optimizer/fact_names.py": "one function per kind of fact that has a name",
+    "plan/join_keys.py": "equalities as keys: found, split and computed",
     "plan/sql_functions.py": "the calls and casts of DuckDB",
     "spark/batch_files.py": "the files of a micro-batch",
     "spark/daemon.py": "a program: Spark starts it by the name of the module",

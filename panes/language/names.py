@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
 
 _RESERVED = """
     ALL AND ANTI AS BEGIN BETWEEN BY CASE CAST CREATE CROSS DELETE DISTINCT DROP DSTREAM ELSE END EXCEPT
@@ -63,18 +62,6 @@ def why_no_column(name: str) -> str | None:
     if "." in name:
         return "column names have no dots"
     return why_no_name(name)
-
-
-def unused(name: str, taken: Collection[str]) -> str:
-    """The name, with marks behind it if another column has it. DuckDB compares names without their case.
-
-    >>> unused("c.a + 1", ["c.A + 1"])
-    "c.a + 1'"
-    """
-    known = {other.casefold() for other in taken}
-    while name.casefold() in known:
-        name += "'"
-    return name
 
 
 def same(left: str, right: str) -> bool:

@@ -30,6 +30,8 @@ class Operator(ABC):
 
     dropped: int = field(default=0, init=False)
     """Rows that came too late to be seen at any instant."""
+    noted: dict[str, float] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What it did besides what deltas and buffers tell, since it was made: by field of `Measures`."""
 
     @property
     def buffers(self) -> Mapping[str, State]:
@@ -40,6 +42,11 @@ class Operator(ABC):
     def touched(self) -> int:
         """State rows that were read, moved or removed."""
         return sum(state.touched for state in self.buffers.values())
+
+    def note(self, **amounts: float) -> None:
+        """Adds to what it did, by field of `Measures`."""
+        for name, amount in amounts.items():
+            self.noted[name] = self.noted.get(name, 0) + amount
 
     @abstractmethod
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:

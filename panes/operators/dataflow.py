@@ -81,9 +81,8 @@ class Dataflow:
             self.measures[step.name] += measured(step, inputs, deltas[-1], began)
         for step, operator in zip(self.fragment.steps, self.operators, strict=True):
             rows = sum(state.rows for state in operator.buffers.values())
-            self.measures[step.name] = replace(
-                self.measures[step.name], touched=operator.touched, dropped=operator.dropped, state_rows=rows
-            )
+            told = {"touched": operator.touched, "dropped": operator.dropped, "state_rows": rows}
+            self.measures[step.name] = replace(self.measures[step.name], **told, **operator.noted)
         return self._answer(deltas[-1])
 
     def _answer(self, delta: Delta) -> Delta:
@@ -101,9 +100,12 @@ class Dataflow:
 
 def measured(step: PhysicalStep, inputs: Sequence[Delta], output: Delta, began: int) -> Measures:
     """What a step did from the CPU time `began` on, but for its state."""
-    return measured_rows(sum(delta.rows for delta in inputs), output, step.pattern, began)
+    left_in = inputs[0].rows if len(inputs) > 1 else 0
+    rows_in = sum(delta.rows for delta in inputs)
+    return measured_rows(rows_in, output, step.pattern, began, left_in=left_in)
 
 
-def measured_rows(rows_in: int, output: Delta, pattern: Pattern, began: int) -> Measures:
+def measured_rows(rows_in: int, output: Delta, pattern: Pattern, began: int, *, left_in: int = 0) -> Measures:
     """What was done from the CPU time `began` on, on an edge that has this pattern in the logical plan."""
-    return replace(counted(output, pattern), rows_in=rows_in, cpu_us=(thread_time_ns() - began) / 1000)
+    cpu_us = (thread_time_ns() - began) / 1000
+    return replace(counted(output, pattern), rows_in=rows_in, cpu_us=cpu_us, spans=1, left_in=left_in)

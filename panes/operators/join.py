@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import thread_time_ns
 
 import numpy as np
 import pyarrow as pa
@@ -78,22 +79,39 @@ class Join(Operator):
         return Delta(concat(tables), clock)
 
     def _process(self, inputs: Sequence[Delta], clock: int) -> Delta:
+        began = thread_time_ns()
         left, right = inputs
         new_left = self._clustered(left, self.left, self.left_keys)
         new_right = self._clustered(right, self.right, self.right_keys)
-        parts: list[pa.Table] = []
+        of_left: list[Match] = []
+        of_right: list[Match] = []
         if new_left.num_rows:
-            found = self.right_state.matches(new_left, self.left_keys)
-            parts += self._pairs(new_left, found, new_is_left=True)
+            of_left += self.right_state.matches(new_left, self.left_keys)
         if new_right.num_rows:
-            found = self.left_state.matches(new_right, self.right_keys)
-            parts += self._pairs(new_right, found, new_is_left=False)
+            of_right += self.left_state.matches(new_right, self.right_keys)
         if new_left.num_rows and new_right.num_rows:
-            found = iter([self._match(new_left, new_right)])
-            parts += self._pairs(new_left, found, new_is_left=True)
-        self._remember(new_left, self.left_state, clock)
-        self._remember(new_right, self.right_state, clock)
-        return Delta(self._result(parts), clock)
+            of_left.append(self._match(new_left, new_right))
+        probed = thread_time_ns()
+        parts = [
+            *self._pairs(new_left, of_left, new_is_left=True),
+            *self._pairs(new_right, of_right, new_is_left=False),
+        ]
+        result = self._result(parts)
+        visited = thread_time_ns()
+        rows_left, rows_right = self.left_state.forget(clock), self.right_state.forget(clock)
+        expired = thread_time_ns()
+        rows_left += self._remember(new_left, self.left_state, clock)
+        rows_right += self._remember(new_right, self.right_state, clock)
+        self.note(
+            visits=sum(len(at) for at, _, _ in (*of_left, *of_right)),
+            probe_us=(probed - began) / 1000,
+            visit_us=(visited - probed) / 1000,
+            expire_us=(expired - visited) / 1000,
+            insert_us=(thread_time_ns() - expired) / 1000,
+        )
+        self.noted["left_rows"] = self.left_state.net_rows if self.left.is_weighted else rows_left
+        self.noted["right_rows"] = self.right_state.net_rows if self.right.is_weighted else rows_right
+        return Delta(result, clock)
 
     def _clustered(self, delta: Delta, edge: Edge, keys: Sequence[str]) -> pa.Table:
         table = delta.table
@@ -110,13 +128,15 @@ class Join(Operator):
     def _match(self, left: pa.Table, right: pa.Table) -> Match:
         return matching(left, self.left_keys, right, self.right_keys, nulls_equal=self.nulls_equal)
 
-    def _remember(self, rows: pa.Table, state: ChunkedBuffer, clock: int) -> None:
-        state.forget(clock)
+    def _remember(self, rows: pa.Table, state: ChunkedBuffer, clock: int) -> int:
+        """Keeps the rows that still live; gives how many."""
         if rows.num_rows:
             exp = int64(rows, EXP)
             if exp.min() <= clock:
                 rows = take(rows, where(exp > clock))
             state.insert(without(rows, TS))
+        kept: int = rows.num_rows
+        return kept
 
     def _pairs(self, new: pa.Table, found: Iterable[Match], *, new_is_left: bool) -> Iterator[pa.Table]:
         """The result rows for the rows of a delta and what they match on the other side."""

@@ -117,6 +117,7 @@ class Lookup(Operator):
             rows = self.output.columns.empty_table()
         for state in (self._versions, self._null_keys):
             state.forget(max(BEGINNING, clock + 1 - self.keep_us))
+        self.noted["right_rows"] = self._versions.rows
         return Delta(rows, clock)
 
     def _with_hidden(self, left: Delta) -> pa.Table:

@@ -34,7 +34,7 @@ from panes.operators.semi_join import SemiJoin
 from panes.operators.session_window import SessionWindow
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
-from panes.operators.tools.strategy import check_strategy, leave_early
+from panes.operators.tools.strategy import check_strategy
 from panes.operators.top_n import TopN
 from panes.operators.union import Union
 from panes.operators.unnest import Unnest
@@ -63,7 +63,7 @@ class Options(TypedDict, total=False):
     inputs: Mapping[nodes.Node, Input] | None
     every_instant: bool
     calendar_days: int
-    early_share: float
+    leaves_early: bool
 
 
 def lower(plan: nodes.Node, **options: Unpack[Options]) -> Dataflow:
@@ -78,7 +78,7 @@ def fragment_of(
     inputs: Mapping[nodes.Node, Input] | None = None,
     every_instant: bool = False,
     calendar_days: int = 10,
-    early_share: float = 1.0,
+    leaves_early: bool = True,
 ) -> Fragment:
     """The steps that compute a plan.
 
@@ -88,15 +88,14 @@ def fragment_of(
     plans with INTERNAL windows and in relations over a window with SLIDE, else at clocks; with `every_instant` at
     every instant in any case: for the setting `changes`, and for a part of a plan of which another part can tell.
     `calendar_days` is the greatest number of days of a calendar queue.
-    `early_share` is the measured share of rows that leave negations before their time.
+    `leaves_early` says whether every departure from a negation is a negative tuple, because many rows leave before
+    their time; else they keep their lifetimes, and only what leaves early is taken back.
     """
     check_strategy(plan, strategy)
     plan = generated_stream(plan)
     has_until = has_internal(plan)
     every_instant = every_instant or has_until or is_over_slides(plan)
-    lowering = _Lowering(
-        strategy, inputs or {}, every_instant, calendar_days, leave_early(early_share), has_until
-    )
+    lowering = _Lowering(strategy, inputs or {}, every_instant, calendar_days, leaves_early, has_until)
     top = lowering.relation(plan)
     pattern = answer_pattern(plan).pattern
     if top.edge.is_weighted and not top.edge.has_until:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, fields
+from operator import add, attrgetter
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from panes.plan.patterns import Pattern
 
 STORE = "store"
 """The name under which the writing of segments is measured, as if it were a step."""
+INGEST = "ingest"
+"""The name under which the reading of rows before the first step is measured, as if it were a step."""
 
 
 @dataclass(frozen=True)
@@ -33,26 +36,51 @@ class Measures:
     state_rows: float = 0
     state_bytes: float = 0
     written_bytes: float = 0
+    spans: float = 0
+    """How many times it was run: over all shards, or over all pieces in which rows were read."""
+    left_in: float = 0
+    """Of the rows that came, those of the first of several inputs."""
+    left_rows: float = 0
+    right_rows: float = 0
+    """Rows of the two states of a join that are alive. States keep dead rows for a while."""
+    visits: float = 0
+    """Pairs of a join that were looked at: those with equal keys."""
+    probe_us: float = 0
+    visit_us: float = 0
+    insert_us: float = 0
+    expire_us: float = 0
+    """What the CPU time of a join was spent on."""
+    given: float = 0
+    early: float = 0
+    """Results of a negation, and those of them that it took back before their time. Both are 0 where the two ways
+    of leaving cannot be told apart."""
 
     def __add__(self, other: Measures) -> Measures:
         # Not `astuple`: it copies each value by value, which small epochs feel.
-        return Measures(*(getattr(self, name) + getattr(other, name) for name in _NAMES))
+        return Measures(*map(add, _values(self), _values(other)))
 
     def smoothed(self, new: Measures, weight: float) -> Measures:
         """An exponential average; state is what it is now."""
         mixed = {
             f.name: (1 - weight) * getattr(self, f.name) + weight * getattr(new, f.name)
             for f in fields(self)
-            if not f.name.startswith("state_")
+            if f.name not in STATE
         }
-        return Measures(**mixed, state_rows=new.state_rows, state_bytes=new.state_bytes)
+        return Measures(**mixed, **{name: getattr(new, name) for name in STATE})
+
+    @property
+    def of_state(self) -> Measures:
+        """What it says of the state alone: all that is true of a step that was not run."""
+        return Measures(**{name: getattr(self, name) for name in STATE})
 
     @property
     def rows_out(self) -> float:
         return self.positive + self.expired + self.invalid
 
 
-_NAMES = tuple(f.name for f in fields(Measures))
+STATE = ("state_rows", "state_bytes", "left_rows", "right_rows")
+"""The fields that say how things are, and not what was done."""
+_values = attrgetter(*(f.name for f in fields(Measures)))
 
 
 def counted(delta: Delta, pattern: Pattern) -> Measures:

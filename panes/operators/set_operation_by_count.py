@@ -164,6 +164,7 @@ class SetOperationByCount(Operator):
             self.departures.given += int(np.maximum(change, 0).sum())
             # What leaves because something came on the right leaves before its time.
             self.departures.early += int(np.maximum(np.minimum(-change, rise), 0).sum())
+            self.noted |= self.departures.measures
         table = values.take(code[rows])
         hidden = [pa.array(time[rows]), pa.array(np.full(len(rows), FOREVER)), pa.array(change[rows])]
         return pa.Table.from_arrays([*table.columns, *hidden], schema=self.output.columns)

@@ -100,6 +100,7 @@ class SetOperationByLifetime(Operator):
                 state.insert(take(without(table, TS), where(int64(table, EXP) > clock)))
         output = Delta(rows, clock)
         self.departures.count(output)
+        self.noted |= self.departures.measures
         return output
 
     def _changes(self, parts: Sequence[tuple[int, pa.Table]], names: Sequence[str], clock: int) -> pa.Table:

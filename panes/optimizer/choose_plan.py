@@ -2,19 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+from panes.optimizer.alternatives.alternative import Alternative
+from panes.optimizer.candidates import candidates
+from panes.optimizer.cost import plan_cost
+from panes.optimizer.estimates import Estimates
 from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Statistics
-from panes.plan.nodes import Node
+from panes.optimizer.verdicts import Costed, verdicts
+from panes.plan.nodes import AntiJoin, Except, Node, OuterJoin
+from panes.plan.shape import shape
+from panes.plan.walk import walk
 from panes.stages.make_plan import make_plan
-from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.physical_plan import Candidate, Choice, PhysicalPlan
+
+LAYOUT = "layout_by_early_departures"
+"""The name under which rules_off has the choice of how state above a negation is laid out."""
+_AS_GOOD = 1 - 1e-6
+"""Below which part of the cost of an earlier candidate a later one is preferred: of plans that cost the same the
+one that is written is taken."""
 
 
-def choose_plan(plan: Node, statistics: Statistics, planning: Planning) -> PhysicalPlan:  # noqa: ARG001
-    """The cheapest physical plan of an optimized logical plan."""
-    return make_plan(
-        plan,
-        strategy=planning.strategy,
-        calendar_days=planning.calendar_days,
-        every_instant=planning.every_instant,
-        large_tables=planning.large_tables,
+def choose_plan(
+    plan: Node, statistics: Statistics, planning: Planning, rules: tuple[str, ...] = ()
+) -> PhysicalPlan:
+    """The cheapest physical plan of an optimized logical plan, with the reasons; `rules` are those that have
+    changed it before.
+
+    SettingError when the plan cannot run under the strategy.
+    """
+    estimates = Estimates(statistics)
+    costed = list(_costed(plan, statistics, planning, estimates))
+    best = costed[0]
+    for one in costed[1:]:
+        if one.cost.cpu < _AS_GOOD * best.cost.cpu:
+            best = one
+    others = sorted((one for one in costed if one is not best), key=lambda one: one.cost.cpu)
+    found = [best, *others]
+    shown = tuple(
+        Candidate(one.name, shape(one.plan.plan), one.cost.rate, one.cost.state, one.cost.cpu, verdict)
+        for one, verdict in zip(found, verdicts(costed[0], found), strict=True)
     )
+    capacity = None if planning.cores is None else float(planning.cores)
+    return replace(best.plan, choice=Choice(rules, shown, capacity))
+
+
+def _costed(plan: Node, statistics: Statistics, planning: Planning, estimates: Estimates) -> Iterator[Costed]:
+    """The physical plans of all candidates, the one that is written first."""
+    for one in candidates(plan, estimates, planning).plans:
+        for name, leaves_early in _layouts(one, planning):
+            made = make_plan(
+                one.plan,
+                strategy=planning.strategy,
+                calendar_days=planning.calendar_days,
+                every_instant=planning.every_instant,
+                large_tables=planning.large_tables,
+                leaves_early=leaves_early,
+            )
+            yield Costed(name, made, plan_cost(made, statistics, estimates))
+
+
+def _layouts(one: Alternative, planning: Planning) -> Iterator[tuple[str, bool]]:
+    """How state above negations may be laid out: for many results that leave before their time, or for few."""
+    yield one.name, True
+    if (
+        planning.strategy == "upa"
+        and LAYOUT not in planning.rules_off
+        and any(map(_is_negation, walk(one.plan)))
+    ):
+        yield f"{one.name}, lifetimes above the negation", False
+
+
+def _is_negation(node: Node) -> bool:
+    if isinstance(node, (AntiJoin, OuterJoin)):
+        return node.time is None
+    return isinstance(node, Except)

@@ -3,22 +3,38 @@
 The equations are those of rate-based optimization (static-optimization, 3): a selection passes a share f of what
 comes, a time window of T seconds holds T times what comes in a second, and a join of windows with W_L and W_R rows
 gives f · (W_R · λ_L + W_L · λ_R) results per second and holds f · W_L · W_R of them. So what an n-way join gives
-does not depend on the order in which it is computed.
+does not depend on the order in which it is computed: it is estimated from the relations and conditions of the
+whole tree (`optimizer/joined_relations.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import exp, log1p, prod
+from functools import cached_property
+from math import exp, prod
 
+from panes.aggregates.partials import values_of
+from panes.operators.lower import slides_of
 from panes.optimizer.assumed import assumed_selectivity
-from panes.optimizer.fact_names import distinct_name, early_name, join_name, selection_name
+from panes.optimizer.fact_names import (
+    distinct_name,
+    early_name,
+    join_name,
+    matched_name,
+    selection_name,
+    unnest_name,
+)
+from panes.optimizer.join_selectivity import JoinSelectivity
+from panes.optimizer.joined_relations import joined_relations
 from panes.optimizer.origins import origins_of
 from panes.optimizer.statistics import Statistics
+from panes.optimizer.values_in import values_in
 from panes.plan import nodes
-from panes.plan.expressions import substitute
+from panes.plan.expand_outer_join import expand_outer_join
+from panes.plan.expressions import Column, substitute
 from panes.plan.lookups import Matching
+from panes.plan.patterns import MONOTONIC, pattern_of
 from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionWindow, WindowSpec
 
 HORIZON = 3600.0
@@ -27,10 +43,10 @@ _VALUES = 1000.0
 """Different values of columns that were not measured."""
 _ITEMS = 3.0
 """Items of a list."""
+_MATCHES = 10.0
+"""Queries of a group that a row is for."""
 _SESSION = 10.0
 """How many times longer a session is than the gap that ends it."""
-_EARLY = 0.25
-"""The share of the results of a negation that leave before their time."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +70,6 @@ class Estimate:
         return Estimate(self.rate * of, self.size * of, self.early * of)
 
 
-def values_in(domain: float, rows: float) -> float:
-    """How many different values some rows have, each of which has any of a domain (Cardenas' formula).
-
-    >>> round(values_in(1000, 100)), round(values_in(10, 1000))
-    (95, 10)
-    """
-    if domain <= 1 or rows <= 1:
-        return min(max(rows, 0.0), 1.0)
-    return domain * (1 - exp(rows * log1p(-1 / domain)))
-
-
 @dataclass
 class Estimates:
     """Estimates of nodes, each computed once."""
@@ -78,24 +83,76 @@ class Estimates:
             self._known[node] = self._of(node)
         return self._known[node]
 
+    @property
+    def span(self) -> float:
+        """The seconds of event time of a span."""
+        return self.statistics.span
+
     def distinct(self, node: nodes.Node, columns: Sequence[str]) -> float:
         """How many different values columns of a node have at an instant."""
         if not columns:
             return 1.0
-        return max(1.0, values_in(self.domain(node, columns), self.of(node).size))
+        joined = joined_relations(node)
+        if len(columns) == 1 and len(joined.relations) > 1:
+            # A join keeps the values that its relations have in common, whatever its size.
+            same = joined.class_of(joined.columns[columns[0]])
+            return min(self.distinct(joined.relations[a.relation], [a.column]) for a in same)
+        return max(1.0, self.values_among(node, columns, self.of(node).size))
+
+    def values_among(self, node: nodes.Node, columns: Sequence[str], rows: float) -> float:
+        """How many different values columns have in some rows of a node."""
+        return values_in(self.domain(node, columns), rows) if columns else min(1.0, rows)
+
+    def unseen(self, node: nodes.Node, columns: Sequence[str]) -> float:
+        """The share of new rows whose values no row of the node has."""
+        domain = self.domain(node, columns)
+        return max(0.0, 1 - self.values_among(node, columns, self.of(node).size) / domain) if columns else 0.0
+
+    def shown(self, node: nodes.Node, columns: Sequence[str], rate: float) -> float:
+        """How many rows per second δ* gives of those that come: one for each value, and when it leaves, the
+        youngest of its duplicates."""
+        size = self.of(node).size
+        return rate * min(1.0, self.distinct(node, columns) / size) if size else 0.0
 
     def domain(self, node: nodes.Node, columns: Sequence[str]) -> float:
         """How many different values columns of a node have over time."""
+        if not columns:
+            return 1.0
         known = self.statistics.distinct(distinct_name(node, columns))
         if known is not None:
-            return known
+            return max(1.0, known)
         if len(columns) > 1:
-            # Columns that are known one by one have at most so many values together.
+            # The most that columns have together which are known one by one.
             return prod(self.domain(node, [column]) for column in columns)
+        for child in node.children:
+            # What limits the rows leaves most values where they are.
+            read = dict(node.columns)[columns[0]] if isinstance(node, nodes.Project) else columns[0]
+            name = read.name if isinstance(read, Column) else read
+            if isinstance(name, str) and name in child.schema:
+                return self.domain(child, [name])
         return _VALUES
+
+    def passing(self, node: nodes.Select) -> float:
+        """The share of the rows that pass a selection."""
+        condition = substitute(node.predicate, origins_of(node.child))
+        return self.statistics.selectivity(selection_name(node.predicate, node.child), condition)
+
+    def items(self, node: nodes.Unnest) -> float:
+        """How many items a row has."""
+        found = self.statistics.measured("selectivity", unnest_name(node))
+        return _ITEMS if found is None else found
+
+    def matches(self, node: nodes.Matched) -> float:
+        """For how many queries of a group a row is."""
+        found = self.statistics.measured("selectivity", matched_name(node))
+        return _MATCHES if found is None else found
 
     def match(self, join: Matching) -> float:
         """f: which share of all pairs of rows of its two sides a join gives."""
+        if isinstance(join, nodes.Join) and join.time is None:
+            sides = [self._selectivity.of(joined_relations(side)) for side in (join.left, join.right)]
+            pairs = prod(sides)
+            return self._selectivity.of(joined_relations(join)) / pairs if pairs else 0.0
         known = self.statistics.join(join_name(join))
         if known is not None:
             return known
@@ -105,6 +162,46 @@ class Estimates:
         if join.residual is not None:
             share *= assumed_selectivity(join.residual)
         return share
+
+    def met(self, node: nodes.SemiJoin | nodes.AntiJoin) -> float:
+        """The share of the rows of the left that have a match."""
+        name = join_name(node)
+        known = self.statistics.measured("selectivity", f"EXISTS {name}")
+        if known is not None:
+            return min(1.0, known)
+        known = self.statistics.measured("selectivity", f"NOT EXISTS {name}")
+        if known is not None:
+            return max(0.0, 1 - known)
+        return 1.0 - exp(-self.match(node) * self.of(node.right).size)
+
+    def leaving_early(self, node: nodes.AntiJoin, given: float, coming: float) -> float:
+        """How many rows per second a match takes back, of which as many come back when it leaves: of a negation
+        that gives rows of the left, where rows come to the right."""
+        known = self.statistics.early(early_name(node))
+        if known is not None:
+            return given * known / max(1e-9, 1 - known)
+        if node.time is not None:
+            return 0.0
+        return (1 - self.met(node)) * coming * self.of(node.left).size * self.match(node)
+
+    def changes(self, node: nodes.GroupBy, *, every_instant: bool = False) -> float:
+        """How many groups per second have another value than before: at slides, at each instant, or by span."""
+        below = self.of(node.child)
+        leaving = 0.0 if pattern_of(node.child).pattern is MONOTONIC else below.rate
+        slide = slide_of(node.child)
+        if slide is None and every_instant:
+            return below.rate + leaving
+        seconds = slide or self.span
+        return self.values_among(node.child, node.keys, (below.rate + leaving) * seconds) / seconds
+
+    def summed_by(self, node: nodes.GroupBy) -> list[str]:
+        """The columns whose values tell apart the partial rows of one lifetime."""
+        kept = (value.args[0] for _, value in values_of(node))
+        return list(dict.fromkeys([*node.keys, *(arg.name for arg in kept if isinstance(arg, Column))]))
+
+    @cached_property
+    def _selectivity(self) -> JoinSelectivity:
+        return JoinSelectivity(self.statistics, self.distinct)
 
     def _of(self, node: nodes.Node) -> Estimate:
         match node:
@@ -118,28 +215,29 @@ class Estimates:
             case nodes.Window() | nodes.Wstream():
                 return self._window(node, node.spec)
             case nodes.Select():
-                origins = origins_of(node.child)
-                condition = substitute(node.predicate, origins)
-                share = self.statistics.selectivity(selection_name(node.predicate, node.child), condition)
-                return self.of(node.child).share(share)
-            case nodes.Project() | nodes.OrderBy() | nodes.Matched():
+                return self.of(node.child).share(self.passing(node))
+            case nodes.Project() | nodes.OrderBy():
                 return self.of(node.child)
+            case nodes.Matched():
+                return self.of(node.child).share(self.matches(node))
             case nodes.Unnest():
-                return self.of(node.child).share(_ITEMS)
+                return self.of(node.child).share(self.items(node))
             case nodes.Distinct():
                 return self._values(node.child, node.schema.names)
             case nodes.GroupBy():
-                return self._groups(node)
+                size = min(self.distinct(node.child, node.keys), max(self.of(node.child).size, 1.0))
+                changes = self.changes(node)
+                return Estimate(changes, size, early=changes)
             case nodes.TopN():
                 return self._top_n(node)
             case nodes.Over():
-                child = self.of(node.child)
-                others = child.size / self.distinct(node.child, node.partition_by)
-                return Estimate(child.rate * max(1.0, others), child.size, child.rate * max(0.0, others - 1))
-            case nodes.Join():
+                return self._over(node)
+            case nodes.Join() if node.time is None:
                 return self._join(node)
+            case nodes.Join():
+                return self.of(node.left).share(self.match(node) * self.of(node.right).size)
             case nodes.SemiJoin():
-                return self.of(node.left).share(self._met(node))
+                return self.of(node.left).share(self.met(node))
             case nodes.AntiJoin():
                 return self._alone(node)
             case nodes.OuterJoin():
@@ -151,12 +249,12 @@ class Estimates:
                 left, right = self.of(node.left), self.of(node.right)
                 return left.share(min(1.0, right.size / left.size if left.size else 0.0))
             case nodes.Except():
-                left, right = self.of(node.left), self.of(node.right)
-                values = max(1.0, self.distinct(node.left, node.left.schema.names))
-                rest = left.share(max(0.1, 1 - min(1.0, right.size / values)))
-                return self._leaving_early(node, rest)
-            case nodes.Istream() | nodes.Dstream() | nodes.Rstream():
-                rate = self.of(node.children[0]).rate
+                return self._except(node)
+            case nodes.Istream() | nodes.Dstream():
+                rate = self.of(node.child).rate
+                return Estimate(rate, rate * HORIZON)
+            case nodes.Rstream():
+                rate = self.of(node.child).size / (slide_of(node.child) or self.span)
                 return Estimate(rate, rate * HORIZON)
         raise TypeError(f"there is no estimate for {type(node).__name__}")
 
@@ -182,56 +280,58 @@ class Estimates:
         share = size / below.size if below.size else 0.0
         return Estimate(below.rate * share, size, below.early * share)
 
-    def _groups(self, node: nodes.GroupBy) -> Estimate:
-        below = self.of(node.child)
-        size = min(self.distinct(node.child, node.keys), max(below.size, 1.0))
-        # A row changes its group when it comes and when it goes; a new value takes back the old one.
-        changes = 2 * below.rate
-        return Estimate(changes, size, early=changes)
-
     def _top_n(self, node: nodes.TopN) -> Estimate:
         below = self.of(node.child)
         size = min(node.limit * self.distinct(node.child, node.partition_by), below.size)
         share = size / below.size if below.size else 0.0
-        return Estimate(below.rate * share, size, early=below.rate * share)
+        # However many rows come and go, at the end of a span or slide the top has changed at most wholly.
+        rate = min(below.rate * share, size / (slide_of(node.child) or self.span))
+        return Estimate(rate, size, early=rate)
 
-    def _join(self, node: nodes.Join | nodes.OuterJoin) -> Estimate:
-        left, right, f = self.of(node.left), self.of(node.right), self.match(node)
-        results = f * right.size * left.rate
-        early = f * right.size * left.early
-        if node.time is None:
-            results += f * left.size * right.rate
-            early += f * left.size * right.early
-        return Estimate(results, f * left.size * right.size, early)
+    def _over(self, node: nodes.Over) -> Estimate:
+        """A partition that changes is given anew as a whole."""
+        below = self.of(node.child)
+        partitions = self.distinct(node.child, node.partition_by)
+        seconds = slide_of(node.child) or self.span
+        changing = self.values_among(node.child, node.partition_by, 2 * below.rate * seconds)
+        rate = max(below.rate, changing * below.size / partitions / seconds)
+        return Estimate(rate, below.size, early=max(0.0, rate - below.rate))
 
-    def _met(self, node: Matching) -> float:
-        """The share of the rows of the left that have a match."""
-        known = self.statistics.measured("selectivity", f"EXISTS {join_name(node)}")
-        if known is not None:
-            return min(1.0, known)
-        right = self.of(node.right).size
-        return 1.0 - exp(-self.match(node) * right)
+    def _join(self, node: nodes.Join) -> Estimate:
+        joined = joined_relations(node)
+        f = self._selectivity.of(joined)
+        sides = [self.of(relation) for relation in joined.relations]
+        sizes = [side.size for side in sides]
+        others = [prod(sizes[:place] + sizes[place + 1 :]) for place in range(len(sides))]
+        return Estimate(
+            f * sum(side.rate * other for side, other in zip(sides, others, strict=True)),
+            f * prod(sizes),
+            f * sum(side.early * other for side, other in zip(sides, others, strict=True)),
+        )
 
     def _alone(self, node: nodes.AntiJoin) -> Estimate:
-        known = self.statistics.measured("selectivity", f"NOT EXISTS {join_name(node)}")
-        share = 1 - self._met(node) if known is None else known
-        rest = self.of(node.left).share(share)
-        return rest if node.time is not None else self._leaving_early(node, rest)
+        rest = self.of(node.left).share(1 - self.met(node))
+        early = self.leaving_early(node, rest.rate, self.of(node.right).rate)
+        return Estimate(rest.rate + early, rest.size, rest.early + early)
 
-    def _leaving_early(self, node: nodes.AntiJoin | nodes.Except, rest: Estimate) -> Estimate:
+    def _except(self, node: nodes.Except) -> Estimate:
+        left, right = self.of(node.left), self.of(node.right)
+        values = max(1.0, self.distinct(node.left, node.left.schema.names))
+        rest = left.share(max(0.1, 1 - min(1.0, right.size / values)))
         known = self.statistics.early(early_name(node))
-        share = _EARLY if known is None else known
-        return Estimate(rest.rate, rest.size, max(rest.early, share * rest.rate))
+        if known is None:
+            # As of a negation: rows of the right meet those that were given.
+            known = min(0.5, right.rate * rest.size / values / max(rest.rate, 1e-9))
+        return Estimate(rest.rate, rest.size, max(rest.early, known * rest.rate))
 
     def _outer(self, node: nodes.OuterJoin) -> Estimate:
-        pairs, left, right = self._join(node), self.of(node.left), self.of(node.right)
-        alone = left.share(1 - self._met(node))
-        rate, size, early = (
-            pairs.rate + alone.rate,
-            pairs.size + alone.size,
-            pairs.early + alone.rate * _EARLY,
-        )
-        if node.is_full:
-            other = right.share(1 - (1 - exp(-self.match(node) * left.size)))
-            rate, size, early = rate + other.rate, size + other.size, early + other.rate * _EARLY
-        return Estimate(rate, size, early)
+        if node.time is None:
+            return self.of(expand_outer_join(node))
+        pairs = self.match(node) * self.of(node.right).size
+        return self.of(node.left).share(pairs + exp(-pairs))
+
+
+def slide_of(node: nodes.Node) -> float | None:
+    """After how many seconds a relation changes that changes at slides only; None when it also does between."""
+    slides = slides_of(node)
+    return min(slides) / 1e6 if slides else None

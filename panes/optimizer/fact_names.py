@@ -35,6 +35,25 @@ def join_name(join: _Matching) -> str:
     return " of ".join([text, *(f"({side})" for side in sides if side)])
 
 
+def exists_name(node: _Matching) -> str:
+    """The name of the share of the rows of the left that have a match, or that have none."""
+    kind = "NOT EXISTS" if isinstance(node, nodes.AntiJoin) else "EXISTS"
+    return f"{kind} {join_name(node)}"
+
+
+def unnest_name(unnest: nodes.Unnest) -> str:
+    """The name of the number of items that rows have."""
+    return f"UNNEST {condition_text(unnest.expression, origins_of(unnest.child))}"
+
+
+def matched_name(matched: nodes.Matched) -> str:
+    """The name of the number of queries that share a plan which a row is for."""
+    origins = origins_of(matched.child)
+    streams = sorted(_relations(list(origins), origins))
+    limits = _limits(matched.child, set(streams))
+    return f"QUERIES OVER {', '.join(streams)}" + (f" of ({limits})" if limits else "")
+
+
 def distinct_name(node: nodes.Node, columns: Sequence[str]) -> str:
     """The name of the number of different values that columns of a node have."""
     origins = origins_of(node)
@@ -45,7 +64,7 @@ def distinct_name(node: nodes.Node, columns: Sequence[str]) -> str:
 def early_name(negation: nodes.AntiJoin | nodes.Except) -> str:
     """The name of the share of results of a negation that leave early."""
     if isinstance(negation, nodes.AntiJoin):
-        return f"NOT EXISTS {join_name(negation)}"
+        return exists_name(negation)
     sides = (distinct_name(side, side.schema.names) for side in negation.children)
     return " EXCEPT ".join(sides)
 
@@ -84,8 +103,7 @@ def _found(node: nodes.Node, relations: Set[str]) -> Iterator[str]:
         case nodes.SemiJoin() | nodes.AntiJoin():
             origins = origins_of(node.left)
             if _relations(node.left_keys, origins) & relations:
-                kind = "EXISTS" if isinstance(node, nodes.SemiJoin) else "NOT EXISTS"
-                yield f"{kind} {join_name(node)}"
+                yield exists_name(node)
             yield from _found(node.left, relations)
             return
     for child in node.children:

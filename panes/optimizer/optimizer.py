@@ -5,25 +5,33 @@ What is better depends on rates and selectivities is chosen by cost (`optimizer/
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 from panes.clock import Clock, WallClock
+from panes.optimizer.alternatives.alternative import Alternative
+from panes.optimizer.checked import checked
+from panes.optimizer.rules.connect_joins import connect_joins
+from panes.optimizer.rules.find_equal_subplans import find_equal_subplans
 from panes.optimizer.rules.keep_needed_columns import keep_needed_columns
-from panes.optimizer.rules.push_below_added_columns import push_below_added_columns
-from panes.optimizer.rules.push_below_lookup import push_below_lookup
+from panes.optimizer.rules.merge_or_into_in import merge_or_into_in
+from panes.optimizer.rules.merge_projects import merge_projects
 from panes.optimizer.rules.push_below_window import push_below_window
-from panes.optimizer.what_is_broken import what_is_broken
+from panes.optimizer.rules.push_selections import push_selections
+from panes.optimizer.rules.remove_redundant_distinct import remove_redundant_distinct
 from panes.plan.nodes import Node
 
 Rule = Callable[[Node], Node]
 
 RULES: tuple[Rule, ...] = (
-    push_below_added_columns,
-    push_below_lookup,
+    merge_or_into_in,
+    remove_redundant_distinct,
+    push_selections,
+    connect_joins,
     push_below_window,
+    find_equal_subplans,
     keep_needed_columns,
+    merge_projects,
 )
 
 
@@ -55,25 +63,12 @@ def rewritten(
     clock = clock or WallClock()
     applied = []
     for rule in rules:
-        if rule.__name__ in rules_off:
+        name = rule.__name__
+        if name in rules_off:
             continue
-        begin = clock.elapsed()
-        improved, problem = _improved(rule, plan)
-        if problem is not None:
-            # The plan before the rule is right, so its query can run.
-            warnings.warn(
-                f"{rule.__name__} is skipped, a bug in Panes: {problem}", RuntimeWarning, stacklevel=2
-            )
-        elif improved is not plan and improved != plan:
-            plan = improved
-            applied.append(AppliedRule(rule.__name__, clock.elapsed() - begin))
+        before = plan
+        improved = checked(name, before, lambda: [Alternative(name, rule(before))], clock)  # noqa: B023  called at once
+        if improved.plans:
+            plan = improved.plans[0].plan
+            applied.append(AppliedRule(name, improved.seconds))
     return Rewritten(plan, tuple(applied))
-
-
-def _improved(rule: Rule, plan: Node) -> tuple[Node, str | None]:
-    """What a rule makes of a plan, and what is wrong with that."""
-    try:
-        improved = rule(plan)
-    except Exception as error:
-        return plan, f"{type(error).__name__}: {error}"
-    return improved, None if improved is plan else what_is_broken(plan, improved)

@@ -272,7 +272,11 @@ class EpochRunner:
         streams = frozenset(self._numbers[name] for name in query.plan.streams)
         begins = query.needs_history(before.epoch + 1)
         has_changes = not changed.isdisjoint(query.plan.tables)
-        ran = before.queries.get(query.id)
+        replaced = None if query.replaces is None else before.progress_of(query.replaces, query.query)
+        if replaced is not None:
+            # The clocks of its streams may have fallen back behind that of the query since.
+            return Position(streams, replaced.clock, -1, begins=begins, has_changes=has_changes)
+        ran = before.progress_of(query.id, query.query)
         if ran is None or query.first_epoch > before.epoch:
             clock = before.clock_of(streams)
             return Position(streams, clock, -1, begins=begins, has_changes=has_changes)

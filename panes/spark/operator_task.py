@@ -275,7 +275,8 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
         steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), chunks, before)
-    steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
+    came = sum(rows.num_rows for rows in mine.values())
+    steps[STORE] = Measures(rows_in=came, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
     return work.report(delta.rows, before, after, steps), delta
 
 
@@ -293,10 +294,11 @@ def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Repor
         store.add(came, query.members.all.value[0], BEGINNING if work.is_first else span.since)
     store.expire(span.since, query.members.retained)
     changes = 0 if came is None else came.num_rows
-    steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=(thread_time_ns() - began) / 1000)}
+    cpu_us = (thread_time_ns() - began) / 1000
+    steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=cpu_us, spans=1)}
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), store.chunks, before)
-    steps[STORE] = Measures(cpu_us=(thread_time_ns() - began) / 1000)
+    steps[STORE] = Measures(rows_in=changes, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
     return work.report(changes, before, after, steps)
 
 

@@ -30,6 +30,10 @@ _HOW = {
 """How a step does what its node says, where there are several ways."""
 
 
+SHUFFLE = "shuffle"
+"""The name under which the routing of rows to shards is costed, as if it were a step."""
+
+
 class StepKey(NamedTuple):
     """Which step of a plan: its stage, the input before whose shuffle it runs (or none), and its name."""
 
@@ -54,6 +58,12 @@ class ExplainedStep:
     inputs: tuple[ExplainedStep, ...]
     digest: str = ""
     """What it computes, where it runs before a shuffle: other queries that compute the same share it."""
+    routing: StepKey | None = None
+    """Of a shuffle: under which key its cost is known."""
+
+    @property
+    def cost_key(self) -> StepKey | None:
+        return self.key or self.routing
 
 
 def explain_tree(plan: PhysicalPlan, shards: int | None) -> ExplainedStep:
@@ -136,6 +146,7 @@ class _Tree:
             (),
             below.columns,
             (below,),
+            routing=StepKey(number, source.name, SHUFFLE),
         )
 
     def _route(self, source: PhysicalInput, stage: PhysicalStage) -> str:

@@ -24,13 +24,13 @@ def make_plan(
     calendar_days: int = 10,
     every_instant: bool = False,
     large_tables: frozenset[str] = frozenset(),
-    early_share: float = 1.0,
+    leaves_early: bool = True,
 ) -> PhysicalPlan:
     """The physical plan of a query over relations and streams; a `Matched` node is one for selections.
 
     What is computed and kept has no order: an answer is sorted when it is read.
-    `large_tables` are those that are too large for every shard to have all of them; `early_share` is the share of
-    the results of negations that leave before their time.
+    `large_tables` are those that are too large for every shard to have all of them; `leaves_early` says
+    that many results of negations leave before their time.
     """
     stages: list[PhysicalStage] = []
     relation = relation_of(plan)
@@ -45,7 +45,7 @@ def make_plan(
                 inputs=_inputs(stage, edges),
                 calendar_days=calendar_days,
                 every_instant=every_instant or stage.every_instant,
-                early_share=early_share,
+                leaves_early=leaves_early,
             )
         inputs = tuple(_input(source, edge) for source, edge in zip(stage.inputs, edges, strict=True))
         made = PhysicalStage(stage.plan, inputs, stage.is_sharded, fragment)

@@ -73,7 +73,7 @@ def measured_after(
         if measures is None:
             # Nothing came to this step, while others of its query ran.
             assert old is not None
-            measures = Measures(state_rows=old.last.state_rows, state_bytes=old.last.state_bytes)
+            measures = old.last.of_state
         if old is None or not old.seconds:
             # Of a first epoch, over all of the history, nobody knows how much time it took.
             found[place] = StepMeasures(epoch, length, measures, measures)

@@ -9,6 +9,7 @@ from panes.catalog import Catalog
 from panes.connection import Connection
 from panes.onetime.one_time import OneTime
 from panes.registered import Registered
+from panes.replanning import Replanning
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.standing_answers import StandingAnswers
@@ -22,6 +23,7 @@ class Context:
     connection: Connection
     engine: Engine
     registered: Registered
+    replanning: Replanning
     one_time: OneTime
     answers: StandingAnswers
     runs: Runs

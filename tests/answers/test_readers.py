@@ -213,9 +213,9 @@ def test_what_leaves_is_found_without_opening_what_stays(tmp_path):
     database.epoch(came(*(("long", 50) for _ in range(64)), ("short", 1)), 60)
     database.epoch(came(("x", 61)), 99)
     opened = Readers(database.log, tmp_path / "states", Cursors(tmp_path / "other.sqlite"), lambda _: True)
-    rows = AnswerFromSegments(opened.segments, STAGE, WINDOW.schema.arrow)
+    rows = AnswerFromSegments(opened.segments, WINDOW.schema.arrow)
     (large,) = opened.segments.chunks(STAGE, 0, 0)["answer"]
-    ran = QueryProgress(1, 0, 0, 0, epoch=1, before=0, since=60, clock=99, spread_before=1)
+    ran = QueryProgress(1, 0, 0, 0, epoch=1, before=0, since=60, clock=99, spread_before=1, answer=STAGE)
     assert rows.leaving(ran) == []
     assert large._table is None
     (left,) = rows.leaving(replace(ran, clock=101))

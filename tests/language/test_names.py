@@ -3,7 +3,7 @@
 import pytest
 
 from panes.language import bind, parse
-from panes.language.names import quoted, unused, why_no_column, why_no_name
+from panes.language.names import quoted, why_no_column, why_no_name
 from panes.language.statements import Drop
 from panes.plan.walk import walk
 from tests.language.corpus import read_catalog
@@ -36,11 +36,6 @@ def test_what_cannot_be_a_name_is_told_why(name, why):
 def test_columns_have_no_dots():
     assert why_no_column("a.b") == "column names have no dots"
     assert why_no_column("a b") is None
-
-
-def test_an_unused_name_differs_in_more_than_case():
-    assert unused("Max(a)", ["max(A)", "max(a)'"]) == "Max(a)''"
-    assert unused("max(a)", ["max(b)"]) == "max(a)"
 
 
 ODD = read_catalog("""

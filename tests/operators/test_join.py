@@ -164,3 +164,50 @@ def test_probing_touches_only_rows_that_match():
     output = join.process([Delta(left, 2), Delta(right.slice(0, 0), 2)], 1, 2)
     assert rows_of(output) == [(5, 1, 5, "p", 2, 99, 1)]
     assert join.right_state.touched - before == 1
+
+
+def side(
+    schema: Schema, rows: list[tuple[int, int, int]], clock: int, weights: list[int] | None = None
+) -> Delta:
+    """Rows of a key, each with the times at which it comes and leaves."""
+    key, other = schema.names
+    columns: dict[str, list[object]] = {key: [row[0] for row in rows]}
+    columns[other] = [None] * len(rows)
+    columns |= {TS: [row[1] for row in rows], EXP: [row[2] for row in rows]}
+    table = pa.table(columns, schema=Edge(schema, Pattern.WEAKEST).columns)
+    if weights is not None:
+        table = table.append_column(WEIGHT, pa.array(weights, pa.int64()))
+    return Delta(table, clock)
+
+
+def test_a_join_notes_the_pairs_it_looked_at_and_the_rows_that_live():
+    #        1   2   3   4   5   6
+    # left   1-------------------)
+    #        2-------)
+    #            2-----------)
+    # right          2---)
+    #                            2---   the left 2 that left at 3 lies dead beside the other one
+    join = join_of(Pattern.WEAKEST, Pattern.WEAKEST)
+    left = side(LEFT, [(1, 1, 6), (2, 1, 3), (2, 2, 6)], 3)
+    join.process([left, side(RIGHT, [(2, 3, 4)], 3)], 0, 3)
+    assert {name: join.noted[name] for name in ("visits", "left_rows", "right_rows")} == {
+        "visits": 2,  # the pair of what does not live at the same time was looked at, too
+        "left_rows": 2,
+        "right_rows": 1,
+    }
+    join.process([side(LEFT, [], 5), side(RIGHT, [(2, 5, 9)], 5)], 3, 5)
+    assert {name: join.noted[name] for name in ("visits", "left_rows", "right_rows")} == {
+        "visits": 3,
+        "left_rows": 2,
+        "right_rows": 1,
+    }
+    assert all(join.noted[name] > 0 for name in ("probe_us", "visit_us", "insert_us", "expire_us"))
+
+
+def test_rows_and_their_negative_tuples_live_nowhere():
+    join = join_of(Pattern.STRICT, Pattern.WEAKEST)
+    rows = [(1, 1, FOREVER), (2, 1, FOREVER), (3, 1, FOREVER)]
+    join.process([side(LEFT, rows, 1, [1, 1, 1]), side(RIGHT, [], 1)], 0, 1)
+    join.process([side(LEFT, [(2, 2, FOREVER)], 2, [-1]), side(RIGHT, [], 2)], 1, 2)
+    assert join.left_state.rows == 4
+    assert join.noted["left_rows"] == 2

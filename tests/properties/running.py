@@ -31,16 +31,18 @@ class Way:
     """A way to run a plan."""
 
     strategy: str
-    early_share: float = 1.0
+    leaves_early: bool = True
 
     def lower(self, plan: nodes.Node, *, changes: str = "epoch") -> Dataflow:
         """The operators of a query that is registered under this setting of `changes`."""
         every_instant = changes == "instant"
-        return lower(plan, strategy=self.strategy, early_share=self.early_share, every_instant=every_instant)
+        return lower(
+            plan, strategy=self.strategy, leaves_early=self.leaves_early, every_instant=every_instant
+        )
 
 
 UPA, NT, DIRECT = Way("upa"), Way("nt"), Way("direct")
-UPA_FEW_EARLY = Way("upa", early_share=0.0)
+UPA_FEW_EARLY = Way("upa", leaves_early=False)
 """As if few rows left negations before their time, so that those keep their known lifetimes."""
 
 

@@ -11,7 +11,7 @@ from panes.errors import SqlError
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.mark_own_functions import own_function
 from panes.language.binder.scope import Scope
-from panes.language.names import same, unused
+from panes.language.names import same
 from panes.language.parser.syntax import Nested, OverCall, SelectBlock
 from panes.language.positions import offset_of
 from panes.language.statements import CreateFunction
@@ -29,6 +29,7 @@ from panes.plan.expressions import (
 from panes.plan.functions import WrongTypes
 from panes.plan.nodes import GroupBy, Node, Project
 from panes.plan.types import BIGINT, INT
+from panes.plan.unused import unused
 
 
 def is_aggregate(node: exp.Expr) -> bool:

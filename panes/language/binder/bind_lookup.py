@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from panes.language.binder.known_relations import KnownRelations
-from panes.language.names import unused
 from panes.language.positions import refuse
 from panes.language.statements import CreateStream
 from panes.plan.aggregates import AGGREGATES
@@ -42,6 +41,7 @@ from panes.plan.nodes import (
 )
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT
+from panes.plan.unused import unused
 from panes.plan.walk import is_table_only
 from panes.plan.windows import FOREVER, WindowSpec
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_groups import by_aliases
 from panes.language.binder.refusals import check_bounded, check_internal
-from panes.language.names import same, unused
+from panes.language.names import same
 from panes.language.parser.syntax import OverCall, OverWindow, SelectBlock
 from panes.language.positions import did_you_mean, offset_of, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
@@ -29,6 +29,7 @@ from panes.plan.over_functions import (
 )
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, DOUBLE, INTERVAL, NULL, TIMESTAMP, Type, wider
+from panes.plan.unused import unused
 
 MOST_ROWS = 2**31 - 1
 

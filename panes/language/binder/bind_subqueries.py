@@ -15,7 +15,6 @@ from sqlglot import exp
 from panes.language.binder.bind_expressions import ExpressionBinder
 from panes.language.binder.bind_from import renamed
 from panes.language.binder.bind_groups import is_grouped
-from panes.language.binder.bind_joins import split_equality, with_keys
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
 from panes.language.binder.bind_over import has_over
 from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
@@ -23,6 +22,7 @@ from panes.language.binder.scope import Scope
 from panes.language.parser.syntax import Nested, Output, SelectBlock, Sorted
 from panes.language.positions import offset_of
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
+from panes.plan.join_keys import split_equality, with_keys
 from panes.plan.nodes import AntiJoin, Node, SemiJoin
 
 if TYPE_CHECKING:

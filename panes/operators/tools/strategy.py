@@ -1,4 +1,4 @@
-"""How rows leave: the choice between known lifetimes and negative tuples, made from what was measured.
+"""How rows leave: by known lifetimes or by negative tuples.
 
 The strategies (`SET strategy`) give the same answers at different cost:
 
@@ -7,16 +7,14 @@ The strategies (`SET strategy`) give the same answers at different cost:
 * `direct`: rows leave all state at their `_exp`, which is found by reading the state whole; a plan in which
   rows leave at times nobody can foresee is refused;
 * `upa`: rows leave at their `_exp`, and state is laid out by the pattern of the edge. Above a negation there
-  are two ways. While few rows leave early, they keep their lifetimes, the state above is a calendar queue,
-  and only what leaves early comes as a negative tuple. When many do, every departure is a negative tuple and
-  the state above is keyed.
+  are two ways, of which cost decides (`optimizer/choose_plan.py`). While few rows leave early, they keep their
+  lifetimes, the state above is a calendar queue, and only what leaves early comes as a negative tuple. When many
+  do, every departure is a negative tuple and the state above is keyed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from panes.delta.delta import Delta
 from panes.errors import SettingError
@@ -24,10 +22,6 @@ from panes.plan import nodes
 from panes.plan.lookups import is_lookup
 from panes.plan.patterns import Pattern, pattern_of
 from panes.state.buffers.choose import STRATEGIES
-
-MANY = 0.25
-"""The share of rows leaving early from which on every departure is a negative tuple. With none the lifetimes
-are surely better; at 40 percent the research this follows found them better for small windows only."""
 
 
 @dataclass
@@ -44,26 +38,9 @@ class Departures:
         self.early -= int(weight[weight < 0].sum())
 
     @property
-    def share(self) -> float:
-        return self.early / self.given if self.given else 0.0
-
-
-@runtime_checkable
-class Negation(Protocol):
-    """An operator that may take back what it gave."""
-
-    departures: Departures
-
-
-def early_share(operators: Iterable[object]) -> float:
-    """The share of rows that left the negations among these operators before their time."""
-    all_ = [operator.departures for operator in operators if isinstance(operator, Negation)]
-    return Departures(sum(d.given for d in all_), sum(d.early for d in all_)).share
-
-
-def leave_early(share: float) -> bool:
-    """Whether the plan above a negation should run on negative tuples, by the measured share."""
-    return share >= MANY
+    def measures(self) -> dict[str, float]:
+        """The same by field of `Measures`."""
+        return {"given": self.given, "early": self.early}
 
 
 def check_strategy(plan: nodes.Node, strategy: str) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -155,23 +156,33 @@ class ChunkedBuffer(Buffer):
             expired = where((exp <= now) & (exp > already))
             if len(expired):
                 gone.append(take(chunk.table, expired))
-            kept += self._remainder(chunk, exp, now)
+            kept += self._remainder(chunk, exp, now)[0]
         empty = self._empty()
         self._log.parts = kept
         self._expired_to = max(self._expired_to, now)
         return self._together(gone) if gone else empty
 
-    def forget(self, now: int) -> None:
-        """`expire` for operators that need not see what expired."""
+    def forget(self, now: int) -> int:
+        """`expire` for operators that need not see what expired; gives how many rows are alive."""
         kept: list[Chunk] = []
+        alive = 0
         for chunk in self._log.parts:
             if not self._is_reached(chunk, now):
                 kept.append(chunk)
+                alive += chunk.rows
             elif chunk.high > now:
                 self.touched += chunk.rows
-                kept += self._remainder(chunk, int64(chunk.table, EXP), now)
+                remainder, count = self._remainder(chunk, int64(chunk.table, EXP), now)
+                kept += remainder
+                alive += count
         self._log.parts = kept
         self._expired_to = max(self._expired_to, now)
+        return alive
+
+    @property
+    def net_rows(self) -> int:
+        """How many rows there are when those of negative weight are subtracted."""
+        return sum(map(_net_rows, self._log.parts))
 
     def remove(self, rows: pa.Table) -> pa.Table:
         if self._combine is sum_weights:
@@ -219,14 +230,15 @@ class ChunkedBuffer(Buffer):
         """Whether a chunk has to be looked at when time moves to `now`."""
         return chunk.low <= now
 
-    def _remainder(self, chunk: Chunk, exp: npt.NDArray[np.int64], now: int) -> list[Chunk]:
+    def _remainder(self, chunk: Chunk, exp: npt.NDArray[np.int64], now: int) -> tuple[list[Chunk], int]:
+        """What a chunk becomes, and how many of its rows are alive."""
         alive = exp > now
         count = int(np.count_nonzero(alive))
         if not count:
-            return []
+            return [], 0
         if 2 * count > chunk.rows:
-            return [chunk]
-        return [self._chunk(take(chunk.table, where(alive)), [chunk])]
+            return [chunk], count
+        return [self._chunk(take(chunk.table, where(alive)), [chunk])], count
 
     def _alive(self, chunk: Chunk, now: int) -> pa.Table:
         self.touched += chunk.rows
@@ -303,6 +315,16 @@ def verified(
         if not equal.all():
             at, stored_at = at[equal], stored_at[equal]
     return at, stored, stored_at
+
+
+_nets: WeakKeyDictionary[Chunk, int] = WeakKeyDictionary()
+"""Of chunks that were asked: a chunk never changes, and most are there for many epochs."""
+
+
+def _net_rows(chunk: Chunk) -> int:
+    if chunk not in _nets:
+        _nets[chunk] = int(int64(chunk.table, WEIGHT).sum())
+    return _nets[chunk]
 
 
 def _rank_within(codes: Positions) -> Positions:

@@ -30,13 +30,14 @@ class KeyedVersions(ChunkedBuffer):
     def __init__(self, keys: Sequence[str], *, reason: str) -> None:
         super().__init__(keys, reason=reason, combine=net_versions)
 
-    def forget(self, now: int) -> None:
-        """Nobody asks for an instant before `now` any more.
+    def forget(self, now: int) -> int:
+        """Nobody asks for an instant before `now` any more; gives how many rows are left.
 
-        Chunks are not rewritten for it: rows that ended lie in them until they are merged.
+        Chunks are not rewritten for it: rows that ended lie in them until they are merged, and are counted.
         """
         self._log.drop_through(now)
         self._expired_to = max(self._expired_to, now)
+        return self.rows
 
     def versions(self, needles: pa.Table, names: Sequence[str]) -> Iterator[Match]:
         """All versions of the rows whose key is that of a needle. The needles need not be sorted."""

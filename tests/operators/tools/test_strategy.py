@@ -9,7 +9,7 @@ from panes.errors import SettingError
 from panes.operators.anti_join import AntiJoin
 from panes.operators.except_ import except_
 from panes.operators.tools.edge import Edge
-from panes.operators.tools.strategy import Departures, check_strategy, early_share, leave_early
+from panes.operators.tools.strategy import Departures, check_strategy
 from panes.plan import nodes
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
@@ -60,7 +60,6 @@ def test_a_difference_measures_what_leaves_before_its_time(leaves_early: bool):
     operator.process([delta(A, [1, 2, 3, 4], 1, 50), delta(B, [], 1, 50)], 0, 1)
     operator.process([delta(A, [], 2, 50), delta(B, [1, 9], 2, 50)], 1, 2)
     assert operator.departures == Departures(given=4, early=1)
-    assert early_share([operator]) == 0.25
 
 
 def test_an_anti_join_measures_what_leaves_before_its_time():
@@ -70,7 +69,10 @@ def test_an_anti_join_measures_what_leaves_before_its_time():
     assert operator.departures == Departures(given=2, early=1)
 
 
-def test_negative_tuples_are_chosen_when_many_rows_leave_early():
-    assert not leave_early(0.0)
-    assert leave_early(0.9)
-    assert early_share([]) == 0.0
+@pytest.mark.parametrize(("strategy", "noted"), [("upa", {"given": 2, "early": 1}), ("nt", {})])
+def test_a_negation_notes_what_leaves_early_where_it_can_tell(strategy: str, noted: dict[str, float]):
+    pattern = Pattern.WEAKEST if strategy == "upa" else Pattern.STRICT
+    anti_join = AntiJoin(Edge(A, pattern, strategy), Edge(B, pattern, strategy), ["a.k"], ["b.k"])
+    anti_join.process([delta(A, [1, 2], 1, 9), delta(B, [], 1, 9)], 0, 1)
+    anti_join.process([delta(A, [], 2, 9), delta(B, [2], 2, 9)], 1, 2)
+    assert {name: anti_join.noted[name] for name in anti_join.noted} == noted

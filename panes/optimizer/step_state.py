@@ -1,0 +1,76 @@
+"""How many rows a step of a physical plan keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from panes.operators.physical_step import PhysicalStep
+from panes.optimizer.estimates import Estimates, slide_of
+from panes.optimizer.flow import Flow
+from panes.plan import nodes
+
+_STATELESS = {
+    "Constant",
+    "Entry",
+    "GeneratedResults",
+    "Match",
+    "MatchAndSum",
+    "PreAggregate",
+    "Project",
+    "Select",
+    "TimeWindow",
+    "Union",
+    "Unnest",
+}
+
+
+def step_state(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) -> float:
+    """The rows in all buffers of a step, once its windows are full."""
+    node = step.node
+    if step.operator in _STATELESS:
+        return 0.0
+    below = [estimates.of(child).size for child in node.children]
+    match step.operator:
+        case "ReleaseOnTime" | "ToSlide":
+            # What comes between two slides waits for the next, half a slide on average.
+            return inputs[0].came * (slide_of(node) or 0.0) / 2
+        case "ExplicitExpiry" | "RowsWindow" | "SessionWindow":
+            return estimates.of(node).size
+        case "Join" | "Over" | "Istream" | "Dstream" | "Rstream":
+            return sum(below)
+        case "DistinctStar":
+            # The row that is shown, and where others came since, the youngest.
+            return estimates.of(node).size + min(
+                estimates.of(node).size, max(0.0, below[0] - estimates.of(node).size)
+            )
+        case "Distinct":
+            return estimates.distinct(node.children[0], node.schema.names) + _by_time(step, inputs, below[0])
+        case "GroupBy":
+            return _groups(node, inputs, estimates)
+        case "TopN":
+            return below[0] + _by_time(step, inputs, below[0])
+        case "SemiJoin" | "AntiJoin":
+            assert isinstance(node, (nodes.SemiJoin, nodes.AntiJoin))
+            keys = estimates.distinct(node.right, node.right_keys)
+            if node.residual is None:
+                return below[0] + 2 * keys
+            return 2 * below[0] + below[1]
+        case "Lookup":
+            return below[1]
+        case "SetOperationByCount" | "SetOperationByLifetime":
+            return sum(below) + estimates.of(node).size
+    raise TypeError(f"nobody knows what {step.operator} keeps")
+
+
+def _by_time(step: PhysicalStep, inputs: Sequence[Flow], size: float) -> float:  # noqa: ARG001
+    """The rows that wait for the time at which they leave; none where negative tuples come instead."""
+    return 0.0 if inputs[0].gone else size
+
+
+def _groups(node: nodes.Node, inputs: Sequence[Flow], estimates: Estimates) -> float:
+    """The sums of each group, and the partial rows that are subtracted when they leave."""
+    child = node.children[0]
+    below, held = estimates.of(child), estimates.of(node).size
+    if estimates.of(child).early >= below.rate > 0:
+        return held
+    return held + inputs[0].rows * below.seconds
