@@ -18,6 +18,9 @@ WINDOWS = {"A": 100.0, "B": 300.0, "C": 500.0, "D": 400.0, "E": 1000.0}
 """Table 2."""
 SELECTIVITIES = {frozenset("AB"): 0.2, frozenset("AC"): 0.5, frozenset("BD"): 0.1, frozenset("DE"): 0.001}
 SLOWEST, FASTEST = 10.0, 1000.0
+FEWEST, MOST = 1.0, 1000.0
+"""Tuples per second and tuples in a window, of drawn joins."""
+LEAST_SELECTIVE, MOST_SELECTIVE = 1.0, 0.001
 
 
 def joined(
@@ -48,3 +51,20 @@ def random_joins(count: int, seed: int = 2004, is_range: bool = False) -> Iterat
     for _ in range(count):
         rates = {box: drawn.uniform(SLOWEST, FASTEST) for box in WINDOWS}
         yield joined(rates, WINDOWS, SELECTIVITIES, is_range)
+
+
+def drawn_joins(count: int, is_range: bool, seed: int = 2004) -> Iterator[WindowedJoin]:
+    """Chains of three streams of which everything is drawn, evenly by order of magnitude.
+
+    In the paper's random joins only rates are drawn, so one plan tends to be the cheapest of all of them.
+    """
+    drawn = random.Random(seed)
+
+    def between(least: float, most: float) -> float:
+        return least * (most / least) ** drawn.random()
+
+    for _ in range(count):
+        rates = {box: between(FEWEST, MOST) for box in "ABC"}
+        windows = {box: between(FEWEST, MOST) for box in "ABC"}
+        pairs = {frozenset(pair): between(MOST_SELECTIVE, LEAST_SELECTIVE) for pair in ("AB", "BC")}
+        yield joined(rates, windows, pairs, is_range)

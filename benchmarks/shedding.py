@@ -1,6 +1,6 @@
 """The experiments of the paper on static optimization (Ayad and Naughton, SIGMOD 2004, figures 6 to 10).
 
-    python -m benchmarks.shedding [--queries 1000] [--range-queries 50] [--dry]
+    python -m benchmarks.shedding [--only paper|drawn|charts] [--queries 1000] [--range-queries 50]
 
 All of it is the cost model, as in the paper: no tuple is processed. Figure 6 is also drawn for RANGE windows
 that hold as many tuples until something is dropped. The figures of docs/shedding.md are then written by
@@ -15,22 +15,25 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
+from typing import Any
 
 from benchmarks import charts
-from benchmarks.paper_joins import example_plans, random_joins
-from benchmarks.result_files import save
+from benchmarks.paper_joins import drawn_joins, example_plans, random_joins
+from benchmarks.result_files import load, save
 from panes.optimizer.shedding.choose_sheddable_plan import SheddingPlan, choose_sheddable_plan
 from panes.optimizer.shedding.grow_sheddable_plan import grow_sheddable_plan
 from panes.optimizer.shedding.sheddable_plans import SheddablePlan, sheddable_plans
 from panes.optimizer.shedding.windowed_join import WindowedJoin
 
 NAME = "shedding"
+DRAWN = "shedding-drawn"
+"""The results of joins of which windows and selectivities are drawn, too."""
 LEVELS = (100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 1)
 """Percent of the capacity at which the cheapest plan just fits."""
-RANGE_LEVELS = (60, 50, 30, 10, 1)
+FEWER_LEVELS = (60, 50, 30, 10, 1)
 """With RANGE windows each plan takes a convex program, so there are fewer of them."""
 WINDOWS = {"ROWS": False, "RANGE": True}
 TIMES = (0.5, *(1 + step / 20 for step in range(100)), *(6 + step / 4 for step in range(377)))
@@ -75,10 +78,13 @@ def shed(plan: SheddablePlan, capacity: float) -> SheddingPlan:
 
 
 def random_queries(
-    joins: Sequence[WindowedJoin], windows: str, products: bool, with_growth: bool
+    joins: Iterable[WindowedJoin],
+    windows: str,
+    levels: Sequence[int],
+    products: bool = True,
+    with_growth: bool = False,
 ) -> list[Level]:
     """The levels for some joins: their plans, the best against the cheapest, and the dynamic program if wanted."""
-    levels = LEVELS if windows == "ROWS" else RANGE_LEVELS
     gains: dict[int, list[float]] = {percent: [] for percent in levels}
     errors: dict[int, list[float]] = {percent: [] for percent in levels}
     for join in joins:
@@ -115,104 +121,104 @@ def summary(
     )
 
 
-def draw(points: Sequence[dict[str, float | str]], levels: Sequence[Level]) -> None:
-    """Figure 6 in three panels, and figures 7 to 10."""
-    per_visit, rate = "ms per visit", "results/s"
+def paper(queries: int, range_queries: int) -> list[Level]:
+    """The random queries of the paper; with RANGE windows fewer of them."""
+    rows = list(random_joins(queries))
+    return [
+        *random_queries(rows, "ROWS", LEVELS, with_growth=True),
+        *random_queries(rows, "ROWS", LEVELS, products=False),
+        *random_queries(random_joins(range_queries, is_range=True), "RANGE", FEWER_LEVELS),
+    ]
+
+
+def drawn(queries: int) -> list[Level]:
+    """Joins of which all is drawn, with either kind of windows."""
+    return [
+        level
+        for windows, is_range in WINDOWS.items()
+        for level in random_queries(drawn_joins(queries, is_range), windows, FEWER_LEVELS)
+    ]
+
+
+def draw() -> None:
+    """Figure 6 in three panels, figures 7 to 10, and the drawn joins, from the result files."""
+    points = example(TIMES)
 
     def curves(windows: str, most: float) -> dict[str, list[tuple[float, float]]]:
         found: dict[str, list[tuple[float, float]]] = {}
         for point in points:
             if point["windows"] == windows and float(point["ms"]) <= most:
-                found.setdefault(f"plan ({point['plan']})", []).append(
-                    (float(point["ms"]), float(point["rate"]))
-                )
+                place = float(point["ms"]), float(point["rate"])
+                found.setdefault(f"plan ({point['plan']})", []).append(place)
         return found
+
+    def panel(title: str, windows: str, most: float, is_log: bool = False) -> charts.Panel:
+        return charts.Panel(title, curves(windows, most), "ms per visit", "results/s", False, is_log)
 
     charts.lines(
         "shedding-example",
         [
-            charts.Panel("figure 6, ROWS windows", curves("ROWS", 100), per_visit, rate, False, False),
-            charts.Panel("the first 6 ms", curves("ROWS", 6), per_visit, rate, False, False),
-            charts.Panel("the same, RANGE windows", curves("RANGE", 100), per_visit, rate, False, False),
+            panel("figure 6, ROWS windows", "ROWS", 100),
+            panel("the first 6 ms", "ROWS", 6),
+            panel("the same, RANGE windows (logarithmic)", "RANGE", 100, is_log=True),
         ],
     )
-    rows = [level for level in levels if level.windows == "ROWS" and level.products]
-    joined = [level for level in levels if level.windows == "ROWS" and not level.products]
-    ranges = [level for level in levels if level.windows == "RANGE" and level.products]
-    capacity = "capacity, % of saturation"
-
-    def line(found: Sequence[Level], name: str) -> list[tuple[float, float]]:
-        return [(level.percent, 100 * getattr(level, name)) for level in found]
-
+    queries, all_drawn = load(NAME), load(DRAWN)
+    if queries is None or all_drawn is None:
+        return
+    rows = {
+        "ROWS": [level for level in queries["results"] if level["windows"] == "ROWS" and level["products"]]
+    }
+    joined = {"ROWS, no products": [level for level in queries["results"] if not level["products"]]}
+    ranges = {"RANGE": [level for level in queries["results"] if level["windows"] == "RANGE"]}
+    both = {kind: [level for level in all_drawn["results"] if level["windows"] == kind] for kind in WINDOWS}
+    need, gain, percent = {"need": ""}, {"gain": ""}, "%"
+    spread = {"gain_of_needy": ", mean", "largest_gain": ", largest"}
+    errors = {"error": ", mean", "largest_error": ", largest"}
     charts.lines(
         "shedding-queries",
         [
-            charts.Panel(
-                "figure 7: need another plan",
-                {
-                    "ROWS": line(rows, "need"),
-                    "ROWS, no products": line(joined, "need"),
-                    "RANGE": line(ranges, "need"),
-                },
-                capacity,
-                "% of queries",
-                False,
-                False,
-            ),
-            charts.Panel(
-                "figure 8: mean gain",
-                {
-                    "ROWS": line(rows, "gain"),
-                    "ROWS, no products": line(joined, "gain"),
-                    "RANGE": line(ranges, "gain"),
-                },
-                capacity,
-                "%",
-                False,
-                False,
-            ),
-            charts.Panel(
-                "figure 9: gain where there is one",
-                {"mean, ROWS": line(rows, "gain_of_needy"), "largest, ROWS": line(rows, "largest_gain")},
-                capacity,
-                "%",
-                False,
-                False,
-            ),
-            charts.Panel(
-                "figure 10: error of the dynamic program",
-                {"mean, ROWS": line(rows, "error"), "largest, ROWS": line(rows, "largest_error")},
-                capacity,
-                "%",
-                False,
-                False,
-            ),
+            _panel("figure 7: need another plan", rows | joined | ranges, need, "% of queries"),
+            _panel("figure 8: mean gain", rows | joined, gain, percent, is_log=True),
+            _panel("figure 9: gain where there is one", rows, spread, percent, is_log=True),
+            _panel("figure 10: error of the dynamic program", rows, errors, percent),
+            _panel("all drawn: need another plan", both, need, "% of queries"),
+            _panel("all drawn: mean gain", both, gain, percent, is_log=True),
         ],
     )
+
+
+def _panel(
+    title: str,
+    levels: Mapping[str, Sequence[Mapping[str, Any]]],
+    figures: Mapping[str, str],
+    y: str,
+    is_log: bool = False,
+) -> charts.Panel:
+    """A line for each series and figure; a logarithmic scale has no place for zeros."""
+    lines = {
+        name + more: [
+            (level["percent"], 100 * level[figure]) for level in found if level[figure] > 0 or not is_log
+        ]
+        for name, found in levels.items()
+        for figure, more in figures.items()
+    }
+    return charts.Panel(title, lines, "capacity, % of saturation", y, False, is_log)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--queries", type=int, default=1000, help="with ROWS windows")
-    parser.add_argument("--range-queries", type=int, default=50, help="with RANGE windows")
-    parser.add_argument("--dry", action="store_true", help="only print; write no results and no charts")
+    parser.add_argument("--only", choices=("paper", "drawn", "charts"), help="one part")
+    parser.add_argument("--queries", type=int, default=1000, help="of the paper, with ROWS windows")
+    parser.add_argument("--range-queries", type=int, default=50, help="of the paper, with RANGE windows")
+    parser.add_argument("--drawn-queries", type=int, default=300, help="of which all is drawn")
     arguments = parser.parse_args()
-    rows, ranges = (
-        list(random_joins(arguments.queries)),
-        list(random_joins(arguments.range_queries, is_range=True)),
-    )
-    levels: list[Level] = []
-    for joins, windows, products, with_growth in (
-        (rows, "ROWS", True, True),
-        (rows, "ROWS", False, False),
-        (ranges, "RANGE", True, False),
-    ):
-        levels += random_queries(joins, windows, products, with_growth)
-        for level in levels[-len(LEVELS if windows == "ROWS" else RANGE_LEVELS) :]:
-            print(level, flush=True)
-    if not arguments.dry:
+    if arguments.only in (None, "paper"):
+        levels = paper(arguments.queries, arguments.range_queries)
         save(NAME, [asdict(level) for level in levels], example=example(SHOWN_TIMES))
-        draw(example(TIMES), levels)
+    if arguments.only in (None, "drawn"):
+        save(DRAWN, [asdict(level) for level in drawn(arguments.drawn_queries)])
+    draw()
 
 
 if __name__ == "__main__":
