@@ -18,6 +18,7 @@ from rich.console import Console
 from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
+from panes.current_statistics import CurrentStatistics
 from panes.errors import CatalogError, SqlError
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
@@ -25,7 +26,6 @@ from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
 from panes.optimizer.cost import plan_cost
-from panes.optimizer.statistics import Statistics
 from panes.plan.stream import Stream
 from panes.query import Query
 from panes.registered import Registered
@@ -80,10 +80,11 @@ class Database:
             is_read_only=read_only,
         )
         self._rejected_log = RejectedLog(home / "aside")
+        self._statistics = CurrentStatistics(self._connection, self._engine.stores)
         self._registered = Registered(
             self._catalog,
             lambda name: self._connection.tables.contents(name).row_count,
-            Statistics,
+            self._statistics,
             self._clock,
         )
         history = self._engine.stores.history
@@ -104,12 +105,12 @@ class Database:
             one_time,
             self._answers,
             self._runs,
+            self._statistics,
         )
 
-    @staticmethod
-    def _cost_of(plan: PhysicalPlan) -> float:
+    def _cost_of(self, plan: PhysicalPlan) -> float:
         """What a plan is expected to cost, in CPU seconds per second of event time."""
-        return plan_cost(plan, Statistics()).cpu
+        return plan_cost(plan, self._statistics()).cpu
 
     # Statements.
 
@@ -326,6 +327,7 @@ class Database:
             self._connection.measures.known(recent[-1].pins.get(PIN) if recent else None),
             is_running=is_running,
             incomplete=self._running.incomplete(recent[-1]) if recent else {},
+            statistics=self._statistics(),
             utilization=str(self._registered.utilization()),
         )
 

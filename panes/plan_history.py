@@ -29,7 +29,7 @@ PlanState = Literal["runs", "waits", "begins", "ended", "failed", "refused", "sa
 ended: another took its place. failed, refused: it never took a place. same: what was chosen ran already."""
 
 _KEPT = 50
-"""Of each query, so many of its last plans stay in the history."""
+"""The number of plans of each query that stay in the history."""
 
 
 class ChosenPlan(NamedTuple):

@@ -9,6 +9,7 @@ from datetime import datetime
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
+from panes.optimizer.statistics import Statistics
 from panes.stages.measure_log import Measured
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
 from panes.state.storage.manifest import ANSWER
@@ -58,6 +59,8 @@ class Status:
     measured: Mapping[str, Measures] = field(default_factory=dict)
     """What all steps of each query did together, per epoch, averaged over recent ones."""
     incomplete: Mapping[str, datetime] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Rows per second of event time that each stream brings, averaged over recent epochs."""
     utilization: str = ""
     """How busy all queries are expected to keep the cluster, and whether that is feasible."""
 
@@ -77,6 +80,7 @@ def status_of(
     *,
     is_running: bool,
     incomplete: Mapping[str, int],
+    statistics: Statistics,
     utilization: str,
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number, and queries
@@ -99,6 +103,9 @@ def status_of(
         state_segments=sum(query.segments for query in last.queries.values()),
         late_rows=sum(stream.late for stream in last.streams.values()),
         bad_rows=sum(stream.bad for stream in last.streams.values()),
+        rates={
+            name: rate for name in streams.values() if (rate := statistics.measured("rate", name)) is not None
+        },
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
         failed=failed,
         incomplete={name: to_datetime(since) for name, since in incomplete.items()},

@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "check",
         "progress_bar",
         "connection stored_plans incomplete_queries",
-        "registered",
+        "current_statistics registered",
         "replanning",
         "answer_sources running_queries",
         "standing_answers",

@@ -232,7 +232,7 @@ class Explain(Statement):
 
 @dataclass(frozen=True)
 class Show(Statement):
-    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS"]
+    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS"]
     like: str | None = None
     """The pattern of the names that are shown; None: all."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from math import prod
 
 from panes.plan.expressions import Call, Expression, Literal
@@ -23,6 +23,9 @@ RETRACT = "retract"
 """The part for a row of a calendar queue that is taken back before its time: both stay until their day is merged,
 and whatever looks there finds them."""
 
+WEIGH = "weigh"
+"""The part for a result of a join of rows that are taken back: those that cancel each other out are left out."""
+
 _EQUAL, _RANGE, _LIKE, _NULL, _OTHER = 0.1, 1 / 3, 0.25, 0.05, 0.5
 _SELECTIVITY = {
     "eq": _EQUAL,
@@ -39,21 +42,45 @@ _SELECTIVITY = {
 """By the name of a function that gives a condition: how many of the rows pass."""
 
 _COSTS: dict[str, dict[str, float]] = {
-    "Join": {"row": 0.6, "probe": 0.2, "visit": 0.15, "insert": 0.2, "expire": 0.05, FIXED: 1000.0},
-    "Select": {"row": 0.05, FIXED: 100.0},
-    "Project": {"row": 0.02, FIXED: 60.0},
-    "DistinctStar": {"row": 0.5, FIXED: 400.0},
-    "Distinct": {"row": 0.7, FIXED: 400.0},
-    "SemiJoin": {"row": 0.45, FIXED: 1000.0},
-    "AntiJoin": {"row": 1.1, FIXED: 1500.0},
-    "SetOperationByCount": {"row": 0.6, FIXED: 400.0},
-    "SetOperationByLifetime": {"row": 1.4, FIXED: 600.0},
-    "Calendar": {RETRACT: 3.0},
-    "ingest": {"row": 0.2, FIXED: 3000.0},
-    "store": {"row": 0.3, FIXED: 1500.0},
-    "answer": {"row": 0.3, FIXED: 500.0},
+    "Join": {
+        "row": 1.2,
+        "probe": 0.5,
+        "visit": 0.3,
+        "insert": 0.25,
+        "expire": 0.05,
+        WEIGH: 2.0,
+        FIXED: 3000.0,
+    },
+    "AntiJoin": {"row": 3.5, FIXED: 7000.0},
+    "Distinct": {"row": 1.0, FIXED: 900.0},
+    "DistinctStar": {"row": 1.8, FIXED: 2200.0},
+    "Entry": {"row": 0.03, FIXED: 170.0},
+    "ExplicitExpiry": {"row": 1.0, FIXED: 1300.0},
+    "GroupBy": {"row": 4.0, FIXED: 2100.0},
+    "Lookup": {"row": 0.5, FIXED: 1000.0},
+    "MatchAndSum": {"row": 0.3, FIXED: 2500.0},
+    "Over": {"row": 4.0, FIXED: 4000.0},
+    "PreAggregate": {"row": 0.08, FIXED: 950.0},
+    "Project": {"row": 0.005, FIXED: 100.0},
+    "ReleaseOnTime": {"row": 0.1, FIXED: 150.0},
+    "RowsWindow": {"row": 1.0, FIXED: 2000.0},
+    "Select": {"row": 0.01, FIXED: 300.0},
+    "SemiJoin": {"row": 2.2, FIXED: 3500.0},
+    "SetOperationByCount": {"row": 1.0, FIXED: 900.0},
+    "SetOperationByLifetime": {"row": 2.5, FIXED: 1500.0},
+    "TimeWindow": {"row": 0.02, FIXED: 140.0},
+    "TopN": {"row": 3.0, FIXED: 3000.0},
+    "Union": {"row": 0.02, FIXED: 100.0},
+    "Calendar": {RETRACT: 7.0},
+    "Scan": {"row": 0.02, FIXED: 0.0},
+    "answer": {"row": 0.4, FIXED: 1800.0},
     "epoch": {"row": 1.0, FIXED: 200_000.0},
+    "ingest": {"row": 0.2, FIXED: 3000.0},
+    "shuffle": {"row": 0.1, FIXED: 200.0},
+    "store": {"row": 0.3, FIXED: 1500.0},
 }
+"""What operators cost, as `python -m benchmarks.cost_model defaults` has measured it."""
+
 _COST = {"row": 0.3, FIXED: 400.0}
 """Of an operator that has no entry of its own."""
 
@@ -76,9 +103,11 @@ def assumed_selectivity(condition: Expression) -> float:
     return _SELECTIVITY.get(condition.function, _OTHER)
 
 
-def parts_of(operator: str) -> Sequence[str]:
-    """The parts of the cost of an operator."""
-    return tuple(_COSTS.get(operator, _COST))
+def assumed_costs() -> Iterator[tuple[str, str, float]]:
+    """Operators, the parts of their costs, and what each is assumed to be; `other` is any other operator."""
+    for operator, costs in (_COSTS | {"other": _COST}).items():
+        for part, cost in costs.items():
+            yield operator, part, cost
 
 
 def assumed_cost(operator: str, part: str) -> float:

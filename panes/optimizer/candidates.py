@@ -10,6 +10,7 @@ from panes.optimizer.alternatives.alternative import Alternative
 from panes.optimizer.alternatives.distinct_below_joins import distinct_below_joins
 from panes.optimizer.alternatives.join_orders import join_orders
 from panes.optimizer.alternatives.place_negation import negation_placed, place_negation
+from panes.optimizer.alternatives.push_lookups import push_lookups
 from panes.optimizer.checked import checked
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.logical_cost import logical_cost
@@ -26,6 +27,7 @@ _Make = Callable[[Node, Estimates], Iterable[Alternative]]
 ALTERNATIVES: dict[str, _Make] = {
     "place_negation": lambda plan, _: place_negation(plan),
     "distinct_below_joins": distinct_below_joins,
+    "push_lookups": lambda plan, _: push_lookups(plan),
     "join_orders": join_orders,
 }
 """In the order in which they are tried, each on all plans that those before have left."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from panes.operators.measures import INGEST, STORE
+from panes.operators.measures import INGEST, SHUFFLE, STORE
 from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.optimizer.assumed import FIXED
 from panes.optimizer.estimates import Estimates
@@ -17,7 +17,7 @@ from panes.optimizer.step_flow import step_flow
 from panes.optimizer.step_state import step_state
 from panes.plan import nodes
 from panes.plan.walk import streams_of
-from panes.stages.explain_tree import SHUFFLE, StepKey
+from panes.stages.explain_tree import StepKey
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 from panes.stages.step_cost import StepCost
 from panes.state.storage.manifest import ANSWER

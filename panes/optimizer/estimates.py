@@ -20,6 +20,7 @@ from panes.optimizer.assumed import assumed_selectivity
 from panes.optimizer.fact_names import (
     distinct_name,
     early_name,
+    exists_name,
     join_name,
     matched_name,
     selection_name,
@@ -163,25 +164,30 @@ class Estimates:
             share *= assumed_selectivity(join.residual)
         return share
 
-    def met(self, node: nodes.SemiJoin | nodes.AntiJoin) -> float:
-        """The share of the rows of the left that have a match."""
-        name = join_name(node)
-        known = self.statistics.measured("selectivity", f"EXISTS {name}")
-        if known is not None:
-            return min(1.0, known)
-        known = self.statistics.measured("selectivity", f"NOT EXISTS {name}")
-        if known is not None:
-            return max(0.0, 1 - known)
-        return 1.0 - exp(-self.match(node) * self.of(node.right).size)
+    def given_for_each(self, node: nodes.SemiJoin | nodes.AntiJoin) -> float | None:
+        """How many rows are given for each that comes to the left, again and again as matches come and go; None
+        when that was not measured."""
+        return self.statistics.measured("selectivity", exists_name(node))
 
-    def leaving_early(self, node: nodes.AntiJoin, given: float, coming: float) -> float:
-        """How many rows per second a match takes back, of which as many come back when it leaves: of a negation
-        that gives rows of the left, where rows come to the right."""
-        known = self.statistics.early(early_name(node))
-        if known is not None:
-            return given * known / max(1e-9, 1 - known)
+    def met(self, node: nodes.SemiJoin | nodes.AntiJoin) -> float:
+        """The share of the rows of the left that have a match at an instant."""
+        given = self.given_for_each(node)
+        if given is None:
+            return 1.0 - exp(-self.match(node) * self.of(node.right).size)
+        if isinstance(node, nodes.SemiJoin):
+            return min(1.0, given)
+        # What is given again, or for the first time while a match has gone, was taken back before.
+        early = self.statistics.early(early_name(node)) or 0.0
+        return max(0.0, 1 - given * (1 - early))
+
+    def leaving_early(self, node: nodes.AntiJoin, coming: float) -> float:
+        """How many rows per second a match takes back, of which as many are given again when it leaves; `coming`
+        is how many rows per second come to the right."""
         if node.time is not None:
             return 0.0
+        known, given = self.statistics.early(early_name(node)), self.given_for_each(node)
+        if known is not None and given is not None:
+            return self.of(node.left).rate * given * known
         return (1 - self.met(node)) * coming * self.of(node.left).size * self.match(node)
 
     def changes(self, node: nodes.GroupBy, *, every_instant: bool = False) -> float:
@@ -311,7 +317,7 @@ class Estimates:
 
     def _alone(self, node: nodes.AntiJoin) -> Estimate:
         rest = self.of(node.left).share(1 - self.met(node))
-        early = self.leaving_early(node, rest.rate, self.of(node.right).rate)
+        early = self.leaving_early(node, self.of(node.right).rate)
         return Estimate(rest.rate + early, rest.size, rest.early + early)
 
     def _except(self, node: nodes.Except) -> Estimate:

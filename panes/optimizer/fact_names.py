@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from panes.optimizer.origins import Origins, columns_text, condition_text, match_text, origins_of
 from panes.plan import nodes
 from panes.plan.expressions import Expression, columns_of, conjuncts, substitute
+from panes.plan.walk import walk
 
 _Matching = nodes.Join | nodes.OuterJoin | nodes.SemiJoin | nodes.AntiJoin
 
@@ -59,6 +60,32 @@ def distinct_name(node: nodes.Node, columns: Sequence[str]) -> str:
     origins = origins_of(node)
     limits = _limits(node, _relations(columns, origins))
     return columns_text(columns, origins) + (f" of ({limits})" if limits else "")
+
+
+def output_name(operator: str, node: nodes.Node) -> str:
+    """The name of the number of rows that an operator gives for each that comes to it, of one which brings rows
+    together that come in one span or slide: how many that are depends on its windows, too."""
+    origins = origins_of(node)
+    if isinstance(node, nodes.GroupBy):
+        by = columns_text(node.keys, origins)
+    elif isinstance(node, nodes.TopN):
+        by = f"{columns_text(node.partition_by, origins)} LIMIT {node.limit} OFFSET {node.offset}"
+    else:
+        by = columns_text(node.schema.names, origins)
+    return f"{operator} {by} OVER {' AND '.join(text for child in node.children for text in _windows(child))}"
+
+
+def _windows(node: nodes.Node) -> list[str]:
+    """The windows of streams that a node is made of, and what limits their rows."""
+    found = []
+    for window in walk(node):
+        if isinstance(window, (nodes.Window, nodes.Wstream)):
+            origins = origins_of(window)
+            streams = ", ".join(sorted(_relations(list(origins), origins)))
+            found.append(f"{streams} {window.spec.text()}")
+    origins = origins_of(node)
+    limits = _limits(node, _relations(list(origins), origins))
+    return sorted(found) + ([limits] if limits else [])
 
 
 def early_name(negation: nodes.AntiJoin | nodes.Except) -> str:

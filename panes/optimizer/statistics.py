@@ -106,10 +106,11 @@ class Statistics:
         """CPU microseconds of an operator, by the name of its class.
 
         `fixed` is what every span costs on every shard, and `row` what each row costs that comes to it. The part
-        `row` of a join is made of `probe`, `insert` and `expire`, per row that comes, and `visit`, per pair of rows
-        with equal keys that is looked at. What is done beside operators has names, too: `ingest` (reading a row
-        before any operator), `store` (per row that comes to a stage, to write its state), `answer` (per row that
-        changes the answer), and `epoch`, which is wall time of a whole epoch.
+        `row` of a join is made of `probe`, `insert` and `expire`, per row that comes, and `visit`, per pair of
+        rows with equal keys that is looked at. What is done beside operators has names, too: `ingest` (to read a
+        row before any operator), `shuffle` (to route a row to its shard), `store` (to write the state, per row
+        that comes to an operator with state), `answer` (per row that changes the answer), and `epoch`, which is
+        wall time of a whole epoch.
         """
         found = self.measured("cost", f"{operator} {part}")
         return assumed_cost(operator, part) if found is None else found

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from panes.operators.physical_step import PhysicalStep
-from panes.optimizer.assumed import FIXED, RETRACT
+from panes.optimizer.assumed import FIXED, RETRACT, WEIGH
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.flow import Flow
 from panes.plan.nodes import Join
@@ -29,6 +29,8 @@ def step_cpu(
     if isinstance(step.node, Join) and step.operator == "Join":
         micros += rows * sum(cost("Join", part) for part in ("probe", "insert", "expire"))
         micros += _visits(step.node, inputs, output, estimates) * cost("Join", "visit")
+        if step.output.is_weighted:
+            micros += output.rows * cost("Join", WEIGH)
     else:
         micros += rows * cost(step.operator, "row")
     if any(buffer.reason == FEW_LEAVE_EARLY.reason for buffer in step.buffers):

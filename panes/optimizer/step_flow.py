@@ -11,10 +11,24 @@ from collections.abc import Sequence
 
 from panes.operators.physical_step import PhysicalStep
 from panes.optimizer.estimates import Estimates, slide_of
+from panes.optimizer.fact_names import output_name
 from panes.optimizer.flow import Flow
 from panes.plan import nodes
 
 _PASSED_ON = {"Project", "TimeWindow", "ReleaseOnTime", "ToSlide"}
+BRING_TOGETHER = {
+    "Distinct",
+    "DistinctStar",
+    "GroupBy",
+    "MatchAndSum",
+    "Over",
+    "PreAggregate",
+    "SetOperationByCount",
+    "SetOperationByLifetime",
+    "TopN",
+}
+"""Operators of which is measured how many rows they give for each that comes: it depends on how values are spread,
+which few figures tell."""
 
 
 def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) -> Flow:
@@ -22,6 +36,11 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
     node = step.node
     if step.operator in _PASSED_ON:
         return inputs[0]
+    if step.operator in BRING_TOGETHER and estimates.statistics.facts:
+        each = estimates.statistics.measured("selectivity", output_name(step.operator, node))
+        if each is not None:
+            given = each * sum(flow.rows for flow in inputs)
+            return Flow(given / 2, given / 2) if step.output.is_weighted else Flow(given)
     match step.operator:
         case "Constant":
             return Flow()
@@ -79,14 +98,16 @@ def _pairs(node: nodes.Node, inputs: Sequence[Flow], estimates: Estimates) -> Fl
 def _met_or_alone(
     node: nodes.SemiJoin | nodes.AntiJoin, inputs: Sequence[Flow], estimates: Estimates
 ) -> Flow:
-    met = estimates.met(node)
     left, right = inputs
+    met, each = estimates.met(node), estimates.given_for_each(node)
     if isinstance(node, nodes.AntiJoin):
         # As often as a first partner comes, a last one leaves: the rows of the left that have its key are taken
-        # back, and are given again.
-        alone = left.share(1 - met)
-        changing = estimates.leaving_early(node, alone.came, right.came)
-        return alone + Flow(changing, changing)
+        # back, and are given again. Under negative tuples those of the left come as such, too.
+        changing = estimates.leaving_early(node, right.came)
+        given = left.came * (1 - met) + changing if each is None else left.came * each
+        return Flow(given, left.gone * (1 - met) + min(changing, given))
+    if each is not None:
+        return left.share(each)
     keys = node.right_keys
     values = max(1.0, estimates.distinct(node.right, keys))
     if right.gone:

@@ -49,6 +49,8 @@ def _chosen(best: Costed, written: Costed, others: Sequence[Costed]) -> str:
         return "chosen: there is no other"
     than = others[0] if best is written else written
     share = 1 - best.cost.cpu / than.cost.cpu if than.cost.cpu else 0.0
+    if share <= -_NOTICED:
+        return f"chosen: the cluster cannot run {than.name}"
     if share < _NOTICED:
         return "chosen: no other is cheaper"
     return f"chosen: {share:.0%} cheaper than {than.name}".replace("%", " %")
@@ -56,6 +58,8 @@ def _chosen(best: Costed, written: Costed, others: Sequence[Costed]) -> str:
 
 def _other(one: Costed, best: Costed) -> str:
     ratio = one.cost.cpu / best.cost.cpu if best.cost.cpu else 1.0
+    if ratio - 1 <= -_NOTICED:
+        return f"{1 - ratio:.0%} cheaper, but the cluster cannot run it".replace("%", " %")
     if ratio - 1 < _NOTICED:
         return "costs the same"
     much = f"{ratio:.0f} times the cost" if ratio >= _TIMES else f"{ratio - 1:.0%} dearer".replace("%", " %")

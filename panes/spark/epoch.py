@@ -170,6 +170,7 @@ class EpochRunner:
         with self._phase("plan"):
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
             plan = JobPlan(shipped, rule, self._clocks.of)
+            plan.sketched = stores.epoch_facts.sketched(plan)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
@@ -182,7 +183,6 @@ class EpochRunner:
         if failed:
             # Before the commit: the epoch holds nothing of them, and a restart must know why.
             self._suspend(failed)
-        there = {query.id for query in workload.queries}
         pins = stores.pins_kept(self._streams, before)
         if taken is not None:
             pins[TABLES] = str(applied.manifest.head)
@@ -196,7 +196,17 @@ class EpochRunner:
         if occasion == "rows":
             pins |= stores.pin_batch(batch_id)
         done = done_by_steps(messages, plan.readers)
-        pins |= stores.measure(there, rule.epoch, moved, before, done, self._writer)
+        pins |= stores.measure(
+            workload.queries,
+            self._streams,
+            rule,
+            moved,
+            before,
+            [*measured, *rule.found],
+            messages,
+            done,
+            self._writer,
+        )
         record = EpochRecord(
             epoch=rule.epoch,
             batch=batch_id,

@@ -52,6 +52,8 @@ class JobPlan:
         self.input_levels: list[int] = []
         self.readers: list[list[InputPlace]] = []
         """By whom each input is read."""
+        self.sketched: frozenset[int] = frozenset()
+        """The inputs of which tasks are to sketch the keys."""
         self._rule = rule
         self._clocks_before = clocks_of
         self._first_seen: dict[int, FirstSeen] = {}
@@ -73,7 +75,7 @@ class JobPlan:
 
     @property
     def values(self) -> PlanValues:
-        return PlanValues(self._since, self._first_seen, self._members)
+        return PlanValues(self._since, self._first_seen, self._members, self.sketched)
 
     @property
     def levels(self) -> int:

@@ -57,6 +57,8 @@ class PlanValues:
     """By input, where the query begins in this epoch and its streams have begun before."""
     members: Mapping[int, Members] = field(default_factory=dict)
     """The registered queries that share a plan, by the number of the plan."""
+    sketched: frozenset[int] = frozenset()
+    """The inputs of which the keys are sketched."""
 
     def since_of(self, number: int) -> int:
         return self.since.get(number, BEGINNING)

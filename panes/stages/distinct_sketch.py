@@ -1,7 +1,7 @@
 """A sketch of how many different values some rows have: HyperLogLog over the hashes by which they are routed.
 
-Registers are small arrays of numpy, because a whole column is added at once. The binding of Apache DataSketches adds
-one value per call, which takes longer than the routing itself.
+Registers are small arrays of numpy, because a whole column is added at once. The binding of Apache DataSketches
+adds one value per call, which takes longer than the routing itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ERROR = 1.04 / math.sqrt(_REGISTERS)
 """The standard error of a count, as a share of it."""
 
 
-def sketch_of(hashes: Hashes) -> Registers:
+def distinct_sketch(hashes: Hashes) -> Registers:
     """In each register the most zeros that the hashes of that register begin with behind its bits, plus one; zero
     where there are none. The sketch of some rows and others together is the greater of both, register by register.
     """
@@ -45,7 +45,7 @@ def distinct_in(registers: Registers) -> float:
 
     The estimator is that of Ertl (2017), which is right for few values as for many.
 
-    >>> distinct_in(sketch_of(np.zeros(0, np.uint64)))
+    >>> distinct_in(distinct_sketch(np.zeros(0, np.uint64)))
     0.0
     """
     counts = np.bincount(registers, minlength=_REST + 2)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
 from panes.plan.describe import describe
 from panes.plan.nodes import Node, StreamScan
@@ -28,10 +29,6 @@ _HOW = {
     "SetOperationByLifetime": "by lifetimes",
 }
 """How a step does what its node says, where there are several ways."""
-
-
-SHUFFLE = "shuffle"
-"""The name under which the routing of rows to shards is costed, as if it were a step."""
 
 
 class StepKey(NamedTuple):

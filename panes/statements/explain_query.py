@@ -1,5 +1,4 @@
-"""EXPLAIN name, and EXPLAIN SELECT …: how a query runs, with ANALYZE what its steps did, with PLANS how else it could
-run."""
+"""EXPLAIN: how a query runs, what its steps did (ANALYZE), and how else it could run (PLANS)."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     python killed.py DATABASE FILES MASTER [STEP=HOW …]
 
-The first epochs are followed by a transaction, and every one by other plans for all queries. The steps are armed when
-the first epoch of the program is in and its transaction is accepted; the step `accepted` is that moment itself. The master is one of Spark's: `local[2,4]`
-tries tasks four times.
+The first epochs are followed by a transaction, and every one by other plans for all queries. The steps are armed
+when the first epoch of the program is in and its transaction is accepted; the step `accepted` is that moment
+itself. The master is one of Spark's: `local[2,4]` tries tasks four times.
 """
 
 import os

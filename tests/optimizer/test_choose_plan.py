@@ -8,13 +8,15 @@ from panes.optimizer import candidates as offered
 from panes.optimizer.alternatives.alternative import Alternative
 from panes.optimizer.candidates import ALTERNATIVES
 from panes.optimizer.choose_plan import LAYOUT, choose_plan
-from panes.optimizer.cost import plan_cost
+from panes.optimizer.cost import PlanCost, plan_cost
 from panes.optimizer.fact_names import early_name, join_name
 from panes.optimizer.optimizer import optimize
 from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Fact, FactName, Statistics
 from panes.plan.nodes import AntiJoin, Node
+from panes.plan.shape import shape
 from panes.plan.walk import walk
+from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 from tests.optimizer.rewriting import bound
 
@@ -69,12 +71,12 @@ def test_a_negation_stands_where_statistics_say_however_it_is_written(
     assert choose_plan(plan_of(sql), known, Planning()).choice.candidates[0].shape == expected
 
 
-@pytest.mark.parametrize(("early", "expected"), [(0.0, True), (0.9, False)])
+@pytest.mark.parametrize(("early", "expected"), [(0.0, True), (0.99, False)])
 def test_state_above_a_negation_is_laid_out_by_the_share_that_leaves_early(
     early: float, expected: bool
 ) -> None:
     chosen = choose_plan(
-        plan_of(BELOW), statistics(early=early, alone=0.5, keys=1e4), Planning(negation="written")
+        plan_of(BELOW), statistics(early=early, alone=0.5, keys=1e5), Planning(negation="written")
     )
     assert chosen.choice.candidates[0].name.endswith(LIFETIMES) is expected
     operators = [step.operator for stage in chosen.stages if stage.fragment for step in stage.fragment.steps]
@@ -102,13 +104,29 @@ def test_the_chosen_plan_costs_least_and_says_why() -> None:
     chosen = choose_plan(plan_of(ABOVE), known, Planning(cores=2), rules=("push_below_window",))
     first, *others = chosen.choice.candidates
     assert all(first.cost <= other.cost for other in others)
-    assert plan_cost(chosen, known).cpu == first.cost
+    assert plan_cost(chosen, known, shards=2).cpu == first.cost
     assert first.verdict.startswith("chosen: ")
     assert first.verdict.endswith(" cheaper than as written")
     assert all(" dearer: " in one.verdict or " times the cost: " in one.verdict for one in others)
     assert chosen.choice.rules == ("push_below_window",)
     assert chosen.choice.capacity == 2.0
     assert plan_from(plan_text(chosen)).choice == chosen.choice
+
+
+def test_a_plan_that_one_shard_cannot_run_is_not_chosen_though_it_is_cheaper(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cost(plan: PhysicalPlan, *_: object) -> PlanCost:
+        is_up = shape(plan.plan) == UP
+        return PlanCost({}, ingest={"s": 1.5 if is_up else 3.0}, alone=1.2 if is_up else 0.0)
+
+    monkeypatch.setattr("panes.optimizer.choose_plan.plan_cost", cost)
+    planning = Planning(cores=4, rules_off=frozenset([LAYOUT]))
+    choice = choose_plan(plan_of(ABOVE), Statistics(), planning).choice
+    assert [(one.shape, one.verdict) for one in choice.candidates] == [
+        (DOWN, "chosen: the cluster cannot run as written"),
+        (UP, "50 % cheaper, but the cluster cannot run it"),
+    ]
 
 
 def test_of_plans_that_cost_the_same_the_written_one_is_taken() -> None:

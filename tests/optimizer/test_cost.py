@@ -58,5 +58,5 @@ def test_a_stage_that_runs_on_one_shard_says_what_it_costs_alone() -> None:
 
 def test_cost_grows_with_the_rate_of_a_stream() -> None:
     slow, fast = cost_of(GROUPS, known(packets=100)), cost_of(GROUPS, known(packets=100_000))
-    assert fast.cpu > 10 * slow.cpu
+    assert fast.cpu > 4 * slow.cpu
     assert fast.rate > 100 * slow.rate

@@ -220,9 +220,11 @@ def test_an_outer_join_has_the_pairs_and_the_rows_without_a_partner() -> None:
         ("rate", "a"): 10,
         ("rate", "b"): 10,
         ("join", "a.k = b.k"): 0.001,
-        ("selectivity", "NOT EXISTS a.k = b.k"): 0.9,
+        ("selectivity", "NOT EXISTS a.k = b.k"): 1.2,
+        ("early", "NOT EXISTS a.k = b.k"): 0.25,
     }
     found = Estimates(statistics(facts)).of(nodes.OuterJoin(a, b, ("a.k",), ("b.k",)))
     assert found.size == pytest.approx(0.001 * 100 * 100 + 0.9 * 100)
-    # As often as a first partner comes, a last one leaves.
-    assert found.rate == pytest.approx(0.001 * 2 * 10 * 100 + 0.9 * 10 + found.early)
+    # Of twelve rows that are given for ten that come, a quarter is taken back.
+    assert found.early == pytest.approx(0.25 * 12)
+    assert found.rate == pytest.approx(0.001 * 2 * 10 * 100 + 12)
