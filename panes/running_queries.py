@@ -14,6 +14,7 @@ from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
 from panes.registered import Registered
 from panes.spark.epoch import Workload
+from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
 
@@ -27,6 +28,13 @@ class RunningQueries:
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
+        self._shares: tuple[int, Shares] = -1, {}
+        """The last epoch after which shares of drop boxes were changed, and these. An epoch that is done again
+        needs them again."""
+
+    def set_shares(self, after: EpochRecord, shares: Shares) -> None:
+        """Lets drop boxes keep other shares from the epoch on that follows a committed one."""
+        self._shares = after.epoch, shares
 
     def incomplete(self, latest: EpochRecord) -> dict[str, int]:
         """The queries whose windows lack tuples, with the instant from which on each has seen all."""
@@ -66,6 +74,7 @@ class RunningQueries:
         groups = {group.id: group for group in self._catalog.groups()}
         standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
         self._registered.keep_groups(of_group.keys())
+        decided_after, shares = self._shares
         return Workload(
             standing,
             retain_epochs=int(self._catalog.setting("retain_epochs")),
@@ -74,6 +83,7 @@ class RunningQueries:
             retained=kept,
             tables=self._catalog.tables(),
             missing=self._incomplete.next(records, before),
+            boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
 
     def _kept_for(self, records: Sequence[QueryRecord], stream: Stream) -> set[Retained]:

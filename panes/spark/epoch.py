@@ -46,7 +46,7 @@ from panes.spark.unseen_files import bad_files_of_tasks
 from panes.stages.clock_rule import ClockRule, Measured, Occasion, Position
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
 from panes.stages.running_query import RunningQuery
-from panes.state.storage.epoch_log import NOTHING, EpochRecord, MissingRows
+from panes.state.storage.epoch_log import NOTHING, Boxes, EpochRecord, MissingRows
 from panes.tables.table_manifest import PIN as TABLES
 from panes.tables.table_store import TABLES_FOLDER
 from panes.tables.version_log import AppliedVersions, Taken
@@ -67,6 +67,8 @@ class Workload:
     tables: Sequence[CreateTable] = ()
     missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
     """What queries have not seen, by query and stream, where their windows may reach back to it."""
+    boxes: Boxes = field(default_factory=dict)
+    """What the drop boxes of queries keep in the epoch."""
 
 
 class _Began(NamedTuple):
@@ -169,7 +171,7 @@ class EpochRunner:
             arrivals = replace(arrivals, tables=_table_arrivals(workload.tables, applied))
         with self._phase("plan"):
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
-            plan = JobPlan(shipped, rule, self._clocks.of)
+            plan = JobPlan(shipped, rule, self._clocks.of, workload.boxes)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
@@ -207,6 +209,7 @@ class EpochRunner:
             streams=moved.streams,
             queries=queries_after(workload.queries, messages, moved, before, failed),
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
+            boxes={query: boxes for query, boxes in workload.boxes.items() if query not in failed},
             pins=pins,
             **stores.states_after(before, plan.levels, plan.tasks, messages)._asdict(),
         )

@@ -251,7 +251,7 @@ class _Work:
     def _compute(self, number: int, run: FragmentRun, *, is_history: bool) -> None:
         route, values = self._context.plans.value.inputs[number], self._context.values
         members = values.indexes_of(route, is_history=is_history)
-        computed, steps = run.input(route.source, values.since_of(number), members)
+        computed, steps = run.input(route.source, values.since_of(number), members, values.box_of(number))
         before = self._steps.setdefault(number, {})
         for name, measures in steps.items():
             before[name] = before.get(name, Measures()) + measures
