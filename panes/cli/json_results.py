@@ -23,8 +23,8 @@ class JsonResults:
 
     An answer has `query`, when it is that of a named query, `as_of`, `complete_from`, when its windows may lack
     tuples from before that, `kept`, the share of each stream when some was shed, `count`, the number of all its
-    rows, and `rows`. A table has `count` and `rows`, and EXPLAIN has `text`. Integers and doubles have all their digits, NaN and infinities are the texts "NaN",
-    "Infinity" and "-Infinity", instants are in ISO 8601.
+    rows, and `rows`. A table has `count` and `rows`, and EXPLAIN has `text`. Integers and doubles have all their
+    digits, NaN and infinities are the texts "NaN", "Infinity" and "-Infinity", instants are in ISO 8601.
     """
 
     def __init__(self, out: TextIO, notes: Console, limit: int | None) -> None:

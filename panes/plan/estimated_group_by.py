@@ -14,10 +14,12 @@ follow from the rows that are left:
 into B (`DROP_BUCKETS`) groups by a hash, and the jackknife takes the variance from how much the sums of these
 groups differ: deleting group g and scaling up the rest gives for each stream
 
-    B/(B-1) · Σ_g (T_g - T/B)²         T_g = Σ w·v·√(1-1/w_s) over the rows whose tuple of stream s is in group g
+    B/(B-1) · (Σ_g T_g² - (Σ_g T_g)²/B)     T_g = Σ w·v·√(1-1/w_s) over the rows whose tuple of stream s is in g
 
 where the root is the finite population correction of the tuple: one that was kept for sure adds no variance. The
 variances of the streams add up; what the samples of two streams do together is counted twice, on the safe side.
+The T_g are those of one more group-by for each stream, by the keys and the group; their squares meet the other
+sums in a last group-by by the keys, over a union, which knows NULL keys, as a join would not.
 
 All of these are sums that the aggregates keep exactly, so estimates do not depend on how rows fall into epochs and
 shards. Where nothing was shed the plain aggregate stands, with the half width 0.
@@ -25,8 +27,8 @@ shards. Where nothing was shed the plain aggregate stands, with the half width 0
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from panes.plan.expressions import (
@@ -37,18 +39,16 @@ from panes.plan.expressions import (
     Column,
     Expression,
     Literal,
-    columns_of,
 )
-from panes.plan.nodes import DROP_BUCKETS, GroupBy, Node, Project
-from panes.plan.types import BIGINT, BOOLEAN, DOUBLE
+from panes.plan.nodes import DROP_BUCKETS, GroupBy, Node, Project, Union
+from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, Type
 
 ERROR = "_error_"
 """What the name of the column begins with that has the half width of the 95 % interval of another."""
 HIDDEN_SUM = "_shed_"
 """What the names of the sums begin with that estimates are made of."""
 
-HIDDEN_OF_ROWS = "_row_shed_"
-"""What the names of what is computed of each row for many sums begin with."""
+_OF_GROUP = f"{HIDDEN_SUM}group_"
 
 _Z = 1.959964
 """The quantile of the normal distribution that leaves out 2.5 % on each side."""
@@ -68,7 +68,7 @@ class TupleColumns:
 
 def is_hidden(name: str) -> bool:
     """Whether a column is there for estimates, and never shown."""
-    return name.startswith((ERROR, HIDDEN_SUM, HIDDEN_OF_ROWS))
+    return name.startswith((ERROR, HIDDEN_SUM))
 
 
 def estimated_group_by(node: GroupBy, tuples: Sequence[TupleColumns]) -> Node:
@@ -81,13 +81,13 @@ def estimated_group_by(node: GroupBy, tuples: Sequence[TupleColumns]) -> Node:
     sums = _Jackknife(node, tuples) if tuples[0].bucket else _OneStream(node, tuples)
     functions = {"count": sums.count, "sum": sums.sum, "avg": sums.avg}
     values, errors = [], []
+    is_shed = Call(BOOLEAN, "gt", (sums.total(_minus(sums.weight, _number(1.0))), _number(0.0)))
     for aggregate in node.aggregates:
         value, error = functions[aggregate.function](aggregate)
         plain = Column(aggregate.type, aggregate.name)
-        values.append((aggregate.name, Case(aggregate.type, ((sums.is_shed, _as(plain, value)),), plain)))
-        errors.append((f"{ERROR}{aggregate.name}", Case(DOUBLE, ((sums.is_shed, error),), _number(0.0))))
-    keys = [(key, Column(node.schema[key].type, key)) for key in node.keys]
-    return Project(sums.grouped(), (*keys, *values, *errors))
+        values.append((aggregate.name, Case(aggregate.type, ((is_shed, _as(plain, value)),), plain)))
+        errors.append((f"{ERROR}{aggregate.name}", Case(DOUBLE, ((is_shed, error),), _number(0.0))))
+    return Project(sums.grouped(), (*_columns(node, node.keys), *values, *errors))
 
 
 @dataclass
@@ -96,9 +96,7 @@ class _Sums:
 
     node: GroupBy
     tuples: Sequence[TupleColumns]
-    _added: dict[Expression, str] = field(default_factory=dict)
-    _computed: dict[Expression, str] = field(default_factory=dict)
-    """What is computed of each row once, for many sums."""
+    _names: dict[Expression, str] = field(default_factory=dict)
 
     @property
     def weight(self) -> Expression:
@@ -106,37 +104,18 @@ class _Sums:
         weights: list[Expression] = [Column(DOUBLE, one.weight) for one in self.tuples]
         return reduce(_times, weights)
 
-    @property
-    def is_shed(self) -> Expression:
-        """Whether a row of the group stands for others that are not there."""
-        return Call(BOOLEAN, "gt", (self.total(_minus(self.weight, _number(1.0))), _number(0.0)))
-
     def total(self, arg: Expression) -> Expression:
         """Σ of an argument; 0 when there is none."""
-        return Call(DOUBLE, "coalesce", (self.sum_of(arg), _number(0.0)))
+        return _or_zero(self.sum_of(arg))
 
     def sum_of(self, arg: Expression) -> Expression:
         """Σ of an argument; NULL when there is none, as of SQL's sum."""
-        return Column(DOUBLE, self._added.setdefault(arg, f"{HIDDEN_SUM}{len(self._added)}"))
-
-    def computed(self, value: Expression) -> Expression:
-        """A value that is computed of each row before it is summed."""
-        return Column(DOUBLE, self._computed.setdefault(value, f"{HIDDEN_OF_ROWS}{len(self._computed)}"))
-
-    def rows(self, aggregate: Aggregate) -> Expression:
-        """How many rows were counted by an aggregate."""
-        return self.total(_where(aggregate, _number(1.0)))
+        return Column(DOUBLE, self._names.setdefault(arg, f"{HIDDEN_SUM}{len(self._names)}"))
 
     def grouped(self) -> Node:
-        added = tuple(Aggregate(name, "sum", arg, DOUBLE) for arg, name in self._added.items())
-        aggregates, child = (*self.node.aggregates, *added), self.node.child
-        if self._computed:
-            read = {name for a in aggregates for arg in a.args for name in columns_of(arg)} | {
-                *self.node.keys
-            }
-            kept = [(f.name, Column(f.type, f.name)) for f in child.schema if f.name in read]
-            child = Project(child, (*kept, *((name, value) for value, name in self._computed.items())))
-        return GroupBy(child, self.node.keys, aggregates)
+        """The group-by with all the sums that were asked for."""
+        added = tuple(_sum(name, arg) for arg, name in self._names.items())
+        return replace(self.node, aggregates=(*self.node.aggregates, *added))
 
 
 class _OneStream(_Sums):
@@ -150,10 +129,8 @@ class _OneStream(_Sums):
     def sum(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         value = _value(aggregate)
         variance = self.total(_times(self._spread, _times(value, value)))
-        number, spread = (
-            self.total(_where(aggregate, self.weight)),
-            self.total(_where(aggregate, self._spread)),
-        )
+        number = self.total(_where(aggregate, self.weight))
+        spread = self.total(_where(aggregate, self._spread))
         # How much one row more or less would be: the typical value, as often as a row stands for others.
         step = _times(_over(spread, number), _root(_over(variance, spread)))
         return self.sum_of(_times(self.weight, value)), _scored(variance, step)
@@ -167,7 +144,8 @@ class _OneStream(_Sums):
             _times(_times(mean, mean), self.total(_where(aggregate, self._spread))),
         ]
         deviation = _over(_root(_not_below_zero(reduce(_plus, parts))), number)
-        return mean, _plus(_of_few(deviation, self.rows(aggregate)), _rounding(mean))
+        rows = self.total(_where(aggregate, _number(1.0)))
+        return mean, _plus(_of_few(deviation, rows), _rounding(mean))
 
     @property
     def _spread(self) -> Expression:
@@ -175,50 +153,86 @@ class _OneStream(_Sums):
         return _times(self.weight, _minus(self.weight, _number(1.0)))
 
 
+@dataclass
 class _Jackknife(_Sums):
     """Rows that are made of one tuple are kept or dropped together."""
 
+    _of_groups: dict[Expression, str] = field(default_factory=dict)
+    """What is summed by group."""
+    _products: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The sums over groups of products of two of these."""
+
     def count(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
-        total = self.total(_where(aggregate, self.weight))
-        return total, self._half_width(lambda one, g: self._group(one, g, _where(aggregate, self.weight)))
+        counted = _where(aggregate, self.weight)
+        return self.total(counted), _times(
+            _number(_T), _root(_not_below_zero(self._moment(counted, counted)))
+        )
 
     def sum(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         summed = _times(self.weight, _value(aggregate))
-        return self.sum_of(summed), self._half_width(lambda one, g: self._group(one, g, summed))
+        return self.sum_of(summed), _times(_number(_T), _root(_not_below_zero(self._moment(summed, summed))))
 
     def avg(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         counted, summed = _where(aggregate, self.weight), _times(self.weight, _value(aggregate))
         number = self.total(counted)
         mean = _over(self.total(summed), number)
+        parts = [
+            self._moment(summed, summed),
+            _times(_times(_number(-2.0), mean), self._moment(summed, counted)),
+            _times(_times(mean, mean), self._moment(counted, counted)),
+        ]
+        deviation = _over(_root(_not_below_zero(reduce(_plus, parts))), number)
+        return mean, _plus(_times(_number(_T), deviation), _rounding(mean))
 
-        def deviating(one: TupleColumns, group: int) -> Expression:
-            return _minus(self._group(one, group, summed), _times(mean, self._group(one, group, counted)))
+    def _moment(self, one: Expression, other: Expression) -> Expression:
+        """The covariance of two totals."""
+        first, second = (
+            self._of_groups.setdefault(e, f"{_OF_GROUP}{len(self._of_groups)}") for e in (one, other)
+        )
+        name = self._products.setdefault((first, second), f"{HIDDEN_SUM}product_{len(self._products)}")
+        squares: Expression = _or_zero(Column(DOUBLE, name))
+        for stream in self.tuples:
+            totals = (self.total(_corrected(value, stream)) for value in (one, other))
+            squares = _minus(squares, _over(_times(*totals), _number(DROP_BUCKETS)))
+        return _times(squares, _number(DROP_BUCKETS / (DROP_BUCKETS - 1)))
 
-        return mean, _plus(_over(self._half_width(deviating), number), _rounding(mean))
+    def grouped(self) -> Node:
+        """All sums of each group: those over its rows, and the products of those of its groups of tuples."""
+        rows = super().grouped()
+        sums = [f for f in rows.schema if f.name not in self.node.keys]
+        products = tuple(self._products.values())
+        no_products = tuple((name, _null(DOUBLE)) for name in products)
+        together: Node = Project(rows, (*_columns(rows, rows.schema.names), *no_products))
+        for stream in self.tuples:
+            of_groups = self._by_group(stream)
+            found = tuple(
+                (name, _times(_or_zero(Column(DOUBLE, first)), _or_zero(Column(DOUBLE, second))))
+                for (first, second), name in self._products.items()
+            )
+            no_sums = tuple((f.name, _null(f.type)) for f in sums)
+            keys = _columns(self.node, self.node.keys)
+            together = Union(together, Project(of_groups, (*keys, *no_sums, *found)))
+        added = tuple(Aggregate(f.name, "sum", Column(f.type, f.name), f.type) for f in sums)
+        added += tuple(_sum(name, Column(DOUBLE, name)) for name in products)
+        return GroupBy(together, self.node.keys, added)
 
-    def _group(self, one: TupleColumns, group: int, value: Expression) -> Expression:
-        """T_g: the sum over the rows whose tuple is in a group."""
-        assert one.bucket is not None
-        is_in = Call(BOOLEAN, "eq", (Column(BIGINT, one.bucket), Literal(BIGINT, group)))
-        share = _over(_number(1.0), Column(DOUBLE, one.weight))
-        corrected = self.computed(_times(value, _root(_minus(_number(1.0), share))))
-        return self.total(Case(DOUBLE, ((is_in, corrected),), Literal(DOUBLE, None)))
+    def _by_group(self, stream: TupleColumns) -> Node:
+        """The sums of each group of the tuples of a stream."""
+        assert stream.bucket is not None
+        sums = tuple(_sum(name, _corrected(value, stream)) for value, name in self._of_groups.items())
+        return GroupBy(self.node.child, (*self.node.keys, stream.bucket), sums)
 
-    def _half_width(self, group_of: Callable[[TupleColumns, int], Expression]) -> Expression:
-        variances = []
-        for one in self.tuples:
-            groups = [group_of(one, group) for group in range(DROP_BUCKETS)]
-            total = reduce(_plus, groups)
-            squares = reduce(_plus, (_times(t, t) for t in groups))
-            variances.append(_minus(squares, _over(_times(total, total), _number(DROP_BUCKETS))))
-        variance = _times(reduce(_plus, variances), _number(DROP_BUCKETS / (DROP_BUCKETS - 1)))
-        return _times(_number(_T), _root(_not_below_zero(variance)))
+
+def _corrected(value: Expression, stream: TupleColumns) -> Expression:
+    """A weighted value with the root of the finite population correction of one of its tuples."""
+    share = _over(_number(1.0), Column(DOUBLE, stream.weight))
+    return _times(value, _root(_minus(_number(1.0), share)))
 
 
 def _scored(variance: Expression, step: Expression) -> Expression:
     """The half width of a total, from the score interval: the farther of its two ends. Few rows that were kept by
     chance say little of how many there were."""
-    half = _times(_number(_Z * _Z / 2), Call(DOUBLE, "coalesce", (step, _number(0.0))))
+    half = _times(_number(_Z * _Z / 2), _or_zero(step))
     return _plus(half, _root(_plus(_times(half, half), _times(_number(_Z * _Z), variance))))
 
 
@@ -257,6 +271,22 @@ def _as(plain: Column, estimate: Expression) -> Expression:
     if plain.type == DOUBLE:
         return estimate
     return Cast(plain.type, Call(DOUBLE, "round", (estimate,)) if plain.type == BIGINT else estimate)
+
+
+def _sum(name: str, arg: Expression) -> Aggregate:
+    return Aggregate(name, "sum", arg, DOUBLE)
+
+
+def _columns(node: Node, names: Sequence[str]) -> tuple[tuple[str, Expression], ...]:
+    return tuple((name, Column(node.schema[name].type, name)) for name in names)
+
+
+def _null(kind: Type) -> Expression:
+    return Literal(kind, None)
+
+
+def _or_zero(value: Expression) -> Expression:
+    return Call(DOUBLE, "coalesce", (value, _number(0.0)))
 
 
 def _number(value: float) -> Expression:
