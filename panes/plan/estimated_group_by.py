@@ -52,8 +52,6 @@ _OF_GROUP = f"{HIDDEN_SUM}group_"
 
 _Z = 1.959964
 """The quantile of the normal distribution that leaves out 2.5 % on each side."""
-_T = 2.039513
-"""The same of Student's t with `DROP_BUCKETS` - 1 degrees of freedom."""
 _ROUNDED = 1e-7
 """Relative to the mean: what differences of squares may lose of a deviation."""
 
@@ -124,7 +122,7 @@ class _OneStream(_Sums):
     def count(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         total = self.total(_where(aggregate, self.weight))
         variance = self.total(_where(aggregate, self._spread))
-        return total, _scored(variance, _over(variance, total))
+        return total, _scored(variance, _over(variance, total), _number(_Z))
 
     def sum(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         value = _value(aggregate)
@@ -133,7 +131,9 @@ class _OneStream(_Sums):
         spread = self.total(_where(aggregate, self._spread))
         # How much one row more or less would be: the typical value, as often as a row stands for others.
         step = _times(_over(spread, number), _root(_over(variance, spread)))
-        return self.sum_of(_times(self.weight, value)), _scored(variance, step)
+        freedom = self._freedom(aggregate)
+        half_width = _known(freedom, _scored(variance, step, _students_t(freedom)))
+        return self.sum_of(_times(self.weight, value)), half_width
 
     def avg(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         value, number = _value(aggregate), self.total(_where(aggregate, self.weight))
@@ -144,8 +144,12 @@ class _OneStream(_Sums):
             _times(_times(mean, mean), self.total(_where(aggregate, self._spread))),
         ]
         deviation = _over(_root(_not_below_zero(reduce(_plus, parts))), number)
-        rows = self.total(_where(aggregate, _number(1.0)))
-        return mean, _plus(_of_few(deviation, rows), _rounding(mean))
+        freedom = self._freedom(aggregate)
+        corrected = _times(deviation, _root(_over(_plus(freedom, _number(1.0)), freedom)))
+        return mean, _plus(_known(freedom, _times(_students_t(freedom), corrected)), _rounding(mean))
+
+    def _freedom(self, aggregate: Aggregate) -> Expression:
+        return _minus(self.total(_where(aggregate, _number(1.0))), _number(1.0))
 
     @property
     def _spread(self) -> Expression:
@@ -164,13 +168,11 @@ class _Jackknife(_Sums):
 
     def count(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         counted = _where(aggregate, self.weight)
-        return self.total(counted), _times(
-            _number(_T), _root(_not_below_zero(self._moment(counted, counted)))
-        )
+        return self.total(counted), self._half_width(self._moment(counted, counted))
 
     def sum(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         summed = _times(self.weight, _value(aggregate))
-        return self.sum_of(summed), _times(_number(_T), _root(_not_below_zero(self._moment(summed, summed))))
+        return self.sum_of(summed), self._half_width(self._moment(summed, summed))
 
     def avg(self, aggregate: Aggregate) -> tuple[Expression, Expression]:
         counted, summed = _where(aggregate, self.weight), _times(self.weight, _value(aggregate))
@@ -181,8 +183,16 @@ class _Jackknife(_Sums):
             _times(_times(_number(-2.0), mean), self._moment(summed, counted)),
             _times(_times(mean, mean), self._moment(counted, counted)),
         ]
-        deviation = _over(_root(_not_below_zero(reduce(_plus, parts))), number)
-        return mean, _plus(_times(_number(_T), deviation), _rounding(mean))
+        return mean, _plus(_over(self._half_width(reduce(_plus, parts)), number), _rounding(mean))
+
+    def _half_width(self, variance: Expression) -> Expression:
+        """By as many degrees of freedom as the stream has groups with tuples, less one, that has the fewest."""
+        filled = tuple(
+            Call(DOUBLE, "nullif", (_or_zero(Column(DOUBLE, name)), _number(0.0)))
+            for name in map(_filled, self.tuples)
+        )
+        freedom = _minus(Call(DOUBLE, "least", filled), _number(1.0))
+        return _known(freedom, _times(_students_t(freedom), _root(_not_below_zero(variance))))
 
     def _moment(self, one: Expression, other: Expression) -> Expression:
         """The covariance of two totals."""
@@ -200,7 +210,7 @@ class _Jackknife(_Sums):
         """All sums of each group: those over its rows, and the products of those of its groups of tuples."""
         rows = super().grouped()
         sums = [f for f in rows.schema if f.name not in self.node.keys]
-        products = tuple(self._products.values())
+        products = (*self._products.values(), *map(_filled, self.tuples))
         no_products = tuple((name, _null(DOUBLE)) for name in products)
         together: Node = Project(rows, (*_columns(rows, rows.schema.names), *no_products))
         for stream in self.tuples:
@@ -209,6 +219,10 @@ class _Jackknife(_Sums):
                 (name, _times(_or_zero(Column(DOUBLE, first)), _or_zero(Column(DOUBLE, second))))
                 for (first, second), name in self._products.items()
             )
+            is_filled = Call(BOOLEAN, "gt", (_or_zero(Column(DOUBLE, f"{_OF_GROUP}weight")), _number(0.0)))
+            for other in self.tuples:
+                filled = _number(1.0) if other is stream else _null(DOUBLE)
+                found += ((_filled(other), Case(DOUBLE, ((is_filled, filled),), _null(DOUBLE))),)
             no_sums = tuple((f.name, _null(f.type)) for f in sums)
             keys = _columns(self.node, self.node.keys)
             together = Union(together, Project(of_groups, (*keys, *no_sums, *found)))
@@ -220,7 +234,13 @@ class _Jackknife(_Sums):
         """The sums of each group of the tuples of a stream."""
         assert stream.bucket is not None
         sums = tuple(_sum(name, _corrected(value, stream)) for value, name in self._of_groups.items())
-        return GroupBy(self.node.child, (*self.node.keys, stream.bucket), sums)
+        weight = _sum(f"{_OF_GROUP}weight", _corrected(self.weight, stream))
+        return GroupBy(self.node.child, (*self.node.keys, stream.bucket), (*sums, weight))
+
+
+def _filled(stream: TupleColumns) -> str:
+    """The column that has how many groups of the tuples of a stream there are that add to the variance."""
+    return f"{HIDDEN_SUM}filled{stream.bucket}"
 
 
 def _corrected(value: Expression, stream: TupleColumns) -> Expression:
@@ -229,24 +249,27 @@ def _corrected(value: Expression, stream: TupleColumns) -> Expression:
     return _times(value, _root(_minus(_number(1.0), share)))
 
 
-def _scored(variance: Expression, step: Expression) -> Expression:
+def _scored(variance: Expression, step: Expression, quantile: Expression) -> Expression:
     """The half width of a total, from the score interval: the farther of its two ends. Few rows that were kept by
     chance say little of how many there were."""
     half = _times(_number(_Z * _Z / 2), _or_zero(step))
-    return _plus(half, _root(_plus(_times(half, half), _times(_number(_Z * _Z), variance))))
+    return _plus(half, _root(_plus(_times(half, half), _times(_times(quantile, quantile), variance))))
 
 
-def _of_few(deviation: Expression, rows: Expression) -> Expression:
-    """The half width of a mean of some rows: Student's t by its expansion; nothing is known of one row or two."""
-    freedom = _minus(rows, _number(1.0))
+def _students_t(freedom: Expression) -> Expression:
+    """The quantile of Student's t that leaves out 2.5 % on each side, by its expansion."""
     terms = [
         _number(_Z),
         _over(_number((_Z**3 + _Z) / 4), freedom),
         _over(_number((5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96), _times(freedom, freedom)),
     ]
-    corrected = _times(deviation, _root(_over(rows, freedom)))
-    is_known = Call(BOOLEAN, "ge", (rows, _number(3.0)))
-    return Case(DOUBLE, ((is_known, _times(reduce(_plus, terms), corrected)),), _number(float("inf")))
+    return reduce(_plus, terms)
+
+
+def _known(freedom: Expression, half_width: Expression) -> Expression:
+    """A half width, if at least two degrees of freedom are left; else nothing is known."""
+    is_known = Call(BOOLEAN, "ge", (freedom, _number(2.0)))
+    return Case(DOUBLE, ((is_known, half_width),), _number(float("inf")))
 
 
 def _rounding(mean: Expression) -> Expression:
