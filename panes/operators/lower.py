@@ -12,7 +12,7 @@ from panes.operators.base import Operator
 from panes.operators.constant import Constant
 from panes.operators.dataflow import Dataflow
 from panes.operators.distinct import distinct
-from panes.operators.drop import Drop
+from panes.operators.drop_box import DropBox
 from panes.operators.dstream import Dstream
 from panes.operators.except_ import except_
 from panes.operators.explicit_expiry import ExplicitExpiry
@@ -309,7 +309,7 @@ class _Lowering:
             return self._add("select", Select(node.predicate), child.edge, child)
         edge = replace(child.edge, schema=node.schema)
         if isinstance(node, nodes.Drop):
-            return self._add("drop", Drop(node), edge, child)
+            return self._add("drop", DropBox(node), edge, child)
         if isinstance(node, nodes.Unnest):
             return self._add("unnest", Unnest(node.expression, node.column), edge, child)
         return self._add("project", Project(node.columns), edge, child)

@@ -14,7 +14,7 @@ from panes.optimizer.estimates import Estimates, slide_of
 from panes.optimizer.flow import Flow
 from panes.plan import nodes
 
-_PASSED_ON = {"Drop", "Project", "TimeWindow", "ReleaseOnTime", "ToSlide"}
+_PASSED_ON = {"DropBox", "Project", "TimeWindow", "ReleaseOnTime", "ToSlide"}
 
 
 def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) -> Flow:

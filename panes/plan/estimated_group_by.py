@@ -145,11 +145,13 @@ class _OneStream(_Sums):
         ]
         deviation = _over(_root(_not_below_zero(reduce(_plus, parts))), number)
         freedom = self._freedom(aggregate)
-        corrected = _times(deviation, _root(_over(_plus(freedom, _number(1.0)), freedom)))
-        return mean, _plus(_known(freedom, _times(_students_t(freedom), corrected)), _rounding(mean))
+        # The mean is that of these rows, to which they are nearer than to the true one: n / (n - 1).
+        nearer = _root(_over(_plus(freedom, _number(0.5)), freedom))
+        half_width = _times(_students_t(freedom), _times(deviation, nearer))
+        return mean, _plus(_known(freedom, half_width), _rounding(mean))
 
     def _freedom(self, aggregate: Aggregate) -> Expression:
-        return _minus(self.total(_where(aggregate, _number(1.0))), _number(1.0))
+        return _worth(self.total(_where(aggregate, _number(1.0))))
 
     @property
     def _spread(self) -> Expression:
@@ -186,12 +188,12 @@ class _Jackknife(_Sums):
         return mean, _plus(_over(self._half_width(reduce(_plus, parts)), number), _rounding(mean))
 
     def _half_width(self, variance: Expression) -> Expression:
-        """By as many degrees of freedom as the stream has groups with tuples, less one, that has the fewest."""
+        """By the degrees of freedom of the stream whose tuples fill the fewest groups."""
         filled = tuple(
             Call(DOUBLE, "nullif", (_or_zero(Column(DOUBLE, name)), _number(0.0)))
             for name in map(_filled, self.tuples)
         )
-        freedom = _minus(Call(DOUBLE, "least", filled), _number(1.0))
+        freedom = _worth(Call(DOUBLE, "least", filled))
         return _known(freedom, _times(_students_t(freedom), _root(_not_below_zero(variance))))
 
     def _moment(self, one: Expression, other: Expression) -> Expression:
@@ -266,9 +268,15 @@ def _students_t(freedom: Expression) -> Expression:
     return reduce(_plus, terms)
 
 
+def _worth(values: Expression) -> Expression:
+    """The degrees of freedom of a variance from a number of values. Those of skewed values, and of rows that stand
+    for different numbers of others, tell about half as much as those of a normal distribution."""
+    return _times(_number(0.5), _minus(values, _number(1.0)))
+
+
 def _known(freedom: Expression, half_width: Expression) -> Expression:
-    """A half width, if at least two degrees of freedom are left; else nothing is known."""
-    is_known = Call(BOOLEAN, "ge", (freedom, _number(2.0)))
+    """A half width, if at least one degree of freedom is left; else nothing is known."""
+    is_known = Call(BOOLEAN, "ge", (freedom, _number(1.0)))
     return Case(DOUBLE, ((is_known, half_width),), _number(float("inf")))
 
 

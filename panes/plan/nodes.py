@@ -118,7 +118,7 @@ class _Unary(Node):
 
 
 DROP_BUCKETS = 32
-"""Into so many groups the tuples that pass a drop box fall, for the jackknife."""
+"""The number of groups into which the tuples that pass a drop box fall, for the jackknife."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from panes.delta.delta import EXP, FOREVER, Delta
 from panes.operators.dataflow import measured
-from panes.operators.drop import Drop
+from panes.operators.drop_box import DropBox
 from panes.operators.input import Entry
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
@@ -50,7 +50,7 @@ class FragmentRun:
         seen_since = since if source.sees_since else None
         kept: BoxSchedule | None = None
         for step, digest in zip(fragment.steps, fragment.digests, strict=True):
-            if step.operator == Drop.__name__:
+            if step.operator == DropBox.__name__:
                 kept = box  # what is below is the same for all queries
             key = (digest, shared, seen_since, kept)
             if key not in self._done:
@@ -63,7 +63,7 @@ class FragmentRun:
                 if isinstance(operator, (Match, MatchAndSum)):
                     assert members is not None
                     operator.index = members.value[operator.matched.scan_number]
-                if isinstance(operator, Drop):
+                if isinstance(operator, DropBox):
                     operator.schedule = box
                 delta = operator.process(inputs, since, FOREVER)
                 self._done[key] = delta, measured(step, inputs, delta, began)

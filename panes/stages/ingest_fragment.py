@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from panes.aggregates.partials import partial_schema, partials_of, values_of
 from panes.operators.base import Operator
-from panes.operators.drop import Drop
+from panes.operators.drop_box import DropBox
 from panes.operators.input import Entry
 from panes.operators.lower import lifetimes_of
 from panes.operators.match import Match
@@ -107,7 +107,7 @@ class _Steps:
             case nodes.Drop():
                 # Which tuples pass depends on all of their columns.
                 self.chain(node.child, frozenset(node.child.schema.names))
-                self.add("drop", Drop(node), node, replace(self.edge, schema=node.schema))
+                self.add("drop", DropBox(node), node, replace(self.edge, schema=node.schema))
             case nodes.Select():
                 self.chain(node.child, wanted | columns_of(node.predicate))
                 self.add("select", Select(node.predicate), node, self.edge)

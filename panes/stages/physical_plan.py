@@ -47,7 +47,7 @@ class PhysicalInput:
     @property
     def has_drop_box(self) -> bool:
         """Whether it may keep a share of the rows of its stream alone."""
-        return any(step.operator == "Drop" for step in self.fragment.steps)
+        return any(step.operator == "DropBox" for step in self.fragment.steps)
 
     @property
     def sees_since(self) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from panes.operators.drop import Drop
+from panes.operators.dataflow import Dataflow
+from panes.operators.drop_box import DropBox
 from panes.operators.lower import lower
 from panes.plan import nodes
 from panes.plan.box_schedule import BoxSchedule
@@ -21,6 +22,9 @@ from panes.plan.windows import RangeWindow
 
 SECOND = 1_000_000
 LENGTH = 60 * SECOND
+"""Of the time in which a group has its rows."""
+GROUPS = 100
+END = GROUPS * LENGTH
 AGGREGATES = ("n", "total", "mean")
 Doubles = npt.NDArray[np.float64]
 
@@ -31,7 +35,7 @@ def scan(stream: str) -> nodes.StreamScan:
 
 
 def window(stream: str) -> nodes.Node:
-    return nodes.Window(scan(stream), RangeWindow(LENGTH))
+    return nodes.Window(scan(stream), RangeWindow(END))
 
 
 def grouped(relation: nodes.Node, alias: str = "a") -> nodes.GroupBy:
@@ -67,7 +71,7 @@ class Estimates:
 
 
 def drawn_rows(random: np.random.Generator, groups: int, least: int, most: int, matches: int) -> pa.Table:
-    """Rows of groups of different sizes and distributions, in a minute."""
+    """Rows of groups of different sizes and distributions, each in a minute of its own."""
     sizes = random.integers(least, most + 1, groups)
     key = np.repeat(np.arange(groups), sizes)
     rows = len(key)
@@ -81,7 +85,7 @@ def drawn_rows(random: np.random.Generator, groups: int, least: int, most: int, 
             random.lognormal(3, 0.6, rows),
         ],
     )
-    ts = random.integers(1, LENGTH, rows)
+    ts = key * LENGTH + random.integers(1, LENGTH, rows)
     return pa.table(
         {
             "key": key,
@@ -94,16 +98,17 @@ def drawn_rows(random: np.random.Generator, groups: int, least: int, most: int, 
 
 
 def drawn_schedule(random: np.random.Generator, least: float) -> BoxSchedule:
-    """One share for the whole minute, or one that changes within it; it may be 1 for a part."""
-    starts = [1, *sorted(random.integers(2, LENGTH, random.integers(0, 3)).tolist())]
+    """For each minute a share, or one that changes within it; it may be 1 for a part."""
     box = BoxSchedule()
-    for start in starts:
-        box = box.changed(start, float(random.uniform(least, 1)))
+    for minute in range(GROUPS):
+        for start in (1, *sorted(random.integers(2, LENGTH, random.integers(0, 3)).tolist())):
+            share = 1.0 if random.random() < 0.1 else float(random.uniform(least, 1))
+            box = box.changed(minute * LENGTH + start, share)
     return box
 
 
 def estimates(plan: nodes.Node, rows: Mapping[str, pa.Table], boxes: Mapping[str, BoxSchedule]) -> Estimates:
-    """What a plan says of the rows of a minute with its drop boxes, and without them."""
+    """What a plan says of rows with its drop boxes, and without them."""
     shed, true = answer(with_drop_boxes(plan), rows, boxes), answer(plan, rows, {})
     place = np.searchsorted(true["a.key"], shed["a.key"])
     return Estimates(
@@ -116,10 +121,20 @@ def estimates(plan: nodes.Node, rows: Mapping[str, pa.Table], boxes: Mapping[str
 def answer(
     plan: nodes.Node, rows: Mapping[str, pa.Table], boxes: Mapping[str, BoxSchedule]
 ) -> dict[str, Doubles]:
-    """The columns of the answer at the end of the minute, by the key of the group."""
+    """The columns of the answer at the end, by the key of the group."""
+    dataflow = _lowered(plan, boxes)
+    table = dataflow.process(rows, 0, END).table.sort_by("a.key")
+    return {name: table.column(name).to_numpy().astype(float) for name in table.column_names}
+
+
+def boxed(plan: nodes.Node, boxes: Mapping[str, BoxSchedule]) -> Dataflow:
+    """A plan with its drop boxes, at work."""
+    return _lowered(with_drop_boxes(plan), boxes)
+
+
+def _lowered(plan: nodes.Node, boxes: Mapping[str, BoxSchedule]) -> Dataflow:
     dataflow = lower(plan)
     for operator in dataflow.operators:
-        if isinstance(operator, Drop):
+        if isinstance(operator, DropBox):
             operator.schedule = boxes.get(operator.node.stream, BoxSchedule())
-    table = dataflow.process(rows, 0, LENGTH).table.sort_by("a.key")
-    return {name: table.column(name).to_numpy().astype(float) for name in table.column_names}
+    return dataflow

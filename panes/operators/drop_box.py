@@ -20,7 +20,7 @@ _FRACTION_BITS = np.uint64(11)
 
 
 @dataclass
-class Drop(Operator):
+class DropBox(Operator):
     """Lets the share of tuples pass that the schedule has for their event time.
 
     Output: tuples as they are, with the columns for weights and buckets. A tuple passes or not by a hash of the
