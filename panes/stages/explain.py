@@ -68,12 +68,14 @@ class Explained:
     """What each step did, if that is to be shown."""
     query: Node | None = None
     """The logical plan of the one query that is asked about, where many share the plan."""
+    kept: Mapping[str, float] = field(default_factory=dict)
+    """The shares that its drop boxes keep now, by stream, where that is not everything."""
 
     @property
     def tree(self) -> ExplainedStep:
         if not isinstance(self.plan, PhysicalPlan):
             return logical_tree(self.plan)
-        tree = explain_tree(self.plan, self.shards)
+        tree = explain_tree(self.plan, self.shards, self.kept)
         if self.plan.is_selection and self.query is not None:
             # What a selection does by itself happens when it is invoked, over what is kept for all.
             return logical_tree(self.query, over=tree)
