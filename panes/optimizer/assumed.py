@@ -36,6 +36,7 @@ _SELECTIVITY = {
 _COSTS: dict[str, dict[str, float]] = {
     "Join": {"row": 0.6, "probe": 0.25, "insert": 0.2, "expire": 0.05, FIXED: 1000.0},
     "Select": {"row": 0.05, FIXED: 100.0},
+    "DropBox": {"row": 0.1, FIXED: 60.0},
     "Project": {"row": 0.02, FIXED: 60.0},
 }
 _COST = {"row": 0.3, FIXED: 400.0}

@@ -40,6 +40,7 @@ from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import StatesBefore
 from panes.spark.queries_after import queries_after
 from panes.spark.session import exchanges_files, set_epoch_conf
+from panes.spark.shed_after import shed_after
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.spark.unseen_files import bad_files_of_tasks
@@ -209,6 +210,7 @@ class EpochRunner:
             streams=moved.streams,
             queries=queries_after(workload.queries, messages, moved, before, failed),
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
+            shed=shed_after(workload.queries, self._numbers, before, done, failed),
             boxes={query: boxes for query, boxes in workload.boxes.items() if query not in failed},
             pins=pins,
             **stores.states_after(before, plan.levels, plan.tasks, messages)._asdict(),

@@ -65,4 +65,5 @@ def test_windows_of_rows_and_of_all_times_keep_all_steps():
 
 def test_schedules_come_back_with_the_record_of_their_epoch():
     record = after(90 * SECOND, {7: {1: BoxSchedule(((BEGINNING, 0.1), (85 * SECOND, 2 / 3)))}})
+    record = replace(record, shed={7: {1: 12}})
     assert EpochRecord.from_json(record.as_json()) == record

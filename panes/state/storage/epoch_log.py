@@ -111,6 +111,8 @@ class EpochRecord:
     boxes: Boxes = field(default_factory=dict)
     """What the drop boxes of queries kept in the epoch, where they ever kept less than everything of what windows
     and late rows may reach."""
+    shed: dict[int, dict[int, int]] = field(default_factory=dict)
+    """How many rows each query has shed since it began: by the number of the query, then of the stream."""
     pins: dict[str, str] = field(default_factory=dict)
     """The checksums of what the epoch is made of, by name: the histories of streams (`history/000001`), Spark's
     offsets (`checkpoint`), and what was measured."""
@@ -146,7 +148,11 @@ class EpochRecord:
             int(query): {int(stream): BoxSchedule.of(steps) for stream, steps in some.items()}
             for query, some in content.pop("boxes", {}).items()
         }
-        return cls(**content, streams=streams, queries=queries, missing=missing, boxes=boxes)
+        shed = {
+            int(query): {int(stream): rows for stream, rows in some.items()}
+            for query, some in content.pop("shed", {}).items()
+        }
+        return cls(**content, streams=streams, queries=queries, missing=missing, boxes=boxes, shed=shed)
 
     @property
     def brought(self) -> dict[int, int]:
