@@ -60,16 +60,14 @@ class AnswerSources:
             )
         source = partial(AnswerSource, record.id, record.name, plan)
         running, first = record.running, record.first_epoch
-        place = self._registered.answer_place(record)
         selection = None if record.group is None else selection_of(plan)
         if selection is not None:
-            chosen = AnswerFromSelections(self._readers.stores, place, record.id, selection)
+            chosen = AnswerFromSelections(self._readers.stores, record.id, selection)
             return source(chosen, running, first)
         # What is kept may have columns that are not shown.
         kept = plan if record.group is not None else self._registered.physical_plan(record).plan
         rows = AnswerFromSegments(
             self._readers.segments,
-            place,
             relation_of(kept).schema.arrow,
             member=None if record.group is None else record.id,
         )

@@ -8,7 +8,7 @@ together.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,9 +30,11 @@ from panes.language.statements import (
     renamed,
 )
 from panes.plan.stream import Stream
+from panes.plan_history import SCHEMA as PLANS
+from panes.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
 from panes.sqlite_file import Change, Copy, SqliteFile
 
-_SCHEMA = """
+_SCHEMA = f"""
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, created_with INTEGER, retains_from INTEGER);
@@ -41,14 +43,15 @@ CREATE TABLE queries (
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
   rules_off TEXT NOT NULL, template TEXT,
-  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT);
+  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
+  plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
   rules_off TEXT NOT NULL, first_epoch INTEGER,
   UNIQUE (template, strategy, calendar_days, changes, negation, rules_off));
-CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
+{PLANS}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE comments (
   name TEXT NOT NULL COLLATE NOCASE, column_name TEXT NOT NULL COLLATE NOCASE, comment TEXT NOT NULL,
@@ -96,10 +99,13 @@ class QueryRecord:
     """The clock before that epoch."""
     error: str | None
     """Why the query is suspended; None when it is not."""
+    plan_number: int
+    """The number of the plan that runs it, which is `running` until another plan has taken the place of the
+    first."""
 
     @property
     def running(self) -> int:
-        """The number under which an epoch runs it: its own, or that of its group."""
+        """The number under which the records of epochs have it: its own, or that of its group."""
         return self.id if self.group is None else self.group
 
 
@@ -123,6 +129,7 @@ class Catalog:
         """`database` is the id that a new one gets; None makes one up."""
         self._file = SqliteFile(path, _SCHEMA, database=database or uuid4().hex, read_only=read_only)
         self._select, self._execute = self._file.select, self._file.execute
+        self._plans = PlanHistory(self._file)
         self.is_read_only = read_only
 
     def close(self) -> None:
@@ -357,12 +364,12 @@ class Catalog:
                 "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
             )
             group = None if template is None else self._group_for(template, shards, old.settings)
+            self._plans.forget_current(old.id, self.last_begun, old.first_epoch)
             self._execute(
-                "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL "
-                "WHERE id = ?",
+                "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL, "
+                "plan_number = NULL WHERE id = ?",
                 *(number, template, group, old.id),
             )
-            self._execute("DELETE FROM plans WHERE id = ?", old.id)
             return self.query(old.name)
 
     def _group_for(self, template: str, shards: int | None, settings: QuerySettings) -> int | None:
@@ -416,6 +423,11 @@ class Catalog:
         """The id that the next query gets."""
         return max(0, self._mark(_LAST_NUMBER)) + 1
 
+    def find_query(self, query: int) -> QueryRecord | None:
+        """A registered query by its id; None when there is none."""
+        found = self._queries("WHERE id = ?", query)
+        return found[0] if found else None
+
     def has_query(self, query: int) -> bool:
         """Whether a query is registered, by its id."""
         return bool(self._select("SELECT 1 FROM queries WHERE id = ?", query))
@@ -437,7 +449,7 @@ class Catalog:
         record = self.query(name)
         with self._file.transaction():
             self._execute("DELETE FROM queries WHERE id = ?", record.id)
-            self._execute("DELETE FROM plans WHERE id = ?", record.id)
+            self._plans.forget(record.origin)
             self._forget_comments(name)
         return record
 
@@ -452,12 +464,17 @@ class Catalog:
         )
 
     def begin_queries(
-        self, epoch: int, clock_of: Callable[[QueryRecord], int], cores: int
+        self,
+        epoch: int,
+        clock_of: Callable[[QueryRecord], int],
+        cores: int,
+        why_not_switched: Callable[[QueryRecord], str | None] = lambda _: None,
     ) -> list[QueryRecord]:
         """The queries of an epoch; those registered since the last one see their first tuples in it.
 
         `clock_of` gives the clock of a query before the epoch, `cores` is the number of the cluster's, which some
-        follow. An epoch that failed is done again under its number: what began in it begins in it again.
+        follow. `why_not_switched` gives the reason why a query cannot get the plan that waits for it. An epoch
+        that failed is done again under its number: what began in it begins in it again.
         """
         with self._file.transaction():
             for record in self._queries("WHERE first_epoch IS NULL AND error IS NULL"):
@@ -466,19 +483,39 @@ class Catalog:
                     *(epoch, clock_of(record), record.id),
                 )
             used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
-            self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})")
-            running = "SELECT id FROM groups UNION ALL SELECT id FROM queries WHERE group_id IS NULL"
-            self._execute(f"DELETE FROM plans WHERE id NOT IN ({running})")
+            if self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})"):
+                self._plans.forget_groups()
             self._execute("UPDATE groups SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
             for table in ("queries", "groups"):
                 follow = f"UPDATE {table} SET shards = ? WHERE follows_cores AND shards IS NOT ?"
                 self._execute(follow, cores, cores)
+            self._switch_plans(epoch, why_not_switched)
             self.begin_epoch(epoch)
             return self.queries()
 
+    def _switch_plans(self, epoch: int, why_not: Callable[[QueryRecord], str | None]) -> None:
+        """Lets plans take over that have begun before an epoch, and then those begin that wait."""
+
+        for query, number, first_epoch in self._plans.successors():
+            record = self.find_query(query)
+            if record is not None and first_epoch < epoch:
+                self._plans.take_over(query, number, first_epoch, record.first_epoch)
+                self._execute("UPDATE queries SET plan_number = ? WHERE id = ?", number, query)
+        for query, number in self._plans.waiting().items():
+            record = self.find_query(query)
+            if record is None or record.error is not None or record.first_epoch == epoch:
+                continue  # it waits until there is a plan that it could take over from
+            reason = why_not(record)
+            if reason is None:
+                self._plans.begin(number, epoch)
+            else:
+                self._plans.give_up(number, "refused", reason)
+
     def suspend(self, query: int, error: str) -> None:
         """Takes a query that failed out of the epochs that follow."""
-        self._execute("UPDATE queries SET error = ? WHERE id = ?", error, query)
+        with self._file.transaction():
+            self._execute("UPDATE queries SET error = ? WHERE id = ?", error, query)
+            self._plans.drop_successors(query)
 
     def resume(self, name: str) -> QueryRecord:
         """Lets a suspended query begin anew, with the next epoch."""
@@ -486,9 +523,9 @@ class Catalog:
             record = self.query(name)
             if record.error is None:
                 raise CatalogError(f"query {name!r} is not suspended")
-            again = "error = NULL, first_epoch = NULL, first_clock = NULL"
+            again = "error = NULL, first_epoch = NULL, first_clock = NULL, plan_number = NULL"
             self._execute(f"UPDATE queries SET {again} WHERE id = ?", record.id)
-            self._execute("DELETE FROM plans WHERE id = ?", record.id)
+            self._plans.forget_current(record.id, self.last_begun, record.first_epoch)
             return record
 
     def dissolve(self, group: int) -> None:
@@ -510,13 +547,63 @@ class Catalog:
     # Physical plans.
 
     def plan(self, number: int) -> str | None:
-        """The stored plan of a query, or of the queries of a group; None when there is none yet."""
-        rows = self._select("SELECT plan FROM plans WHERE id = ?", number)
-        return str(rows[0][0]) if rows else None
+        """A stored plan; None when there is none of that number."""
+        return self._plans.plan(number)
 
-    def set_plan(self, number: int, plan: str) -> None:
-        """Stores a plan, unless another thread has: it made the same one."""
-        self._execute("INSERT INTO plans VALUES (?, ?) ON CONFLICT DO NOTHING", number, plan)
+    def set_plan(self, record: QueryRecord, plan: str, chosen: ChosenPlan) -> None:
+        """Stores the plan that a query begins with, or that of its group, unless another thread has: it made the
+        same one."""
+        origin = record.origin if record.group is None else record.group
+        with self._file.transaction():
+            self._plans.add_first(record.running, origin, record.plan_number, plan, chosen)
+
+    def replace_plan(self, record: QueryRecord, plan: str, chosen: ChosenPlan) -> None:
+        """Lets a query go on with another plan: the next epoch begins it, and the one after that runs it alone.
+        Of a query that no epoch has begun the plan is replaced at once."""
+        with self._file.transaction():
+            if self.query(record.name).first_epoch is None:
+                self._plans.forget_current(record.id, self.last_begun, None)
+                self.set_plan(record, plan, chosen)
+            else:
+                self._plans.add_successor(record.id, record.origin, self._new_number(), plan, chosen)
+
+    def keep_plan(self, record: QueryRecord, chosen: ChosenPlan) -> None:
+        """Notes that the plan of a query was chosen anew, and is the one that it has."""
+        with self._file.transaction():
+            self._plans.add_same(record.running, record.origin, chosen)
+
+    def newest_plan(self, record: QueryRecord) -> int:
+        """The number of the plan that runs a query after the switch that is under way, if one is."""
+        return self._plans.newest(record.running, record.plan_number)
+
+    def has_successor(self, record: QueryRecord) -> bool:
+        """Whether another plan was chosen for a query, and has not taken over yet."""
+        return record.running in self._plans.waiting() or self.newest_plan(record) != record.plan_number
+
+    def successors(self) -> list[Successor]:
+        """The plans that the epoch which has begun last begins, beside those that they replace."""
+        return self._plans.successors()
+
+    def fail_plan(self, number: int, error: str) -> bool:
+        """Gives up a plan that failed in the epoch that was to begin it; False when it is none of those."""
+        if all(number != found.number for found in self._plans.successors()):
+            return False
+        with self._file.transaction():
+            self._plans.give_up(number, "failed", error)
+        return True
+
+    def queries_by_plan(self) -> Mapping[int, int]:
+        """The query or group of each plan that there is or was, by number."""
+        return self._plans.queries_by_number()
+
+    def plan_rows(self, name: str) -> list[PlanRow]:
+        """The plans that a query has had, or the group that it is in, in the order in which they were chosen."""
+        record = self.query(name)
+        return self._plans.rows(record.origin, record.group)
+
+    def last_switch(self, record: QueryRecord) -> int | None:
+        """The epoch in which a query last got another plan, or was to; None when it never did."""
+        return self._plans.last_switch(record.running)
 
     # Comments.
 
@@ -590,7 +677,8 @@ class Catalog:
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
         of_group = "SELECT groups.shards FROM groups WHERE groups.id = group_id"
         before = ("id", "origin", "name", "sql", f"iif(group_id IS NULL, shards, ({of_group}))")
-        after = ("group_id", "first_epoch", "first_clock", "error")
+        number = "coalesce(plan_number, group_id, id)"
+        after = ("group_id", "first_epoch", "first_clock", "error", number)
         columns = ", ".join((*before, _SETTINGS, *after))
         rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
         first, last = len(before), -len(after)

@@ -140,7 +140,7 @@ class _Check:
     def _check_states(self, catalog: Catalog, records: list[EpochRecord]) -> None:
         if not records:
             return
-        names = _names_by_number(catalog.queries())
+        names = _names_by_number(catalog)
         damaged: dict[str, list[int]] = {}
         for record in records:
             is_last = record is records[-1]
@@ -273,12 +273,13 @@ class _Check:
             self._found.problems.append(str(error))
 
 
-def _names_by_number(queries: list[QueryRecord]) -> dict[int, list[str]]:
-    """The queries that each thing that runs stands for."""
+def _names_by_number(catalog: Catalog) -> dict[int, list[str]]:
+    """The queries that each plan which runs, or has run, stands for."""
     names: dict[int, list[str]] = {}
-    for query in queries:
+    for query in catalog.queries():
         names.setdefault(query.running, []).append(query.name)
-    return names
+    of_plans = {number: names.get(query, []) for number, query in catalog.queries_by_plan().items()}
+    return names | of_plans
 
 
 def _text(instant: int) -> str:

@@ -88,6 +88,13 @@ SETTINGS: dict[str, Setting] = {
             "names of rules, separated by commas",
         ),
         Setting(
+            "replan",
+            AUTO,
+            "whether queries that run get other plans when statistics drift; ALTER QUERY … REPLAN always works",
+            _one_of(AUTO, "never"),
+            "'auto' or 'never'",
+        ),
+        Setting(
             "share_from",
             4,
             "minimum number of queries with the same shape before they share a plan",

@@ -18,21 +18,24 @@ from rich.console import Console
 from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
 from panes.connection import Connection
+from panes.current_statistics import CurrentStatistics
 from panes.errors import CatalogError, SqlError
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
-from panes.optimizer.statistics import Statistics
+from panes.optimizer.cost import plan_cost
 from panes.plan.stream import Stream
 from panes.query import Query
 from panes.registered import Registered
+from panes.replanning import Replanning
 from panes.running_queries import RunningQueries
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.spark.uninterrupted import let_ctrl_c_end_waits
 from panes.stages.measure_log import PIN
+from panes.stages.physical_plan import PhysicalPlan
 from panes.standing_answers import StandingAnswers
 from panes.statements.context import Context
 from panes.statements.create_function import aggregate_statement, function_statement
@@ -77,10 +80,16 @@ class Database:
             is_read_only=read_only,
         )
         self._rejected_log = RejectedLog(home / "aside")
+        self._statistics = CurrentStatistics(self._connection, self._engine.stores)
         self._registered = Registered(
-            self._catalog, lambda name: self._connection.tables.contents(name).row_count, Statistics
+            self._catalog,
+            lambda name: self._connection.tables.contents(name).row_count,
+            self._statistics,
+            self._clock,
         )
-        self._running = RunningQueries(self._catalog, self._engine.stores.history, self._registered)
+        history = self._engine.stores.history
+        replanning = Replanning(self._catalog, self._registered, history, self._cost_of, self._clock)
+        self._running = RunningQueries(self._catalog, history, self._registered, replanning)
         one_time = OneTime(
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
         )
@@ -89,8 +98,19 @@ class Database:
             self._connection, self._engine, self._registered, self._running, self._answers, self._clock
         )
         self._context = Context(
-            self._connection, self._engine, self._registered, one_time, self._answers, self._runs
+            self._connection,
+            self._engine,
+            self._registered,
+            replanning,
+            one_time,
+            self._answers,
+            self._runs,
+            self._statistics,
         )
+
+    def _cost_of(self, plan: PhysicalPlan) -> float:
+        """What a plan is expected to cost, in CPU seconds per second of event time."""
+        return plan_cost(plan, self._statistics()).cpu
 
     # Statements.
 
@@ -300,12 +320,15 @@ class Database:
         return status_of(
             recent,
             self._registered.names(),
+            self._registered.names_of_plans(),
             {stream.number: stream.name for stream in self._catalog.base_streams()},
             {query.name: query.error for query in self._catalog.queries() if query.error is not None},
             self._clock.now_us(),
             self._connection.measures.known(recent[-1].pins.get(PIN) if recent else None),
             is_running=is_running,
             incomplete=self._running.incomplete(recent[-1]) if recent else {},
+            statistics=self._statistics(),
+            utilization=str(self._registered.utilization()),
         )
 
     def close(self) -> None:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 from panes.catalog import Catalog, QueryRecord
+from panes.clock import Clock
 from panes.config import AUTO, Value
 from panes.errors import CatalogError
 from panes.language import bind, parse
 from panes.language import statements as st
-from panes.optimizer.optimizer import optimize
+from panes.optimizer.cost import PlanCost, plan_cost
+from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
 from panes.optimizer.statistics import Statistics
+from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
+from panes.plan_history import ChosenPlan
 from panes.sharing.group import Group
 from panes.sharing.template import template_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
-from panes.state.storage.epoch_states import StagePlace
 from panes.stored_plans import StoredPlans
 
 
@@ -29,24 +33,31 @@ class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
 
     def __init__(
-        self, catalog: Catalog, row_count: Callable[[str], int], statistics: Callable[[], Statistics]
+        self,
+        catalog: Catalog,
+        row_count: Callable[[str], int],
+        statistics: Callable[[], Statistics],
+        clock: Clock,
     ) -> None:
         """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
         self._catalog = catalog
-        self._plans: dict[int, Node] = {}
-        self._physical = StoredPlans(catalog, row_count, statistics)
+        self._plans: dict[int, Rewritten] = {}
+        self._physical = StoredPlans(catalog, row_count, statistics, clock, lambda: self.cores)
+        self._statistics = statistics
+        self.cores: int | None = None
+        """How many the cluster has; None when this process has run no epoch."""
         self._groups: dict[int, Group] = {}
         self._left: list[int] = []
         """The ids that altered queries had."""
 
     # Registering.
 
-    def add(self, statement: st.CreateQuery, plan: Node) -> None:
+    def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
-        if not is_begin_end(plan):
+        if not is_begin_end(planned.plan):
             # What cannot run is refused before it is registered.
-            self._physical.under_settings(plan)
-        found = template_of(plan)
+            self._physical.under_settings(planned)
+        found = template_of(planned.plan)
         with self._catalog.transaction():
             record = self._catalog.register(
                 statement.name,
@@ -55,24 +66,24 @@ class Registered:
                 self._catalog.query_settings(),
                 None if found is None else found[0].key,
             )
-            self._begin(record, plan)
+            self._begin(record, planned)
 
-    def _begin(self, record: QueryRecord, plan: Node) -> None:
+    def _begin(self, record: QueryRecord, planned: Rewritten) -> None:
         """Makes the physical plan of a query that is new under its id."""
         # A transaction that was undone may have left something under the number.
         self._forget(record.id)
-        self._plans[record.id] = plan
-        if record.group is not None or not is_begin_end(plan):
+        self._plans[record.id] = planned
+        if record.group is not None or not is_begin_end(planned.plan):
             self.physical_plan(record)
 
-    def alter(self, plans: Sequence[tuple[QueryRecord, Node]]) -> None:
+    def alter(self, plans: Sequence[tuple[QueryRecord, Rewritten]]) -> None:
         """Lets queries that compute something else now, each with its new plan, begin anew with the next epoch.
 
         The catalog has their texts already, in the transaction that this is a part of.
         """
-        for old, plan in plans:
-            found = template_of(plan)
-            self._begin(self._catalog.replace_query(old, None if found is None else found[0].key), plan)
+        for old, planned in plans:
+            found = template_of(planned.plan)
+            self._begin(self._catalog.replace_query(old, None if found is None else found[0].key), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -80,6 +91,7 @@ class Registered:
         """Ends a query; gives what it was."""
         record = self._catalog.drop_query(name)
         self._forget(record.id)
+        self._physical.forget(record.plan_number)
         return record
 
     def _forget(self, number: int) -> None:
@@ -89,10 +101,15 @@ class Registered:
     def suspend(self, failures: Mapping[int, str]) -> None:
         """Takes what failed out of the epochs that follow: a query, or a plan that queries share.
 
-        Which of the queries that share a plan is to blame shows when each runs by itself.
+        Which of the queries that share a plan is to blame shows when each runs by itself. When a plan fails that
+        was to replace another, the query goes on with the one that it has.
         """
-        for running, error in failures.items():
-            if self._catalog.has_group(running):
+        queries = self._catalog.queries_by_plan() if failures else {}
+        for number, error in failures.items():
+            running = queries.get(number, number)
+            if self._catalog.fail_plan(number, error):
+                self._physical.forget(number)
+            elif self._catalog.has_group(running):
                 self._catalog.dissolve(running)
             else:
                 self._catalog.suspend(running, error)
@@ -101,6 +118,7 @@ class Registered:
         """Lets a suspended query begin anew with the next epoch, over what its streams keep."""
         record = self._catalog.resume(name)
         self._physical.forget(record.id)
+        self._physical.forget(record.plan_number)
 
     def set_shards(self, name: str, shards: Value) -> None:
         """Spreads a query, and those that share its plan, over another number of shards from the next epoch on."""
@@ -111,6 +129,11 @@ class Registered:
                 "it is not spread over shards"
             )
         self._catalog.set_shards(name, _number(shards))
+
+    def names_of_plans(self) -> dict[int, str]:
+        """The same as `names`, by the numbers of the plans that run."""
+        numbers = {record.running: record.plan_number for record in self._catalog.queries()}
+        return {numbers[running]: name for running, name in self.names().items()}
 
     def names(self) -> dict[int, str]:
         """What runs is called: queries on their own, and the plans that others share, with how many do."""
@@ -126,24 +149,42 @@ class Registered:
     # Plans.
 
     def plan_of(self, record: QueryRecord) -> Node:
+        """The optimized logical plan of a query."""
+        return self._planned(record).plan
+
+    def _planned(self, record: QueryRecord) -> Rewritten:
         if record.id not in self._plans:
             (query,) = parse(record.sql)
             assert isinstance(query, st.SelectQuery), record.sql
             rules_off = rules_in(record.settings.rules_off)
-            self._plans[record.id] = optimize(bind(query, self._catalog), rules_off)
+            self._plans[record.id] = rewritten(bind(query, self._catalog), rules_off)
         return self._plans[record.id]
 
     def physical_plan(self, record: QueryRecord) -> PhysicalPlan:
         """What runs a query: its own plan, or that of the group whose plan it shares."""
-        plan = self.plan_of(record)
+        planned = self._planned(record)
         if record.group is not None:
-            plan = self.group(record.group, plan).template.plan
-        return self._physical.of(record, plan)
+            planned = replace(planned, plan=self.group(record.group, planned.plan).template.plan)
+        return self._physical.of(record, planned)
 
-    def answer_place(self, record: QueryRecord) -> StagePlace:
-        """Where the shards of the answer of a query are among all states."""
-        plan = self.physical_plan(record)
-        return StagePlace(record.running, plan.last, plan.levels[-1], plan.stages[-1].is_sharded)
+    def successor(self, number: int) -> PhysicalPlan:
+        """The plan of that number, which is to replace the one of a query."""
+        found = self._physical.numbered(number)
+        assert found is not None, f"plan {number} is in the catalog as long as it is to begin"
+        return found
+
+    def newest_plan(self, record: QueryRecord) -> PhysicalPlan:
+        """The plan that runs a query after the switch that is under way, if one is."""
+        number = self._catalog.newest_plan(record)
+        return self.physical_plan(record) if number == record.plan_number else self.successor(number)
+
+    def chosen_now(self, record: QueryRecord) -> PhysicalPlan:
+        """The plan that a query of its own would get now, under its settings."""
+        return self._physical.chosen_now(record, self._planned(record))
+
+    def replace_plan(self, record: QueryRecord, plan: PhysicalPlan, chosen: ChosenPlan) -> None:
+        """Lets a query go on with another plan, which the next epoch begins."""
+        self._physical.replace(record, plan, chosen)
 
     def group(self, number: int, plan: Node) -> Group:
         """The group of that number; `plan` is that of one of its queries."""
@@ -157,7 +198,10 @@ class Registered:
             self._forget(self._left.pop())
         for number in self._groups.keys() - numbers:
             del self._groups[number]
-            self._physical.forget(number)
+
+    def keep_plans(self, numbers: Set[int]) -> None:
+        """Lets go of all other physical plans."""
+        self._physical.keep(numbers)
 
     # Explaining.
 
@@ -167,17 +211,19 @@ class Registered:
         plan = self.plan_of(record)
         if is_begin_end(plan) and record.group is None:
             return Explained(plan)
-        running = record.running
+        number = record.plan_number
         pin = None if latest is None else latest.pins.get(PIN)
-        return Explained(
+        shown = Explained(
             self.physical_plan(record),
             record.shards,
             sum(other.group == record.group for other in self._catalog.queries()) if record.group else 0,
-            self._shared_with_others(running),
-            None if measures is None else measures.of_query(pin, running),
+            self._shared_with_others(number),
+            None if measures is None else measures.of_query(pin, number),
             None if record.group is None else plan,
-            self._kept_now(running, latest),
+            kept=self._kept_now(record.running, latest),
         )
+        costs = self._costs()
+        return self._with_cost(shown, costs.pop(number), costs.values())
 
     def _kept_now(self, running: int, latest: EpochRecord | None) -> Mapping[str, float]:
         """The shares that the drop boxes of a query keep of the newest rows, by stream."""
@@ -185,22 +231,46 @@ class Registered:
         streams = self._catalog.base_streams() if boxes else ()
         return {stream.name: boxes[stream.number].share for stream in streams if stream.number in boxes}
 
-    def explained_plan(self, plan: Node) -> Explained:
+    def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
-        if is_begin_end(plan):
-            return Explained(plan)
-        return Explained(self._physical.under_settings(plan), _number(self._catalog.setting("shards")))
+        if is_begin_end(planned.plan):
+            return Explained(planned.plan)
+        shown = Explained(self._physical.under_settings(planned), _number(self._catalog.setting("shards")))
+        assert isinstance(shown.plan, PhysicalPlan)
+        return self._with_cost(shown, self._cost(shown.plan, shown.shards), self._costs().values())
 
-    def _shared_with_others(self, running: int) -> Mapping[str, int]:
-        """For each thing that is computed before a shuffle, how many other plans compute it too."""
-        plans: dict[int, PhysicalPlan] = {}
+    def utilization(self) -> Utilization:
+        """How busy all queries that run keep the cluster."""
+        return utilization(self._costs().values(), self.cores)
+
+    def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
+        together = utilization([mine, *others], self.cores)
+        own = utilization([mine], self.cores)
+        text = f"{together}; this query {percent(own.share)}"
+        return replace(shown, expected={**mine.steps, **mine.shuffles}, utilization=(text,))
+
+    def _costs(self) -> dict[int, PlanCost]:
+        """What the plans that run are expected to cost."""
+        return {number: self._cost(plan, shards) for number, (plan, shards) in self._running_plans().items()}
+
+    def _cost(self, plan: PhysicalPlan, shards: int | None) -> PlanCost:
+        return plan_cost(plan, self._statistics(), shards=shards or self.cores or 1)
+
+    def _running_plans(self) -> dict[int, tuple[PhysicalPlan, int | None]]:
+        """The plans that epochs run, with the number of shards of each."""
+        plans: dict[int, tuple[PhysicalPlan, int | None]] = {}
         for record in self._catalog.queries():
             is_run = record.group is not None or not is_begin_end(self.plan_of(record))
-            if record.running not in plans and is_run:
-                plans[record.running] = self.physical_plan(record)
-        mine = {(source.stream, source.table) for source in _inputs(plans.pop(running))}
+            if record.plan_number not in plans and is_run:
+                plans[record.plan_number] = self.physical_plan(record), record.shards
+        return plans
+
+    def _shared_with_others(self, number: int) -> Mapping[str, int]:
+        """For each thing that is computed before a shuffle, how many other plans compute it too."""
+        plans = self._running_plans()
+        mine = {(source.stream, source.table) for source in _inputs(plans.pop(number)[0])}
         found: Counter[str] = Counter()
-        for plan in plans.values():
+        for plan, _ in plans.values():
             # The same steps over another stream or table compute something else.
             inputs = (source for source in _inputs(plan) if (source.stream, source.table) in mine)
             found.update({digest for source in inputs for digest in source.fragment.digests})

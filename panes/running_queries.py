@@ -13,6 +13,7 @@ from panes.plan.begin_end import is_begin_end
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
 from panes.registered import Registered
+from panes.replanning import Replanning
 from panes.spark.epoch import Workload
 from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
@@ -22,9 +23,14 @@ from panes.state.storage.epoch_log import EpochRecord
 class RunningQueries:
     """Asked for anew at every epoch, so queries come and go while epochs run."""
 
-    def __init__(self, catalog: Catalog, history: History, registered: Registered) -> None:
+    def __init__(
+        self, catalog: Catalog, history: History, registered: Registered, replanning: Replanning
+    ) -> None:
         self._catalog = catalog
         self._registered = registered
+        self._replanning = replanning
+        self._alone: list[QueryRecord] = []
+        """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
@@ -43,6 +49,7 @@ class RunningQueries:
     def workload(self, before: EpochRecord, cores: int) -> Workload:
         """What to do in the epoch that follows: the queries of that moment. `cores` is the cluster's number."""
         epoch = before.epoch + 1
+        self._registered.cores = cores
         streams = self._catalog.base_streams()
         numbers = {stream.name: stream.number for stream in streams}
 
@@ -52,21 +59,31 @@ class RunningQueries:
                 return shared.clock
             return before.clock_of(numbers[name] for name in streams_of(self._registered.plan_of(record)))
 
-        records = self._catalog.begin_queries(epoch, clock_of, cores)
+        def why_not_switched(record: QueryRecord) -> str | None:
+            return self._replanning.why_not(record, before)
+
+        self._replanning.look(self._alone, before)
+        records = self._catalog.begin_queries(epoch, clock_of, cores, why_not_switched)
         self._kept = {record.id: self._kept.get(record.id, {}) for record in records}
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
-        standing = [
-            RunningQuery(
-                id=record.id,
-                plan=self._registered.physical_plan(record),
-                shards=_known(record.shards),
-                first_epoch=epoch if record.first_epoch is None else record.first_epoch,
-            )
+        self._alone = [
+            record
             for record in records
             if record.group is None and not is_begin_end(self._registered.plan_of(record))
         ]
+        standing = [
+            RunningQuery(
+                id=record.plan_number,
+                plan=self._registered.physical_plan(record),
+                shards=_known(record.shards),
+                first_epoch=epoch if record.first_epoch is None else record.first_epoch,
+                of=record.id,
+            )
+            for record in self._alone
+        ]
+        standing += self._beginning(epoch)
         of_group: dict[int, list[QueryRecord]] = {}
         for record in records:
             if record.group is not None:
@@ -74,6 +91,7 @@ class RunningQueries:
         groups = {group.id: group for group in self._catalog.groups()}
         standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
         self._registered.keep_groups(of_group.keys())
+        self._registered.keep_plans({query.id for query in standing})
         decided_after, shares = self._shares
         return Workload(
             standing,
@@ -85,6 +103,22 @@ class RunningQueries:
             missing=self._incomplete.next(records, before),
             boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
+
+    def _beginning(self, epoch: int) -> list[RunningQuery]:
+        """The plans that begin in an epoch beside those that they replace."""
+        alone = {record.id: record for record in self._alone}
+        return [
+            RunningQuery(
+                id=found.number,
+                plan=self._registered.successor(found.number),
+                shards=_known(alone[found.query].shards),
+                first_epoch=epoch,
+                of=found.query,
+                replaces=alone[found.query].plan_number,
+            )
+            for found in self._catalog.successors()
+            if found.query in alone
+        ]
 
     def _kept_for(self, records: Sequence[QueryRecord], stream: Stream) -> set[Retained]:
         found = set()

@@ -9,6 +9,7 @@ from datetime import datetime
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
+from panes.optimizer.statistics import Statistics
 from panes.stages.measure_log import Measured
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
 from panes.state.storage.manifest import ANSWER
@@ -58,6 +59,10 @@ class Status:
     measured: Mapping[str, Measures] = field(default_factory=dict)
     """What all steps of each query did together, per epoch, averaged over recent ones."""
     incomplete: Mapping[str, datetime] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Rows per second of event time that each stream brings, averaged over recent epochs."""
+    utilization: str = ""
+    """How busy all queries are expected to keep the cluster, and whether that is feasible."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -67,6 +72,7 @@ def epoch_of(record: EpochRecord) -> Epoch:
 def status_of(
     recent: Sequence[EpochRecord],
     queries: Mapping[int, str],
+    plans: Mapping[int, str],
     streams: Mapping[int, str],
     failed: Mapping[str, str],
     now_us: int,
@@ -74,10 +80,13 @@ def status_of(
     *,
     is_running: bool,
     incomplete: Mapping[str, int],
+    statistics: Statistics,
+    utilization: str,
 ) -> Status:
-    """The status after the last of some recent epochs; queries and streams have their names by number."""
+    """The status after the last of some recent epochs; queries and streams have their names by number, and queries
+    also by that of the plan that runs each."""
     if not recent:
-        return Status(is_running, failed=failed)
+        return Status(is_running, failed=failed, utilization=utilization)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -94,15 +103,19 @@ def status_of(
         state_segments=sum(query.segments for query in last.queries.values()),
         late_rows=sum(stream.late for stream in last.streams.values()),
         bad_rows=sum(stream.bad for stream in last.streams.values()),
+        rates={
+            name: rate for name in streams.values() if (rate := statistics.measured("rate", name)) is not None
+        },
         streams={streams[stream]: p for stream, p in last.streams.items() if stream in streams},
         failed=failed,
         incomplete={name: to_datetime(since) for name, since in incomplete.items()},
+        utilization=utilization,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
-        measured={queries[query]: m for query, m in _by_query(measured).items() if query in queries},
+        measured={plans[plan]: m for plan, m in _by_plan(measured).items() if plan in plans},
     )
 
 
-def _by_query(measured: Measured) -> Mapping[int, Measures]:
+def _by_plan(measured: Measured) -> Mapping[int, Measures]:
     """The steps of each query together; rows come in at its inputs and go out as its answer."""
     found: dict[int, Measures] = {}
     for place, measures in measured.items():

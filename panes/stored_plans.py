@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.clock import Clock
 from panes.optimizer.choose_plan import choose_plan
+from panes.optimizer.optimizer import Rewritten
 from panes.optimizer.planning import Planning, rules_in
 from panes.optimizer.statistics import Statistics
 from panes.plan.nodes import Node
+from panes.plan.shape import shape
 from panes.plan.walk import tables_of
+from panes.plan_history import ChosenPlan
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 
@@ -20,30 +24,61 @@ _LARGE = 100_000
 class StoredPlans:
     """Plans by the number under which epochs run them: that of a query, or of a group of queries that share one.
 
-    The state of a query is laid out by its plan, so a plan never changes while its query lives. A query that
-    begins anew, because it failed or its group was dissolved, gets a new one.
+    The state of a query is laid out by its plan, so a plan never changes: another one has another number. A query
+    that begins anew, because it failed or its group was dissolved, gets a new one.
     """
 
     def __init__(
-        self, catalog: Catalog, row_count: Callable[[str], int], statistics: Callable[[], Statistics]
+        self,
+        catalog: Catalog,
+        row_count: Callable[[str], int],
+        statistics: Callable[[], Statistics],
+        clock: Clock,
+        cores: Callable[[], int | None],
     ) -> None:
-        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
+        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked, and
+        `cores` how many the cluster has, as far as that is known."""
         self._catalog = catalog
         self._row_count = row_count
         self._statistics = statistics
+        self._clock = clock
+        self._cores = cores
         self._known: dict[int, PhysicalPlan] = {}
 
-    def under_settings(self, plan: Node) -> PhysicalPlan:
+    def under_settings(self, planned: Rewritten) -> PhysicalPlan:
         """The plan that a query would get if it were registered now; SettingError when it could not run."""
-        return self._chosen(plan, self._catalog.query_settings())
+        return self._chosen(planned, self._catalog.query_settings())
 
-    def of(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
-        """The plan that runs a query; `plan` is its logical plan, or that of its group."""
-        number = record.running
+    def of(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
+        """The plan that runs a query; `planned` is its logical plan, or that of its group."""
+        found = self.numbered(record.plan_number)
+        if found is None:
+            found = self._known[record.plan_number] = self._made(record, planned)
+        return found
+
+    def numbered(self, number: int) -> PhysicalPlan | None:
+        """The plan of that number; None when there is none."""
         if number not in self._known:
             text = self._catalog.plan(number)
-            self._known[number] = self._made(record, plan) if text is None else plan_from(text)
+            if text is None:
+                return None
+            self._known[number] = plan_from(text)
         return self._known[number]
+
+    def chosen_now(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
+        """The plan that a query would get now, under its settings; `planned` is its logical plan."""
+        return self._chosen(planned, record.settings)
+
+    def replace(self, record: QueryRecord, plan: PhysicalPlan, chosen: ChosenPlan) -> None:
+        """Lets a query go on with another plan."""
+        if record.first_epoch is None:
+            self.forget(record.plan_number)
+        self._catalog.replace_plan(record, plan_text(plan), chosen)
+
+    def keep(self, numbers: Set[int]) -> None:
+        """Lets go of all other plans."""
+        for number in self._known.keys() - numbers:
+            self.forget(number)
 
     def _large_tables(self, plan: Node) -> frozenset[str]:
         """The tables of a plan of which shards are not to have all rows each."""
@@ -53,19 +88,27 @@ class StoredPlans:
         """Lets go of a plan that the catalog no longer has."""
         self._known.pop(number, None)
 
-    def _chosen(self, plan: Node, settings: QuerySettings) -> PhysicalPlan:
+    def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
         planning = Planning(
             settings.strategy,
             settings.calendar_days,
             settings.changes == "instant",
-            self._large_tables(plan),
+            self._large_tables(planned.plan),
             settings.negation,
             rules_in(settings.rules_off),
+            self._cores(),
         )
-        return choose_plan(plan, self._statistics(), planning)
+        rules = tuple(rule.name for rule in planned.applied)
+        return choose_plan(planned.plan, self._statistics(), planning, rules)
 
-    def _made(self, record: QueryRecord, plan: Node) -> PhysicalPlan:
-        made = self._chosen(plan, record.settings)
+    def _made(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
+        made = self._chosen(planned, record.settings)
         if not self._catalog.is_read_only:
-            self._catalog.set_plan(record.running, plan_text(made))
+            chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
+            self._catalog.set_plan(record, plan_text(made), chosen)
         return made
+
+
+def shape_of(plan: PhysicalPlan) -> str:
+    """The joins, negations and DISTINCTs of a plan in one line."""
+    return plan.choice.candidates[0].shape if plan.choice.candidates else shape(plan.plan)

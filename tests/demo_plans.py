@@ -12,6 +12,8 @@ from benchmarks.measuring import packets, plans, tariffs
 from panes.cli.demo_queries import QUERIES
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
+from panes.optimizer.cost import plan_cost
+from panes.optimizer.statistics import Statistics
 from panes.spark import operator_task
 from panes.spark.operator_task import StatesBefore
 from panes.spark.task_plans import StageTask
@@ -42,7 +44,8 @@ def analyzed(plan: PhysicalPlan, folder: Path) -> Explained:
         done, pins = _epoch(query, packets(epoch), span, StatesBefore(folder, pins))
         known = measured_after(known, epoch, {1: 0.0 if epoch == 0 else 1.0}, done)
     measured = {StepKey(*place[1:]): measures for place, measures in known.items()}
-    return Explained(plan, 1, measured=measured)
+    cost = plan_cost(plan, Statistics())
+    return Explained(plan, 1, measured=measured, expected={**cost.steps, **cost.shuffles})
 
 
 def _epoch(
@@ -95,7 +98,8 @@ _HEAD = f"""# The demo's queries, explained and measured
 `EXPLAIN ANALYZE` of the queries that `make demo` runs, after {EPOCHS} epochs of a second and 1,000 rows each, on
 one shard; the tariff of a link changes in every epoch. The figures are averages per epoch: rows that went in and
 came out, expirations and retractions among the messages, state rows that were read or moved, CPU time, the state
-that is kept, and the bytes written. [Reading EXPLAIN](explain.md) says what the lines mean.
+that is kept, and the bytes written. What is expected beside them is assumed throughout: it is the plan of a new
+database. [Reading EXPLAIN](explain.md) says what the lines mean.
 `python -m tests.demo_plans` renews the page, and a test compares everything but times and bytes.
 """
 

@@ -15,7 +15,9 @@ from panes.delta.delta import BEGINNING, EXP, TS, WEIGHT
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.operators.dataflow import Dataflow
+from panes.optimizer.cost import plan_cost
 from panes.optimizer.optimizer import optimize
+from panes.optimizer.statistics import Statistics
 from panes.stages.explain import Explained, explain
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
@@ -67,7 +69,8 @@ class Life:
         return explain(Explained(self.optimized)).partition("\nanswer")[0]
 
     def physical(self) -> str:
-        return explain(Explained(self.plan, SHARDS))
+        cost = plan_cost(self.plan, Statistics(), shards=SHARDS)
+        return explain(Explained(self.plan, SHARDS, expected={**cost.steps, **cost.shuffles}))
 
     def stored(self) -> str:
         content = json.loads(plan_text(self.plan))

@@ -150,11 +150,13 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
         reports = list(operate(messages))
         assert reports[0].num_rows
         log = EpochLog(tmp_path / "epochs")
-        ran = QueryProgress(1, 0, 0, 0, epoch=0, before=-1, since=BEGINNING, clock=3_000_000)
+        ran = QueryProgress(
+            1, 0, 0, 0, epoch=0, before=-1, since=BEGINNING, clock=3_000_000, answer=answer_place(running)
+        )
         pins = {m.content["task"]: m.content["pin"] for m in decoded(reports) if m.kind == STATES}
         log.commit(EpochRecord(0, 0, 3, 0.0, 0, {}, {}, {1: ran}, states=pins))
         segments = OpenSegments(log, tmp_path / "states")
-        rows = AnswerFromSegments(segments, answer_place(running), plan.plan.schema.arrow)
+        rows = AnswerFromSegments(segments, plan.plan.schema.arrow)
         answer = rows.at(ran, 3_000_000, is_first=False)
     assert answer.to_pylist() == [{"src": 7, "n": 2}]
     assert set(drawn_walk()) - set(passed) == set(), "no row passes these files"

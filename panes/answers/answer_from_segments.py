@@ -16,7 +16,6 @@ from panes.delta.rows import int64
 from panes.plan.nodes import QUERY
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_log import QueryProgress
-from panes.state.storage.epoch_states import StagePlace
 from panes.state.storage.manifest import ANSWER, CHANGES
 
 
@@ -29,14 +28,13 @@ class AnswerFromSegments:
     """
 
     open: OpenSegments
-    stage: StagePlace
     schema: pa.Schema
     member: int | None = None
 
     def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
         if instant == ran.clock:
-            return answer_of(self.alive(ran.epoch, ran.spread, instant), self.schema)
-        rows = [] if is_first else self.alive(ran.before, ran.spread_before, instant)
+            return answer_of(self._alive(ran, ran.epoch, ran.spread, instant), self.schema)
+        rows = [] if is_first else self._alive(ran, ran.before, ran.spread_before, instant)
         for came in self.came(ran):
             is_alive = (int64(came, TS) <= instant) & (int64(came, EXP) > instant)
             rows.append(came.filter(pa.array(is_alive)))
@@ -55,9 +53,10 @@ class AnswerFromSegments:
                 found.append(self._events(rows, int64(rows, EXP), -_weight_of(rows)))
         return pa.concat_tables(found)
 
-    def alive(self, epoch: int, spread: int, now: int) -> list[pa.Table]:
+    def _alive(self, ran: QueryProgress, epoch: int, spread: int, now: int) -> list[pa.Table]:
         """Of the rows that add up to the answer at the end of an epoch, those that are there later than `now`."""
         return self._slices(
+            ran,
             epoch,
             spread,
             ANSWER,
@@ -75,14 +74,15 @@ class AnswerFromSegments:
             first, end = np.searchsorted(int64(rows, EXP), (ran.since, ran.clock), "right")
             return rows.slice(int(first), int(end - first))
 
-        return self._slices(ran.before, ran.spread_before, ANSWER, is_wanted, between)
+        return self._slices(ran, ran.before, ran.spread_before, ANSWER, is_wanted, between)
 
     def came(self, ran: QueryProgress) -> list[pa.Table]:
         """The delta of the answer in an epoch."""
-        return self._slices(ran.epoch, ran.spread, CHANGES, lambda _: True, lambda rows: rows)
+        return self._slices(ran, ran.epoch, ran.spread, CHANGES, lambda _: True, lambda rows: rows)
 
     def _slices(
         self,
+        ran: QueryProgress,
         epoch: int,
         spread: int,
         buffer: str,
@@ -91,8 +91,8 @@ class AnswerFromSegments:
     ) -> list[pa.Table]:
         """What a function cuts out of the chunks of all shards that an epoch had, where that is anything."""
         found = []
-        for shard in range(self.stage.shards(spread)):
-            for chunk in self.open.chunks(self.stage, shard, epoch)[buffer]:
+        for shard in range(ran.answer.shards(spread)):
+            for chunk in self.open.chunks(ran.answer, shard, epoch)[buffer]:
                 if is_wanted(chunk):
                     rows = cut(self._mine(chunk.table))
                     if rows.num_rows:

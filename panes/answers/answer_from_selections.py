@@ -38,7 +38,6 @@ class AnswerFromSelections:
     """What one of the selections on a stream has of its tuples, on all shards."""
 
     open: OpenStores
-    stage: StagePlace
     member: int
     reading: Selection
 
@@ -56,5 +55,5 @@ class AnswerFromSelections:
         return pa.concat_tables(found)
 
     def _stores(self, ran: QueryProgress) -> Sequence[SelectionStore]:
-        shards = range(self.stage.shards(ran.spread))
-        return [self.open.store(self.stage, shard, ran.epoch) for shard in shards]
+        shards = range(ran.answer.shards(ran.spread))
+        return [self.open.store(ran.answer, shard, ran.epoch) for shard in shards]

@@ -37,7 +37,7 @@ class AnswerSource:
     plan: Node
     rows: AnswerRows
     running: int
-    """The number under which epochs run its plan: its own, or that of the plan that it shares."""
+    """The number under which the records of epochs have it: its own, or that of the group whose plan it shares."""
     first_epoch: int | None
     """The epoch whose tuples the query saw first; None until one has begun."""
     of_nothing: pa.Table | None = None

@@ -112,8 +112,10 @@ class Readers:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
             kept = [self._ran(standing, epoch) for epoch in self._log.epochs if epoch >= hold.epoch]
-            runs = {ran.epoch: ran for ran in kept if ran is not None}
-            return invoke_at(standing, instant, list(runs.values()))
+            # In the first epoch of a plan that replaced another the older one gave the answers, though what
+            # ran last may be the new one.
+            runs = {ran.epoch: ran for ran in reversed(kept) if ran is not None}
+            return invoke_at(standing, instant, list(reversed(runs.values())))
 
     def _ran(self, standing: AnswerSource, epoch: int) -> QueryProgress | None:
         record = self._log.record(epoch)

@@ -49,6 +49,7 @@ def print_status(out: Console, found: Status) -> None:
         {
             "stream": name,
             "rows": progress.rows,
+            "rows/s of event time": None if name not in found.rates else round(found.rates[name], 1),
             "late": progress.late,
             "bad": progress.bad,
             "bad files": progress.bad_files,

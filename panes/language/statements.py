@@ -218,17 +218,21 @@ class Explain(Statement):
     format: Literal["TEXT", "JSON"] = "TEXT"
     analyze: bool = False
     """Whether to show what the steps of a registered query did."""
+    plans: bool = False
+    """Whether to show the plans among which that of the query was chosen, and not its steps."""
 
     @property
     def sql(self) -> str:
         target = quoted(self.target) if isinstance(self.target, str) else self.target.sql
-        options = (["ANALYZE"] if self.analyze else []) + (["FORMAT JSON"] if self.format == "JSON" else [])
+        options = (
+            ["ANALYZE"] * self.analyze + ["PLANS"] * self.plans + ["FORMAT JSON"] * (self.format == "JSON")
+        )
         return " ".join(["EXPLAIN", *([f"({', '.join(options)})"] if options else []), target])
 
 
 @dataclass(frozen=True)
 class Show(Statement):
-    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS"]
+    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS"]
     like: str | None = None
     """The pattern of the names that are shown; None: all."""
 
@@ -247,6 +251,17 @@ class ShowCreate(Statement):
     @property
     def sql(self) -> str:
         return f"SHOW CREATE {self.kind} {quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class ShowPlans(Statement):
+    """The plans that a registered query has had."""
+
+    name: str
+
+    @property
+    def sql(self) -> str:
+        return f"SHOW PLANS {quoted(self.name)}"
 
 
 @dataclass(frozen=True)
@@ -324,10 +339,10 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class AlterQuery(Statement):
-    """Lets a suspended query begin anew."""
+    """Lets a suspended query begin anew, or chooses the plan of one that runs anew."""
 
     name: str
-    action: Literal["RESUME"]
+    action: Literal["RESUME", "REPLAN"]
 
     @property
     def sql(self) -> str:

@@ -109,6 +109,8 @@ class Join(Operator):
             expire_us=(expired - visited) / 1000,
             insert_us=(thread_time_ns() - expired) / 1000,
         )
+        if self.output.is_weighted:
+            self.note(given=float(np.abs(int64(result, WEIGHT)).sum()))
         self.noted["left_rows"] = self.left_state.net_rows if self.left.is_weighted else rows_left
         self.noted["right_rows"] = self.right_state.net_rows if self.right.is_weighted else rows_right
         return Delta(result, clock)

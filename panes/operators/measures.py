@@ -14,6 +14,8 @@ STORE = "store"
 """The name under which the writing of segments is measured, as if it were a step."""
 INGEST = "ingest"
 """The name under which the reading of rows before the first step is measured, as if it were a step."""
+SHUFFLE = "shuffle"
+"""The name under which the routing of rows to shards is measured, as if it were a step."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Measures:
     given: float = 0
     early: float = 0
     """Results of a negation, and those of them that it took back before their time. Both are 0 where the two ways
-    of leaving cannot be told apart."""
+    of leaving cannot be told apart. Of a join over rows with weights, all results that came or went."""
 
     def __add__(self, other: Measures) -> Measures:
         # Not `astuple`: it copies each value by value, which small epochs feel.

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from panes.clock import Clock, WallClock
 from panes.optimizer.alternatives.alternative import Alternative
 from panes.optimizer.alternatives.distinct_below_joins import distinct_below_joins
+from panes.optimizer.alternatives.join_orders import join_orders
 from panes.optimizer.alternatives.place_negation import negation_placed, place_negation
+from panes.optimizer.alternatives.push_lookups import push_lookups
 from panes.optimizer.checked import checked
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.logical_cost import logical_cost
@@ -25,6 +27,8 @@ _Make = Callable[[Node, Estimates], Iterable[Alternative]]
 ALTERNATIVES: dict[str, _Make] = {
     "place_negation": lambda plan, _: place_negation(plan),
     "distinct_below_joins": distinct_below_joins,
+    "push_lookups": lambda plan, _: push_lookups(plan),
+    "join_orders": join_orders,
 }
 """In the order in which they are tried, each on all plans that those before have left."""
 
@@ -43,12 +47,11 @@ def candidates(
     """The plans that promise to cost least, of all that alternatives make of an optimized plan."""
     clock = clock or WallClock()
     found = [Alternative(AS_WRITTEN, plan)]
-    if not _has_alternatives(plan):
-        return Candidates(tuple(found))
     seconds: dict[str, float] = {}
-    for name, make in ALTERNATIVES.items():
+    for name in _allowed(plan):
         if name in planning.rules_off:
             continue
+        make = ALTERNATIVES[name]
         if name == "place_negation" and planning.negation != "auto":
             found = [_by_setting(plan, planning, clock)]
             continue
@@ -61,23 +64,27 @@ def candidates(
     return Candidates(tuple(found), seconds)
 
 
-def _has_alternatives(plan: Node) -> bool:
-    """Whether alternatives may be looked for.
+def _allowed(plan: Node) -> tuple[str, ...]:
+    """The alternatives that may be looked for.
 
     What is counted one by one (Wstream, INTERNAL windows) or was there between two slides (RESTORE) depends on how
-    rows are made, not on the relation alone. The rows of a group's plan are marked with queries, which come and go
-    after it is planned: it stays as its template has it.
+    rows are made. The order of joins leaves that as it is; where negations and DISTINCT stand does not. The rows
+    of a group's plan are marked with queries, which come and go after it is planned: it stays as it is.
     """
-    has_join = False
+    joins, counts_rows = 0, False
     for node in walk(plan):
         match node:
-            case Wstream() | Matched() | Istream(restore=True) | Rstream(restore=True):
-                return False
+            case Matched():
+                return ()
+            case Wstream() | Istream(restore=True) | Rstream(restore=True):
+                counts_rows = True
             case Window() if node.spec.internal:
-                return False
-            case Join() | SemiJoin() | AntiJoin():
-                has_join = has_join or node.time is None
-    return has_join
+                counts_rows = True
+            case Join() | SemiJoin() | AntiJoin() if node.time is None:
+                joins += 1
+    if not joins:
+        return ()
+    return ("join_orders",) if counts_rows else tuple(ALTERNATIVES)
 
 
 def _by_setting(plan: Node, planning: Planning, clock: Clock) -> Alternative:

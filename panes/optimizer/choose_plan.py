@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from panes.clock import WallClock
 from panes.optimizer.alternatives.alternative import Alternative
+from panes.optimizer.alternatives.order_conjuncts import order_conjuncts
 from panes.optimizer.candidates import candidates
+from panes.optimizer.checked import checked
 from panes.optimizer.cost import plan_cost
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Statistics
+from panes.optimizer.utilization import utilization
 from panes.optimizer.verdicts import Costed, verdicts
 from panes.plan.nodes import AntiJoin, Except, Node, OuterJoin
 from panes.plan.shape import shape
@@ -19,6 +23,7 @@ from panes.plan.walk import walk
 from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import Candidate, Choice, PhysicalPlan
 
+ORDERED = order_conjuncts.__name__
 LAYOUT = "layout_by_early_departures"
 """The name under which rules_off has the choice of how state above a negation is laid out."""
 _AS_GOOD = 1 - 1e-6
@@ -35,10 +40,13 @@ def choose_plan(
     SettingError when the plan cannot run under the strategy.
     """
     estimates = Estimates(statistics)
+    if ORDERED not in planning.rules_off:
+        for ordered in _ordered(plan, statistics):
+            plan, rules = ordered.plan, (*rules, ORDERED)
     costed = list(_costed(plan, statistics, planning, estimates))
     best = costed[0]
     for one in costed[1:]:
-        if one.cost.cpu < _AS_GOOD * best.cost.cpu:
+        if _is_better(one, best, planning):
             best = one
     others = sorted((one for one in costed if one is not best), key=lambda one: one.cost.cpu)
     found = [best, *others]
@@ -48,6 +56,21 @@ def choose_plan(
     )
     capacity = None if planning.cores is None else float(planning.cores)
     return replace(best.plan, choice=Choice(rules, shown, capacity))
+
+
+def _is_better(one: Costed, best: Costed, planning: Planning) -> bool:
+    """Whether a plan is cheaper than the best of those before it. One that the cluster can run comes before one
+    that it cannot, because a stage on one shard takes more than a core, or all together more than there are."""
+    fits, best_fits = (utilization([each.cost], planning.cores).is_feasible for each in (one, best))
+    return one.cost.cpu < _AS_GOOD * best.cost.cpu if fits is best_fits else fits
+
+
+def _ordered(plan: Node, statistics: Statistics) -> tuple[Alternative, ...]:
+    """The plan with conditions tested one after the other where that pays; none when it is nowhere."""
+    made = checked(
+        ORDERED, plan, lambda: [Alternative(ORDERED, order_conjuncts(plan, statistics))], WallClock()
+    )
+    return made.plans
 
 
 def _costed(plan: Node, statistics: Statistics, planning: Planning, estimates: Estimates) -> Iterator[Costed]:
@@ -62,7 +85,7 @@ def _costed(plan: Node, statistics: Statistics, planning: Planning, estimates: E
                 large_tables=planning.large_tables,
                 leaves_early=leaves_early,
             )
-            yield Costed(name, made, plan_cost(made, statistics, estimates))
+            yield Costed(name, made, plan_cost(made, statistics, estimates, planning.cores or 1))
 
 
 def _layouts(one: Alternative, planning: Planning) -> Iterator[tuple[str, bool]]:

@@ -6,33 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from panes.operators.measures import STORE
+from panes.operators.measures import INGEST, SHUFFLE, STORE
 from panes.operators.physical_step import Fragment, PhysicalStep
+from panes.optimizer.assumed import FIXED
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.flow import Flow
-from panes.optimizer.statistics import Statistics
+from panes.optimizer.statistics import FactName, Statistics
 from panes.optimizer.step_cpu import step_cpu
 from panes.optimizer.step_flow import step_flow
 from panes.optimizer.step_state import step_state
 from panes.plan import nodes
+from panes.plan.walk import streams_of
 from panes.stages.explain_tree import StepKey
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
-
-ANSWER = "answer"
-INGEST = "ingest"
-SHUFFLE = "shuffle"
-
-
-@dataclass(frozen=True)
-class StepCost:
-    """What a step does in a second of event time."""
-
-    rows_in: float
-    rows_out: float
-    state: float
-    """Rows that it keeps."""
-    cpu: float
-    """CPU seconds."""
+from panes.stages.step_cost import StepCost
+from panes.state.storage.manifest import ANSWER
 
 
 @dataclass(frozen=True)
@@ -42,8 +30,8 @@ class PlanCost:
     steps: Mapping[StepKey, StepCost]
     """Those that are measured, too: all steps, and under the names `answer` and `store` in the last stage what the
     answer and the segments of all stages cost."""
-    shuffles: Mapping[tuple[int, str], float] = field(default_factory=dict)
-    """CPU seconds of routing the rows of each input, by stage and name."""
+    shuffles: Mapping[StepKey, StepCost] = field(default_factory=dict)
+    """The routing of the rows of each input, by stage and name."""
     ingest: Mapping[str, float] = field(default_factory=dict)
     """CPU seconds of reading each stream, which all plans over it do together."""
     alone: float = 0.0
@@ -67,7 +55,7 @@ class PlanCost:
     @property
     def own(self) -> float:
         """CPU seconds without the reading of streams."""
-        return sum(step.cpu for step in self.steps.values()) + sum(self.shuffles.values())
+        return sum(step.cpu for step in (*self.steps.values(), *self.shuffles.values()))
 
 
 def plan_cost(
@@ -84,7 +72,7 @@ class _Costing:
     estimates: Estimates
     shards: int
     steps: dict[StepKey, StepCost] = field(default_factory=dict)
-    shuffles: dict[tuple[int, str], float] = field(default_factory=dict)
+    shuffles: dict[StepKey, StepCost] = field(default_factory=dict)
     alone: list[float] = field(default_factory=list)
 
     def cost(self) -> PlanCost:
@@ -93,14 +81,16 @@ class _Costing:
             sources = {source.name: self._input(number, stage, source, given) for source in stage.inputs}
             given.append(self._stage(number, stage, sources))
         self._answer(given[-1])
-        streams = {stream: self.statistics.rate(stream) for stream in sorted(self.plan.streams)}
-        each = self.statistics.cost(INGEST, "row") / 1e6
-        return PlanCost(
-            self.steps,
-            self.shuffles,
-            {stream: rate * each for stream, rate in streams.items()},
-            max(self.alone, default=0.0),
-        )
+        ingest = {
+            stream: self._beside(INGEST, self.statistics.rate(stream), 1)
+            for stream in sorted(self.plan.streams)
+        }
+        return PlanCost(self.steps, self.shuffles, ingest, max(self.alone, default=0.0))
+
+    def _beside(self, what: str, rows: float, tasks: int) -> float:
+        """CPU seconds of something that is done beside operators."""
+        cost = self.statistics.cost
+        return (rows * cost(what, "row") + cost(what, FIXED) * tasks / self.estimates.span) / 1e6
 
     def _input(self, number: int, stage: PhysicalStage, source: PhysicalInput, given: list[Flow]) -> Flow:
         """What comes to a stage by one of its inputs."""
@@ -109,9 +99,13 @@ class _Costing:
             first = Flow(self.statistics.rate(source.stream))
         flow = self._fragment(number, source.name, source.fragment, {"rows": first}, 1)
         copies = self._shards(stage) if source.is_whole else 1
-        each = self.statistics.cost(SHUFFLE, "row") / 1e6
-        self.shuffles[number, source.name] = flow.rows * copies * each
-        return flow.share(copies)
+        routed = flow.share(copies)
+        cost = self._beside(SHUFFLE, routed.rows, 1)
+        assumed = self._is_assumed(stage.plan)
+        self.shuffles[StepKey(number, source.name, SHUFFLE)] = StepCost(
+            flow.rows, routed.rows, 0.0, cost, assumed, cpu_assumed=not self._is_measured(SHUFFLE)
+        )
+        return routed
 
     def _stage(self, number: int, stage: PhysicalStage, sources: Mapping[str, Flow]) -> Flow:
         if stage.fragment is None:
@@ -135,9 +129,16 @@ class _Costing:
             else:
                 flow = step_flow(step, inputs, self.estimates)
             state = step_state(step, inputs, self.estimates)
-            cpu = step_cpu(step, inputs, flow, state, tasks / self.estimates.span, self.statistics)
+            cpu = step_cpu(step, inputs, flow, state, tasks, self.estimates)
             came = sum(input.rows for input in inputs) if inputs else flow.rows
-            self.steps[StepKey(number, part, step.name)] = StepCost(came, flow.rows, state, cpu)
+            self.steps[StepKey(number, part, step.name)] = StepCost(
+                came,
+                flow.rows,
+                state,
+                cpu,
+                self._is_assumed(step.node),
+                cpu_assumed=not self._is_measured(step.operator),
+            )
             flows.append(flow)
         return flows[-1]
 
@@ -149,16 +150,34 @@ class _Costing:
 
     def _answer(self, given: Flow) -> None:
         """What keeps the answer and writes the segments."""
-        last = self.plan.last
-        spans = self._shards(self.plan.stages[-1]) / self.estimates.span
-        cost = self.statistics.cost
-        held = self.estimates.of(self.plan.stages[-1].plan).size
-        micros = given.rows * cost(ANSWER, "row") + spans * cost(ANSWER, "fixed")
-        self.steps[StepKey(last, "", ANSWER)] = StepCost(given.rows, given.rows, held, micros / 1e6)
-        kept = sum(step.rows_in for key, step in self.steps.items() if step.state)
-        tasks = sum(map(self._shards, self.plan.stages)) / self.estimates.span
-        micros = kept * cost(STORE, "row") + tasks * cost(STORE, "fixed")
-        self.steps[StepKey(last, "", STORE)] = StepCost(kept, 0.0, 0.0, micros / 1e6)
+        last = self.plan.stages[-1]
+        held = self.estimates.of(last.plan).size
+        assumed = self._is_assumed(last.plan)
+        self.steps[StepKey(self.plan.last, "", ANSWER)] = StepCost(
+            given.rows,
+            given.rows,
+            held,
+            self._beside(ANSWER, given.rows, self._shards(last)),
+            assumed,
+            cpu_assumed=not self._is_measured(ANSWER),
+        )
+        came = sum(shuffle.rows_out for shuffle in self.shuffles.values())
+        self.steps[StepKey(self.plan.last, "", STORE)] = StepCost(
+            came,
+            0.0,
+            0.0,
+            self._beside(STORE, came, sum(map(self._shards, self.plan.stages))),
+            assumed,
+            cpu_assumed=not self._is_measured(STORE),
+        )
+
+    def _is_assumed(self, node: nodes.Node) -> bool:
+        """Whether nothing was measured of the streams that a node is computed from."""
+        facts = self.statistics.facts
+        return not any(FactName("rate", stream) in facts for stream in streams_of(node))
+
+    def _is_measured(self, operator: str) -> bool:
+        return FactName("cost", f"{operator} {FIXED}") in self.statistics.facts
 
     def _shards(self, stage: PhysicalStage) -> int:
         return self.shards if stage.is_sharded else 1

@@ -16,8 +16,16 @@ from math import exp, prod
 
 from panes.aggregates.partials import values_of
 from panes.operators.lower import slides_of
-from panes.optimizer.assumed import SPAN, assumed_selectivity
-from panes.optimizer.fact_names import distinct_name, early_name, join_name, selection_name
+from panes.optimizer.assumed import assumed_selectivity
+from panes.optimizer.fact_names import (
+    distinct_name,
+    early_name,
+    exists_name,
+    join_name,
+    matched_name,
+    selection_name,
+    unnest_name,
+)
 from panes.optimizer.join_selectivity import JoinSelectivity
 from panes.optimizer.joined_relations import joined_relations
 from panes.optimizer.origins import origins_of
@@ -79,7 +87,7 @@ class Estimates:
     @property
     def span(self) -> float:
         """The seconds of event time of a span."""
-        return self.statistics.measured("span", "") or SPAN
+        return self.statistics.span
 
     def distinct(self, node: nodes.Node, columns: Sequence[str]) -> float:
         """How many different values columns of a node have at an instant."""
@@ -130,19 +138,22 @@ class Estimates:
         condition = substitute(node.predicate, origins_of(node.child))
         return self.statistics.selectivity(selection_name(node.predicate, node.child), condition)
 
-    def items(self, node: nodes.Node) -> float:  # noqa: ARG002
-        """How many items a list has."""
-        return _ITEMS
+    def items(self, node: nodes.Unnest) -> float:
+        """How many items a row has."""
+        found = self.statistics.measured("selectivity", unnest_name(node))
+        return _ITEMS if found is None else found
 
-    def matches(self, node: nodes.Node) -> float:  # noqa: ARG002
+    def matches(self, node: nodes.Matched) -> float:
         """For how many queries of a group a row is."""
-        return _MATCHES
+        found = self.statistics.measured("selectivity", matched_name(node))
+        return _MATCHES if found is None else found
 
     def match(self, join: Matching) -> float:
         """f: which share of all pairs of rows of its two sides a join gives."""
         if isinstance(join, nodes.Join) and join.time is None:
             sides = [self._selectivity.of(joined_relations(side)) for side in (join.left, join.right)]
-            return self._selectivity.of(joined_relations(join)) / prod(sides)
+            pairs = prod(sides)
+            return self._selectivity.of(joined_relations(join)) / pairs if pairs else 0.0
         known = self.statistics.join(join_name(join))
         if known is not None:
             return known
@@ -153,25 +164,30 @@ class Estimates:
             share *= assumed_selectivity(join.residual)
         return share
 
-    def met(self, node: nodes.SemiJoin | nodes.AntiJoin) -> float:
-        """The share of the rows of the left that have a match."""
-        name = join_name(node)
-        known = self.statistics.measured("selectivity", f"EXISTS {name}")
-        if known is not None:
-            return min(1.0, known)
-        known = self.statistics.measured("selectivity", f"NOT EXISTS {name}")
-        if known is not None:
-            return max(0.0, 1 - known)
-        return 1.0 - exp(-self.match(node) * self.of(node.right).size)
+    def given_for_each(self, node: nodes.SemiJoin | nodes.AntiJoin) -> float | None:
+        """How many rows are given for each that comes to the left, again and again as matches come and go; None
+        when that was not measured."""
+        return self.statistics.measured("selectivity", exists_name(node))
 
-    def leaving_early(self, node: nodes.AntiJoin, given: float, coming: float) -> float:
-        """How many rows per second a match takes back, of which as many come back when it leaves: of a negation
-        that gives rows of the left, where rows come to the right."""
-        known = self.statistics.early(early_name(node))
-        if known is not None:
-            return given * known / max(1e-9, 1 - known)
+    def met(self, node: nodes.SemiJoin | nodes.AntiJoin) -> float:
+        """The share of the rows of the left that have a match at an instant."""
+        given = self.given_for_each(node)
+        if given is None:
+            return 1.0 - exp(-self.match(node) * self.of(node.right).size)
+        if isinstance(node, nodes.SemiJoin):
+            return min(1.0, given)
+        # What is given again, or for the first time while a match has gone, was taken back before.
+        early = self.statistics.early(early_name(node)) or 0.0
+        return max(0.0, 1 - given * (1 - early))
+
+    def leaving_early(self, node: nodes.AntiJoin, coming: float) -> float:
+        """How many rows per second a match takes back, of which as many are given again when it leaves; `coming`
+        is how many rows per second come to the right."""
         if node.time is not None:
             return 0.0
+        known, given = self.statistics.early(early_name(node)), self.given_for_each(node)
+        if known is not None and given is not None:
+            return self.of(node.left).rate * given * known
         return (1 - self.met(node)) * coming * self.of(node.left).size * self.match(node)
 
     def changes(self, node: nodes.GroupBy, *, every_instant: bool = False) -> float:
@@ -301,7 +317,7 @@ class Estimates:
 
     def _alone(self, node: nodes.AntiJoin) -> Estimate:
         rest = self.of(node.left).share(1 - self.met(node))
-        early = self.leaving_early(node, rest.rate, self.of(node.right).rate)
+        early = self.leaving_early(node, self.of(node.right).rate)
         return Estimate(rest.rate + early, rest.size, rest.early + early)
 
     def _except(self, node: nodes.Except) -> Estimate:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from panes.optimizer.origins import Origins, columns_text, condition_text, match_text, origins_of
 from panes.plan import nodes
 from panes.plan.expressions import Expression, columns_of, conjuncts, substitute
+from panes.plan.walk import walk
 
 _Matching = nodes.Join | nodes.OuterJoin | nodes.SemiJoin | nodes.AntiJoin
 
@@ -35,6 +36,25 @@ def join_name(join: _Matching) -> str:
     return " of ".join([text, *(f"({side})" for side in sides if side)])
 
 
+def exists_name(node: _Matching) -> str:
+    """The name of the share of the rows of the left that have a match, or that have none."""
+    kind = "NOT EXISTS" if isinstance(node, nodes.AntiJoin) else "EXISTS"
+    return f"{kind} {join_name(node)}"
+
+
+def unnest_name(unnest: nodes.Unnest) -> str:
+    """The name of the number of items that rows have."""
+    return f"UNNEST {condition_text(unnest.expression, origins_of(unnest.child))}"
+
+
+def matched_name(matched: nodes.Matched) -> str:
+    """The name of the number of queries that share a plan which a row is for."""
+    origins = origins_of(matched.child)
+    streams = sorted(_relations(list(origins), origins))
+    limits = _limits(matched.child, set(streams))
+    return f"QUERIES OVER {', '.join(streams)}" + (f" of ({limits})" if limits else "")
+
+
 def distinct_name(node: nodes.Node, columns: Sequence[str]) -> str:
     """The name of the number of different values that columns of a node have."""
     origins = origins_of(node)
@@ -42,10 +62,36 @@ def distinct_name(node: nodes.Node, columns: Sequence[str]) -> str:
     return columns_text(columns, origins) + (f" of ({limits})" if limits else "")
 
 
+def output_name(operator: str, node: nodes.Node) -> str:
+    """The name of the number of rows that an operator gives for each that comes to it, of one which brings rows
+    together that come in one span or slide: how many that are depends on its windows, too."""
+    origins = origins_of(node)
+    if isinstance(node, nodes.GroupBy):
+        by = columns_text(node.keys, origins)
+    elif isinstance(node, nodes.TopN):
+        by = f"{columns_text(node.partition_by, origins)} LIMIT {node.limit} OFFSET {node.offset}"
+    else:
+        by = columns_text(node.schema.names, origins)
+    return f"{operator} {by} OVER {' AND '.join(text for child in node.children for text in _windows(child))}"
+
+
+def _windows(node: nodes.Node) -> list[str]:
+    """The windows of streams that a node is made of, and what limits their rows."""
+    found = []
+    for window in walk(node):
+        if isinstance(window, (nodes.Window, nodes.Wstream)):
+            origins = origins_of(window)
+            streams = ", ".join(sorted(_relations(list(origins), origins)))
+            found.append(f"{streams} {window.spec.text()}")
+    origins = origins_of(node)
+    limits = _limits(node, _relations(list(origins), origins))
+    return sorted(found) + ([limits] if limits else [])
+
+
 def early_name(negation: nodes.AntiJoin | nodes.Except) -> str:
     """The name of the share of results of a negation that leave early."""
     if isinstance(negation, nodes.AntiJoin):
-        return f"NOT EXISTS {join_name(negation)}"
+        return exists_name(negation)
     sides = (distinct_name(side, side.schema.names) for side in negation.children)
     return " EXCEPT ".join(sides)
 
@@ -84,8 +130,7 @@ def _found(node: nodes.Node, relations: Set[str]) -> Iterator[str]:
         case nodes.SemiJoin() | nodes.AntiJoin():
             origins = origins_of(node.left)
             if _relations(node.left_keys, origins) & relations:
-                kind = "EXISTS" if isinstance(node, nodes.SemiJoin) else "NOT EXISTS"
-                yield f"{kind} {join_name(node)}"
+                yield exists_name(node)
             yield from _found(node.left, relations)
             return
     for child in node.children:

@@ -23,5 +23,7 @@ def _cost(node: Node, estimates: Estimates) -> float:
     come = sum(below.rate + below.early for below in map(estimates.of, node.children))
     if isinstance(node, Join):
         cost = estimates.statistics.cost
-        return come * sum(cost(name, part) for part in ("probe", "insert", "expire")) + given.rate * each
+        return come * sum(cost(name, part) for part in ("probe", "insert", "expire")) + given.rate * cost(
+            name, "visit"
+        )
     return come * each + (given.rate + given.early) * each

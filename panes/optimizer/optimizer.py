@@ -11,19 +11,27 @@ from dataclasses import dataclass
 from panes.clock import Clock, WallClock
 from panes.optimizer.alternatives.alternative import Alternative
 from panes.optimizer.checked import checked
+from panes.optimizer.rules.connect_joins import connect_joins
+from panes.optimizer.rules.find_equal_subplans import find_equal_subplans
 from panes.optimizer.rules.keep_needed_columns import keep_needed_columns
-from panes.optimizer.rules.push_below_added_columns import push_below_added_columns
-from panes.optimizer.rules.push_below_lookup import push_below_lookup
+from panes.optimizer.rules.merge_or_into_in import merge_or_into_in
+from panes.optimizer.rules.merge_projects import merge_projects
 from panes.optimizer.rules.push_below_window import push_below_window
+from panes.optimizer.rules.push_selections import push_selections
+from panes.optimizer.rules.remove_redundant_distinct import remove_redundant_distinct
 from panes.plan.nodes import Node
 
 Rule = Callable[[Node], Node]
 
 RULES: tuple[Rule, ...] = (
-    push_below_added_columns,
-    push_below_lookup,
+    merge_or_into_in,
+    remove_redundant_distinct,
+    push_selections,
+    connect_joins,
     push_below_window,
+    find_equal_subplans,
     keep_needed_columns,
+    merge_projects,
 )
 
 

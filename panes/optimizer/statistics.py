@@ -11,20 +11,24 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Literal, NamedTuple
 
-from panes.optimizer.assumed import RATE, TABLE_ROWS, assumed_cost, assumed_selectivity
+from panes.optimizer.assumed import RATE, SPAN, TABLE_ROWS, assumed_cost, assumed_selectivity
 from panes.plan.expressions import Expression, conjuncts
 
 Kind = Literal["rate", "rows", "selectivity", "join", "distinct", "early", "cost", "span"]
 """
 rate         rows per second of event time, of a stream
 rows         rows of a table
-selectivity  rows that pass a condition, of those that come to it
+selectivity  rows that pass a condition, of those that come to it; of UNNEST, items per row
 join         results of a join / (rows right · arrivals left + rows left · arrivals right)
-distinct     different values of columns
+distinct     different values that columns have over time
 early        results of a negation that leave before their time, of all that leave
 cost         CPU microseconds of a part of an operator, as `Join probe`: per row, or per span where it is `fixed`
-span         seconds of event time of an epoch
+span         seconds of event time that an epoch takes, under the name `epoch`
 """
+
+
+EPOCH = "epoch"
+"""The name of what is true of epochs as such."""
 
 
 class FactName(NamedTuple):
@@ -92,8 +96,21 @@ class Statistics:
         """Of the results of a negation that leave, the share that leaves before its time."""
         return self.measured("early", text)
 
+    @property
+    def span(self) -> float:
+        """Seconds of event time that an epoch takes."""
+        found = self.measured("span", EPOCH)
+        return SPAN if found is None else found
+
     def cost(self, operator: str, part: str = "row") -> float:
-        """CPU microseconds of an operator, by the name of its class: per `row` that comes to it, of a join also
-        per `probe`, `insert` and `expire`; `fixed` per span."""
+        """CPU microseconds of an operator, by the name of its class.
+
+        `fixed` is what every span costs on every shard, and `row` what each row costs that comes to it. The part
+        `row` of a join is made of `probe`, `insert` and `expire`, per row that comes, and `visit`, per pair of
+        rows with equal keys that is looked at. What is done beside operators has names, too: `ingest` (to read a
+        row before any operator), `shuffle` (to route a row to its shard), `store` (to write the state, per row
+        that comes to an operator with state), `answer` (per row that changes the answer), and `epoch`, which is
+        wall time of a whole epoch.
+        """
         found = self.measured("cost", f"{operator} {part}")
         return assumed_cost(operator, part) if found is None else found

@@ -11,10 +11,24 @@ from collections.abc import Sequence
 
 from panes.operators.physical_step import PhysicalStep
 from panes.optimizer.estimates import Estimates, slide_of
+from panes.optimizer.fact_names import output_name
 from panes.optimizer.flow import Flow
 from panes.plan import nodes
 
 _PASSED_ON = {"DropBox", "Project", "TimeWindow", "ReleaseOnTime", "ToSlide"}
+BRING_TOGETHER = {
+    "Distinct",
+    "DistinctStar",
+    "GroupBy",
+    "MatchAndSum",
+    "Over",
+    "PreAggregate",
+    "SetOperationByCount",
+    "SetOperationByLifetime",
+    "TopN",
+}
+"""Operators of which is measured how many rows they give for each that comes: it depends on how values are spread,
+which few figures tell."""
 
 
 def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) -> Flow:
@@ -22,6 +36,11 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
     node = step.node
     if step.operator in _PASSED_ON:
         return inputs[0]
+    if step.operator in BRING_TOGETHER and estimates.statistics.facts:
+        each = estimates.statistics.measured("selectivity", output_name(step.operator, node))
+        if each is not None:
+            given = each * sum(flow.rows for flow in inputs)
+            return Flow(given / 2, given / 2) if step.output.is_weighted else Flow(given)
     match step.operator:
         case "Constant":
             return Flow()
@@ -29,8 +48,10 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
             assert isinstance(node, nodes.Select)
             return inputs[0].share(estimates.passing(node))
         case "Unnest":
+            assert isinstance(node, nodes.Unnest)
             return inputs[0].share(estimates.items(node))
         case "Match":
+            assert isinstance(node, nodes.Matched)
             return inputs[0].share(estimates.matches(node))
         case "Union":
             return inputs[0] + inputs[1]
@@ -77,14 +98,16 @@ def _pairs(node: nodes.Node, inputs: Sequence[Flow], estimates: Estimates) -> Fl
 def _met_or_alone(
     node: nodes.SemiJoin | nodes.AntiJoin, inputs: Sequence[Flow], estimates: Estimates
 ) -> Flow:
-    met = estimates.met(node)
     left, right = inputs
+    met, each = estimates.met(node), estimates.given_for_each(node)
     if isinstance(node, nodes.AntiJoin):
         # As often as a first partner comes, a last one leaves: the rows of the left that have its key are taken
-        # back, and are given again.
-        alone = left.share(1 - met)
-        changing = estimates.leaving_early(node, alone.came, right.came)
-        return alone + Flow(changing, changing)
+        # back, and are given again. Under negative tuples those of the left come as such, too.
+        changing = estimates.leaving_early(node, right.came)
+        given = left.came * (1 - met) + changing if each is None else left.came * each
+        return Flow(given, left.gone * (1 - met) + min(changing, given))
+    if each is not None:
+        return left.share(each)
     keys = node.right_keys
     values = max(1.0, estimates.distinct(node.right, keys))
     if right.gone:
@@ -107,7 +130,10 @@ def _partials(step: PhysicalStep, flow: Flow, estimates: Estimates) -> Flow:
     if step.operator == "PreAggregate" and not dict(step.arguments)["combine"]:
         return Flow(flow.rows)
     seconds = min(slide_of(node.child) or estimates.span, estimates.span)
-    flow = flow.share(estimates.matches(node) if step.operator == "MatchAndSum" else 1.0)
+    if step.operator == "MatchAndSum":
+        matched = dict(step.arguments)["matched"]
+        assert isinstance(matched, nodes.Matched)
+        flow = flow.share(estimates.matches(matched))
     combined = estimates.values_among(node.child, estimates.summed_by(node), flow.rows * seconds)
     return Flow(min(flow.rows, combined / seconds))
 

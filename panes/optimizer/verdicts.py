@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from panes.optimizer.cost import PlanCost, StepCost
+from panes.optimizer.cost import PlanCost
 from panes.plan.nodes import Node
 from panes.plan.shape import shape
 from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.step_cost import StepCost
 
 _NOTICED = 0.005
 """The part by which costs must differ to be told apart in words."""
@@ -48,6 +49,8 @@ def _chosen(best: Costed, written: Costed, others: Sequence[Costed]) -> str:
         return "chosen: there is no other"
     than = others[0] if best is written else written
     share = 1 - best.cost.cpu / than.cost.cpu if than.cost.cpu else 0.0
+    if share <= -_NOTICED:
+        return f"chosen: the cluster cannot run {than.name}"
     if share < _NOTICED:
         return "chosen: no other is cheaper"
     return f"chosen: {share:.0%} cheaper than {than.name}".replace("%", " %")
@@ -55,6 +58,8 @@ def _chosen(best: Costed, written: Costed, others: Sequence[Costed]) -> str:
 
 def _other(one: Costed, best: Costed) -> str:
     ratio = one.cost.cpu / best.cost.cpu if best.cost.cpu else 1.0
+    if ratio - 1 <= -_NOTICED:
+        return f"{1 - ratio:.0%} cheaper, but the cluster cannot run it".replace("%", " %")
     if ratio - 1 < _NOTICED:
         return "costs the same"
     much = f"{ratio:.0f} times the cost" if ratio >= _TIMES else f"{ratio - 1:.0%} dearer".replace("%", " %")
@@ -67,8 +72,9 @@ def _why(one: Costed, best: Costed) -> str:
     own = [(step.cpu, node, step) for node, step in one.steps if node not in known]
     if own:
         _, node, step = max(own, key=lambda found: found[0])
-        kept = f" and keeps {step.state:,.0f}" if step.state else ""
-        return f"{_named(node)} gives {step.rows_out:,.0f} rows/s{kept}"
+        given = [f"gives {step.rows_out:,.0f} rows/s"] if step.rows_out >= 1 else []
+        kept = [f"keeps {step.state:,.0f} rows"] if step.state >= 1 else []
+        return f"{_named(node)} {' and '.join([*given, *kept]) or 'costs more'}"
     more = one.cost.rate - best.cost.rate
     if more >= 1:
         return f"its steps give {more:,.0f} rows/s more"

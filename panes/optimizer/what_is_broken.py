@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
+from panes.optimizer.origins import origins_of
 from panes.plan.nodes import Node, StreamScan, TableScan, Window
 from panes.plan.patterns import pattern_of
 from panes.plan.walk import walk
@@ -29,13 +30,18 @@ def what_is_broken(before: Node, after: Node) -> str | None:
 
 
 def _read(plan: Node) -> Counter[Hashable]:
-    """What a plan reads: streams and tables by name and alias, and windows."""
+    """What a plan reads: streams and tables by name, and windows. Aliases may change."""
     found: Counter[Hashable] = Counter()
     for node in walk(plan):
         if isinstance(node, StreamScan):
-            found[node.stream, node.alias] += 1
+            found[node.stream] += 1
         elif isinstance(node, TableScan):
-            found[node.table, node.alias] += 1
+            found[node.table] += 1
         elif isinstance(node, Window):
-            found[node.spec.text()] += 1
+            found[_text(node)] += 1
     return found
+
+
+def _text(window: Window) -> str:
+    origins = origins_of(window) if window.spec.partition_by else {}
+    return window.spec.text(lambda name: str(origins[name]))

@@ -20,6 +20,7 @@ from panes.plan.expressions import (
 from panes.plan.expressions import walk as walk_expression
 from panes.plan.join_keys import already_computed, split_equality, with_keys
 from panes.plan.nodes import Join, Node, Project, Select
+from panes.plan.selected import selected
 from panes.plan.types import BOOLEAN
 from panes.plan.unused import unused
 from panes.plan.walk import is_table_only
@@ -78,10 +79,10 @@ def joined(leaves: Sequence[Node], conditions: Sequence[Expression], columns: Co
         columns = tuple((f.name, Column(f.type, f.name)) for leaf in leaves for f in leaf.schema)
     rest = list(conditions)
     equal = _Equal()
-    plan, *waiting = (_selected(leaf, _taken(rest, leaf)) for leaf in leaves)
+    plan, *waiting = (selected(leaf, _taken(rest, leaf)) for leaf in leaves)
     for leaf in waiting:
         plan = _join(plan, leaf, rest, equal)
-    return _with_columns(_selected(plan, rest), columns)
+    return _with_columns(selected(plan, rest), columns)
 
 
 def _leads_to_join(node: Node) -> bool:
@@ -184,11 +185,6 @@ def _taken(conditions: list[Expression], *known: Node) -> list[Expression]:
     for condition in mine:
         conditions.remove(condition)
     return mine
-
-
-def _selected(node: Node, conditions: Sequence[Expression]) -> Node:
-    predicate = conjunction(tuple(conditions))
-    return node if predicate is None else Select(node, predicate)
 
 
 def _with_columns(node: Node, columns: Columns) -> Node:

@@ -35,8 +35,8 @@ def shape(plan: Node) -> str:
 
 
 def _shape(node: Node) -> str:
-    if isinstance(node, (StreamScan, TableScan)):
-        return node.alias
+    if _is_chain(node):
+        return _alias(node)
     inside = [_shape(child) for child in node.children]
     if type(node) in _SIGNS:
         sign = "×" if isinstance(node, Join) and not node.left_keys else _SIGNS[type(node)]
@@ -44,6 +44,21 @@ def _shape(node: Node) -> str:
     if type(node) in _LETTERS:
         return f"{_LETTERS[type(node)]}({_bare(inside[0])})"
     return inside[0] if inside else "values"
+
+
+def _is_chain(node: Node) -> bool:
+    """Whether a node is one stream or table, whatever was done to its rows one by one."""
+    while len(node.children) == 1 and type(node) not in _LETTERS:
+        node = node.children[0]
+    return isinstance(node, (StreamScan, TableScan))
+
+
+def _alias(node: Node) -> str:
+    """What a stream or table is called where its rows come from: that of a query has the alias of the query."""
+    aliases = {name.rpartition(".")[0] for name in node.schema.names}
+    if len(aliases) == 1 and "" not in aliases:
+        return aliases.pop()
+    return node.alias if isinstance(node, (StreamScan, TableScan)) else _alias(node.children[0])
 
 
 def _bare(text: str) -> str:

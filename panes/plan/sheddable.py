@@ -186,6 +186,8 @@ class _Boxes:
     is_grouped: bool
     """Whether one tuple may give many rows, so that the jackknife needs its group."""
     _numbers: Iterator[int] = field(default_factory=count)
+    _scans: dict[str, int] = field(default_factory=dict)
+    """How often each stream was read under an alias so far."""
 
     def above(self, node: Node) -> Node:
         """The part of a plan from the group-by up."""
@@ -223,9 +225,11 @@ class _Boxes:
         number = next(self._numbers)
         weight = f"_kept_{number}" if self.is_weighted else None
         bucket = f"_bucket_{number}" if self.is_grouped else None
-        # Two scans of one stream drop independently of each other, so that weights of pairs are products. The
-        # first scans of all queries drop alike, so that they share what they compute.
-        digest = hashlib.sha256(f"{number} {scan.stream}".encode()).digest()
+        # Two scans of one stream drop independently of each other, so that weights of pairs are products. In
+        # whichever order a plan joins them, and in all queries, scans drop alike.
+        name = f"{scan.stream} AS {scan.alias}"
+        place = self._scans[name] = self._scans.get(name, 0) + 1
+        digest = hashlib.sha256(f"{name} {place}".encode()).digest()
         box = Drop(scan, int.from_bytes(digest[:8]), weight, bucket)
         return box, () if weight is None else (TupleColumns(weight, bucket),)
 

@@ -15,7 +15,7 @@ the same offsets, and writes everything anew, under other names.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -44,8 +44,9 @@ from panes.spark.shed_after import shed_after
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.spark.unseen_files import bad_files_of_tasks
-from panes.stages.clock_rule import ClockRule, Measured, Occasion, Position
+from panes.stages.clock_rule import ClockRule, Measured, Occasion
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
+from panes.stages.position_of import position_of
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import NOTHING, Boxes, EpochRecord, MissingRows
 from panes.tables.table_manifest import PIN as TABLES
@@ -173,6 +174,7 @@ class EpochRunner:
         with self._phase("plan"):
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
             plan = JobPlan(shipped, rule, self._clocks.of, workload.boxes)
+            plan.sketched = stores.epoch_facts.sketched(plan)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
@@ -185,7 +187,6 @@ class EpochRunner:
         if failed:
             # Before the commit: the epoch holds nothing of them, and a restart must know why.
             self._suspend(failed)
-        there = {query.id for query in workload.queries}
         pins = stores.pins_kept(self._streams, before)
         if taken is not None:
             pins[TABLES] = str(applied.manifest.head)
@@ -199,7 +200,17 @@ class EpochRunner:
         if occasion == "rows":
             pins |= stores.pin_batch(batch_id)
         done = done_by_steps(messages, plan.readers)
-        pins |= stores.measure(there, rule.epoch, moved, before, done, self._writer)
+        pins |= stores.measure(
+            workload.queries,
+            self._streams,
+            rule,
+            moved,
+            before,
+            [*measured, *rule.found],
+            messages,
+            done,
+            self._writer,
+        )
         record = EpochRecord(
             epoch=rule.epoch,
             batch=batch_id,
@@ -211,7 +222,7 @@ class EpochRunner:
             queries=queries_after(workload.queries, messages, moved, before, failed),
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
             shed=shed_after(workload.queries, self._numbers, before, done, failed),
-            boxes={query: boxes for query, boxes in workload.boxes.items() if query not in failed},
+            boxes=workload.boxes,
             pins=pins,
             **stores.states_after(before, plan.levels, plan.tasks, messages)._asdict(),
         )
@@ -264,7 +275,7 @@ class EpochRunner:
             epoch,
             self._streams,
             before.streams,
-            {query.id: self._position(query, before, changed) for query in workload.queries},
+            {query.id: position_of(query, self._numbers, before, changed) for query in workload.queries},
             now_us=now_us,
             started_us=self._started_us,
             idle_after_us=workload.idle_after_us,
@@ -272,16 +283,6 @@ class EpochRunner:
             applies_changes=taken is not None,
             effective=self._stores.effective(taken, before),
         )
-
-    def _position(self, query: RunningQuery, before: EpochRecord, changed: Set[str]) -> Position:
-        streams = frozenset(self._numbers[name] for name in query.plan.streams)
-        begins = query.needs_history(before.epoch + 1)
-        has_changes = not changed.isdisjoint(query.plan.tables)
-        ran = before.queries.get(query.id)
-        if ran is None or query.first_epoch > before.epoch:
-            clock = before.clock_of(streams)
-            return Position(streams, clock, -1, begins=begins, has_changes=has_changes)
-        return Position(streams, ran.clock, ran.epoch, ran.spread, begins, has_changes)
 
     def _tasks(
         self,

@@ -21,11 +21,14 @@ from panes.ingest.pushed_files import PushedFiles
 from panes.ingest.rejected_log import RejectedLog, pin_of_rejected
 from panes.language.statements import CreateTable
 from panes.operators.measures import Measures
+from panes.optimizer.known_facts import KnownFacts, read_from, stored
 from panes.plan.stream import Stream
+from panes.spark.epoch_facts import EpochFacts
 from panes.spark.epoch_job import Arrivals
 from panes.stages.clock_rule import ClockRule, Measured, Moved
 from panes.stages.exchange import STATES, Message
 from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
+from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.checkpoint_copy import PIN as CHECKPOINT_COPY
 from panes.state.storage.checkpoint_copy import CheckpointCopy
@@ -80,6 +83,9 @@ class EpochStores:
         self._measures = MeasureLog(home / "measures")
         self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
         """The last measures that were written, by their pin."""
+        self.epoch_facts = EpochFacts()
+        self._facts: tuple[str | None, KnownFacts] = None, {}
+        """The last facts that were written or read, by their pin."""
         self._collector = StateCollector(self.states, log)
 
     @property
@@ -204,25 +210,39 @@ class EpochStores:
 
     def measure(
         self,
-        queries: Set[int],
-        epoch: int,
+        queries: Sequence[RunningQuery],
+        streams: Sequence[Stream],
+        rule: ClockRule,
         moved: Moved,
         before: EpochRecord,
+        measured: Sequence[Measured],
+        messages: Sequence[Message],
         done: Mapping[StepPlace, Measures],
         writer: str,
     ) -> dict[str, str]:
-        """Keeps what the steps did; gives the pin. Steps of queries that are gone are left out."""
-        pin = before.pins.get(PIN)
+        """Keeps what the steps did, and the facts that follow; gives the pin. Steps of queries that are gone are
+        left out."""
+        pin, there = before.pins.get(PIN), {query.id for query in queries}
         known = self._measured[1] if self._measured[0] == pin else self._measures.known(pin)
-        known = {place: measures for place, measures in known.items() if place.query in queries}
+        known = {place: measures for place, measures in known.items() if place.query in there}
+        facts = self.epoch_facts.after(
+            self.facts(before), before, rule, moved, queries, streams, measured, messages, done, known
+        )
         seconds = {
             query: 0.0 if span.before < 0 else (span.clock - span.since) / 1e6
             for query, span in moved.spans.items()
         }
-        found = measured_after(known, epoch, seconds, done)
-        pin = self._measures.write(epoch, found, writer)
-        self._measured = pin, found
+        found = measured_after(known, rule.epoch, seconds, done)
+        pin = self._measures.write(rule.epoch, found, writer, stored(facts))
+        self._measured, self._facts = (pin, found), (pin, facts)
         return {PIN: pin}
+
+    def facts(self, record: EpochRecord) -> KnownFacts:
+        """The facts that were known after an epoch."""
+        pin = record.pins.get(PIN)
+        if self._facts[0] != pin:
+            self._facts = pin, read_from(self._measures.facts(pin))
+        return self._facts[1]
 
     def collect(
         self,

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from time import thread_time_ns
 
 import numpy as np
 import pyarrow as pa
@@ -24,16 +25,17 @@ from panes.ingest.arrived_file import ArrivedFile, read_arrived
 from panes.ingest.bad_files import BAD_FILE, BadFile, set_aside
 from panes.ingest.rejected_rows import BAD, REJECTED, attempt_folder, keep_rejected_rows
 from panes.ingest.rejected_times import with_times
-from panes.operators.measures import Measures, as_list
+from panes.operators.measures import INGEST, SHUFFLE, Measures, as_list
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream
 from panes.spark.first_seen import FirstSeen
 from panes.spark.task_plans import PlanValues, SentPlans
 from panes.spark.union_streams import STREAM
 from panes.stages.clock_rule import Measured
-from panes.stages.exchange import FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
+from panes.stages.exchange import BESIDE, FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
+from panes.stages.sketches import Sketches
 from panes.state.storage.locations import Location
 from panes.state.storage.segments import SegmentEntry
 from panes.tables.table_versions import read_versions
@@ -194,6 +196,11 @@ def _spark_task() -> TaskContext:
     return context
 
 
+def _since(began: int) -> float:
+    """The CPU time since an instant of it, in microseconds."""
+    return (thread_time_ns() - began) / 1000
+
+
 def _as_seen(rows: pa.Table, first_seen: FirstSeen | None) -> pa.Table:
     """Rows with what an input takes of when they came: nothing where the clock before the epoch says all."""
     if first_seen is not None:
@@ -218,10 +225,17 @@ class _Work:
         self._rejected: list[BadFile] = []
         self._steps: dict[int, dict[str, Measures]] = {}
         """What the steps of each input did."""
+        self._sketches = Sketches()
+        self._began = thread_time_ns()
+        self._rows = 0
+        self._stepped_us = 0.0
+        self._routed = Measures(spans=1)
+        """What the routing of rows to shards cost."""
 
     def take(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None = None) -> None:
         """Rows of a stream: its columns (or those that are needed) and `_ts`; those of the history have `_came`
         and `_epoch` too."""
+        self._rows += rows.num_rows
         if not feed.is_history:
             self._measure(feed, rows, unusable)
             if feed.writes_history and rows.num_rows:
@@ -251,13 +265,21 @@ class _Work:
     def _compute(self, number: int, run: FragmentRun, *, is_history: bool) -> None:
         route, values = self._context.plans.value.inputs[number], self._context.values
         members = values.indexes_of(route, is_history=is_history)
+        began = thread_time_ns()
         computed, steps = run.input(route.source, values.since_of(number), members, values.box_of(number))
+        self._stepped_us += _since(began)
         before = self._steps.setdefault(number, {})
         for name, measures in steps.items():
             before[name] = before.get(name, Measures()) + measures
         if computed.num_rows:
-            for shard, mine in route.split(computed):
+            began = thread_time_ns()
+            hashes = None
+            if number in values.sketched:
+                hashes = route.hashes(computed)
+                self._sketches.add(number, hashes)
+            for shard, mine in route.split(computed, hashes):
                 self._exchange.add(number, shard, mine)
+            self._routed += Measures(rows_in=computed.num_rows, cpu_us=_since(began))
 
     def reject(self, file: BadFile) -> None:
         """A file that cannot be read."""
@@ -267,6 +289,9 @@ class _Work:
 
     def messages(self) -> Iterator[Message]:
         """Writes what is to be written, and says to the next level what there is."""
+        # What it took to read rows and to look at them, beside what was computed from them.
+        read_us = _since(self._began) - self._stepped_us - self._routed.cpu_us
+        ingested = Measures(rows_in=self._rows, cpu_us=read_us, spans=1)
         context = self._context
         attempt = attempt_folder(context.epoch, context.writer)
         for (stream, kind), tables in self._aside.items():
@@ -289,7 +314,11 @@ class _Work:
         for number, steps in self._steps.items():
             content = {"input": number, "steps": {name: as_list(m) for name, m in steps.items()}}
             yield Message(0, INPUT_STEPS, content)
+        yield from self._sketches.messages()
+        began = thread_time_ns()
         yield from self._exchange.send()
+        routed = self._routed + Measures(cpu_us=_since(began))
+        yield Message(0, BESIDE, {INGEST: as_list(ingested), SHUFFLE: as_list(routed)})
 
     def _measure(self, feed: Feed, rows: pa.Table, unusable: pa.Table | None) -> None:
         number = feed.stream.number

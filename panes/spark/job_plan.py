@@ -55,6 +55,8 @@ class JobPlan:
         self.input_levels: list[int] = []
         self.readers: list[list[InputPlace]] = []
         """By whom each input is read."""
+        self.sketched: frozenset[int] = frozenset()
+        """The inputs of which tasks are to sketch the keys."""
         self._rule = rule
         self._clocks_before = clocks_of
         self._first_seen: dict[int, FirstSeen] = {}
@@ -79,7 +81,7 @@ class JobPlan:
 
     @property
     def values(self) -> PlanValues:
-        return PlanValues(self._since, self._first_seen, self._members, self._kept)
+        return PlanValues(self._since, self._first_seen, self._members, self._kept, self.sketched)
 
     @property
     def levels(self) -> int:
@@ -174,7 +176,7 @@ class JobPlan:
         """What the drop box of an input keeps."""
         if source.stream is None or not source.has_drop_box:
             return BoxSchedule()
-        return self._boxes.get(query.id, {}).get(self._stream_numbers[source.stream], BoxSchedule())
+        return self._boxes.get(query.query, {}).get(self._stream_numbers[source.stream], BoxSchedule())
 
     def _clocks_of(self, source: PhysicalInput, query: RunningQuery) -> frozenset[int] | None:
         """The streams by whose clocks changes of a table take effect; None when it is no table."""

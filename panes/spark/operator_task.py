@@ -31,6 +31,7 @@ from panes.stages.exchange import (
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.redistribute import Redistribution
+from panes.stages.sketches import Sketches
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.files import flushed_together
@@ -130,6 +131,7 @@ class OperatorTask:
         failed = {m.content["input"]: m.content["error"] for m in messages if m.kind == FAILED_INPUT}
         arrivals = read_parts(m for m in messages if m.kind == PART and self._level_of(m) == self.level)
         exchange = Exchange(self.exchange, f"{self.level + 1}-{task:06d}", writer)
+        sketches = Sketches()
         before = self.states.opened()
         states = TaskStates(before, self.rule.epoch, self.level, task, writer)
         for stage in self._stages():
@@ -148,25 +150,29 @@ class OperatorTask:
                     if number in failed:
                         raise QueryFailure(failed[number])
                 with blamed_on_the_query():
-                    report = self._run(_Shard(stage, shard, span, before, states), arrivals, exchange)
+                    work = _Shard(stage, shard, span, before, states)
+                    report = self._run(work, arrivals, exchange, sketches)
             except QueryFailure as failure:
                 yield Message(task, FAILED_QUERY, {"query": stage.query.id, "error": str(failure)})
             else:
                 yield Message(task, "report", asdict(report))
+        yield from sketches.messages()
         yield from exchange.send()
         saved = states.finish()
         if saved is not None:
             content = {"task": pin_of_task(self.level, task), "pin": saved.pin, "released": saved.released}
             yield Message(task, STATES, content)
 
-    def _run(self, work: _Shard, arrivals: Mapping[int, pa.Table], exchange: Exchange) -> Report:
+    def _run(
+        self, work: _Shard, arrivals: Mapping[int, pa.Table], exchange: Exchange, sketches: Sketches
+    ) -> Report:
         stage = work.task
         if stage.query.plan.stages[stage.stage].fragment is None:
             return _advance_selections(work, arrivals)
         report, delta = _advance(work, arrivals)
-        return replace(report, inputs=self._hand_on(stage, delta, exchange))
+        return replace(report, inputs=self._hand_on(stage, delta, exchange, sketches))
 
-    def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange) -> InputSteps:
+    def _hand_on(self, stage: StageTask, delta: Delta, exchange: Exchange, sketches: Sketches) -> InputSteps:
         """Routes the delta of a stage to those that read it; gives what the steps before that shuffle did."""
         measured: InputSteps = {}
         if not delta.rows:
@@ -176,7 +182,11 @@ class OperatorTask:
             route = self.plans.value.inputs[number]
             rows, steps = run.input(route.source, self.values.since_of(number))
             measured[number] = {name: as_list(measures) for name, measures in steps.items()}
-            for shard, mine in route.split(rows):
+            hashes = None
+            if number in self.values.sketched and rows.num_rows:
+                hashes = route.hashes(rows)
+                sketches.add(number, hashes)
+            for shard, mine in route.split(rows, hashes):
                 exchange.add(number, shard, mine)
         return measured
 
@@ -275,7 +285,7 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
         steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), chunks, before)
-    came = sum(rows.num_rows for rows in mine.values())
+    came = sum(steps[step.name].rows_in for step in stage.fragment.steps if step.buffers)
     steps[STORE] = Measures(rows_in=came, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
     return work.report(delta.rows, before, after, steps), delta
 

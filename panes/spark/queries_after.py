@@ -20,11 +20,19 @@ def queries_after(
     failed: Container[int],
 ) -> dict[int, QueryProgress]:
     """Where each query stands after the epoch; those that failed in it stand nowhere."""
-    done = _done(messages, moved, {query.id: query.shards for query in queries})
-    return {query: done.get(query) or before.queries[query] for query in moved.clocks if query not in failed}
+    done = _done(messages, moved, {query.id: query for query in queries})
+    after = {}
+    for query in queries:
+        if query.id not in failed:
+            progress = done.get(query.id) or before.progress_of(query.id, query.query)
+            assert progress is not None, f"plan {query.id} was never run"
+            after[query.known_as] = progress
+    return after
 
 
-def _done(messages: Sequence[Message], moved: Moved, spread: Mapping[int, int]) -> dict[int, QueryProgress]:
+def _done(
+    messages: Sequence[Message], moved: Moved, queries: Mapping[int, RunningQuery]
+) -> dict[int, QueryProgress]:
     """What the epoch did to each query that it ran, over all its stages and shards."""
     progress: dict[int, QueryProgress] = {}
     reports = [Report(**message.content) for message in messages if message.kind == "report"]
@@ -32,7 +40,7 @@ def _done(messages: Sequence[Message], moved: Moved, spread: Mapping[int, int]) 
     for report in reports:
         last[report.query] = max(report.stage, last.get(report.query, 0))
     for report in reports:
-        so_far = progress.get(report.query) or _begun(moved.spans[report.query], spread[report.query])
+        so_far = progress.get(report.query) or _begun(moved.spans[report.query], queries[report.query])
         is_answer = report.stage == last[report.query]
         progress[report.query] = replace(
             so_far,
@@ -44,7 +52,7 @@ def _done(messages: Sequence[Message], moved: Moved, spread: Mapping[int, int]) 
     return progress
 
 
-def _begun(span: Span, spread: int) -> QueryProgress:
+def _begun(span: Span, query: RunningQuery) -> QueryProgress:
     return QueryProgress(
         0,
         0,
@@ -54,6 +62,7 @@ def _begun(span: Span, spread: int) -> QueryProgress:
         before=span.before,
         since=span.since,
         clock=span.clock,
-        spread=spread,
+        spread=query.shards,
         spread_before=span.spread,
+        answer=query.place_of(query.plan.last),
     )

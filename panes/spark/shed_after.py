@@ -24,15 +24,15 @@ def shed_after(
     """
     found: dict[int, dict[int, int]] = {}
     for query in queries:
-        if query.id in failed:
-            continue
-        rows = dict(before.shed.get(query.id, {})) if query.first_epoch <= before.epoch else {}
+        if query.id in failed or query.replaces is not None:
+            continue  # one that replaces another sees what that has counted
+        rows = dict(before.shed.get(query.query, {})) if query.first_epoch <= before.epoch else {}
         for place, measures in _boxes(query, done):
             number = numbers[place]
             rows[number] = rows.get(number, 0) + round(measures.rows_in - measures.positive)
         rows = {number: count for number, count in rows.items() if count}
         if rows:
-            found[query.id] = rows
+            found[query.query] = rows
     return found
 
 

@@ -60,6 +60,8 @@ class PlanValues:
     """The registered queries that share a plan, by the number of the plan."""
     boxes: Mapping[int, BoxSchedule] = field(default_factory=dict)
     """What drop boxes keep, by input, where that is not everything."""
+    sketched: frozenset[int] = frozenset()
+    """The inputs of which the keys are sketched."""
 
     def since_of(self, number: int) -> int:
         return self.since.get(number, BEGINNING)

@@ -31,6 +31,7 @@ from panes.stages.explain_tree import (
 from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
+from panes.stages.step_cost import StepCost
 
 WIDTH = 100
 DEFAULT = "upa"
@@ -39,6 +40,8 @@ LEAST = 20
 """Columns that the text of a step has at least."""
 _OTHERS = {"answer": "answer", STORE: "segments written"}
 """What is measured besides the steps."""
+_EXPECTED = ("rows/s", "state", "CPU ms/s")
+"""What is expected of a step."""
 _FIGURES = (
     "rows in",
     "out",
@@ -68,6 +71,10 @@ class Explained:
     """What each step did, if that is to be shown."""
     query: Node | None = None
     """The logical plan of the one query that is asked about, where many share the plan."""
+    expected: Mapping[StepKey, StepCost] | None = None
+    """What each step is expected to do, if that is to be shown."""
+    utilization: Sequence[str] = ()
+    """How busy this query and all together keep the cluster, in words."""
     kept: Mapping[str, float] = field(default_factory=dict)
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
 
@@ -109,10 +116,16 @@ def explain(explained: Explained) -> str:
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
     if isinstance(explained.plan, PhysicalPlan) and not depends_on_strategy(explained.plan):
         lines.append(f"strategy {explained.plan.strategy!r} makes no difference to this plan")
+    if isinstance(explained.plan, PhysicalPlan) and explained.plan.choice.rules:
+        lines += _wrapped(f"rules: {', '.join(explained.plan.choice.rules)}", WIDTH, "", "  ")
+    for line in explained.utilization:
+        lines += _wrapped(line, WIDTH, "", "  ")
     if explained.members:
         lines += _wrapped(f"this query: {_own_part(explained)}", WIDTH, "", "  ")
     if explained.measured is not None:
         lines += ["", *_measured_lines(tree, explained.measured)]
+        if explained.expected is not None and explained.measured:
+            lines += ["", *_compared_lines(tree, explained.expected, explained.measured)]
     return "\n".join(lines)
 
 
@@ -130,6 +143,8 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "strategy_makes_a_difference": depends_on_strategy(plan),
             "shards": shards,
             "shared_by": explained.members,
+            "rules": list(plan.choice.rules),
+            "utilization": list(explained.utilization),
             "stages": [
                 {
                     "shards": shards if stage.is_sharded else 1,
@@ -160,6 +175,9 @@ def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:
         "buffers": [asdict(b) | {"keys": b.keys and list(b.keys)} for b in step.buffers],
         "columns": {f.name: str(f.type) for f in step.columns},
     }
+    expected = (explained.expected or {}).get(step.cost_key) if step.cost_key is not None else None
+    if expected is not None:
+        data["expected"] = asdict(expected)
     if step.key is not None:
         data |= {"stage": step.key.stage, "step": step.key.step}
         if step.key.part:
@@ -212,14 +230,84 @@ def _own_part(explained: Explained) -> str:
 def _plan_lines(tree: ExplainedStep, explained: Explained) -> list[str]:
     steps = _walk(tree)
     texts = [_text(step, explained) for step, _ in steps]
-    left = max(len("plan"), *(len(bars[0] + text) for text, (_, bars) in zip(texts, steps, strict=True)))
-    left = min(left, WIDTH - len("MONOTONIC") - 2)
-    lines = [f"{'plan':<{left}}  pattern"]
-    for text, (step, bars) in zip(texts, steps, strict=True):
+    figures = _expected_cells([step for step, _ in steps], explained.expected)
+    head = f"{'pattern':<9}" + figures[0]
+    firsts = [bars[0] + text for text, (_, bars) in zip(texts, steps, strict=True)]
+    # A deep tree takes the width that its texts need, so that the columns stay in line.
+    least = max(min(len(first), len(bars[1]) + LEAST) for first, (_, bars) in zip(firsts, steps, strict=True))
+    left = max(least, min(max(len("plan"), *map(len, firsts)), WIDTH - len(head) - 2))
+    lines = [f"{'plan':<{left}}  {head}".rstrip()]
+    for text, cells, (step, bars) in zip(texts, figures[1:], steps, strict=True):
         first, *others = _wrapped(text, left, *bars)
-        lines += [f"{first:<{left}}  {step.pattern}", *others]
+        lines += [f"{first:<{left}}  {step.pattern!s:<9}{cells}".rstrip(), *others]
         for line in _state(step.buffers):
             lines += _wrapped(line, WIDTH, bars[1], f"{bars[1]}  ")
+    if any("(" in cells for cells in figures[1:]):
+        lines.append("(figures) are assumed: nothing was measured that they follow from")
+    return lines
+
+
+def _expected_cells(steps: Sequence[ExplainedStep], expected: Mapping[StepKey, StepCost] | None) -> list[str]:
+    """The columns of what is expected, the head first; empty where nothing is to be shown."""
+    if expected is None:
+        return [""] * (len(steps) + 1)
+    rows = [list(_EXPECTED)]
+    for step in steps:
+        cost = expected.get(step.cost_key) if step.cost_key is not None else None
+        rows.append(["", "", ""] if cost is None else _expected_figures(cost))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "".join(f"  {cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _expected_figures(cost: StepCost) -> list[str]:
+    rows = figure(cost.rows_out), figure(cost.state) if cost.state else ""
+    shown = [f"({text})" if text and cost.rows_assumed else text for text in rows]
+    cpu = figure(1000 * cost.cpu)
+    return [*shown, f"({cpu})" if cost.cpu_assumed else cpu]
+
+
+def figure(value: float) -> str:
+    """A number with at most three digits that count, unless it is large.
+
+    >>> [figure(value) for value in (0, 0.0123, 4.56, 78.9, 1234.5)]
+    ['0', '0.012', '4.6', '79', '1,234']
+    """
+    if value >= 9.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 0.95 else f"{value:.2g}"
+
+
+def _compared_lines(
+    tree: ExplainedStep, expected: Mapping[StepKey, StepCost], measured: Mapping[StepKey, StepMeasures]
+) -> list[str]:
+    """What was expected beside what was measured, both per second of event time."""
+    rows: list[tuple[str, list[str]]] = []
+    for step, bars in _walk(tree):
+        cells = [""] * 6
+        cost = expected.get(step.key) if step.key is not None else None
+        found = measured.get(step.key) if step.key is not None else None
+        if cost is not None and found is not None and found.seconds:
+            done = found.smooth
+            cells = [
+                figure(cost.rows_out),
+                figure(done.rows_out / found.seconds),
+                figure(cost.state),
+                figure(done.state_rows),
+                f"{1000 * cost.cpu:,.2f}",
+                f"{done.cpu_us / 1000 / found.seconds:,.2f}",
+            ]
+        rows.append((bars[0] + step.does, cells))
+    names = [name for shown in _EXPECTED for name in (shown, "measured")]
+    widths = [max(len(cells[place]) for cells in (names, *(c for _, c in rows))) for place in range(6)]
+    left = min(max(len(text) for text, _ in rows), WIDTH - sum(widths) - 2 * len(widths))
+    lines = []
+    for text, cells in [("expected and measured per second", names), *rows]:
+        label = text if len(text) <= left else f"{text[: left - 1]}…"
+        figures = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        lines.append(f"{label:<{left}}{figures}".rstrip())
     return lines
 
 
@@ -246,6 +334,9 @@ def _measured_lines(tree: ExplainedStep, measured: Mapping[StepKey, StepMeasures
                 f"{v:>{w}}" for v, w in zip(_figures(sum(rest, Measures())), widths, strict=True)
             )
             lines.append(f"{_OTHERS[name]:<{left}}  {cells}")
+    for step, _, m in found:
+        if m is not None and m.smooth.visits:
+            lines += _wrapped(f"{step.does}: {m.smooth.visits:,.0f} pairs looked at", WIDTH, "", "  ")
     return lines
 
 

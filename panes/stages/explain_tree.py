@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
 from panes.plan.describe import describe
 from panes.plan.nodes import Drop, Node, StreamScan
@@ -54,6 +55,12 @@ class ExplainedStep:
     inputs: tuple[ExplainedStep, ...]
     digest: str = ""
     """What it computes, where it runs before a shuffle: other queries that compute the same share it."""
+    routing: StepKey | None = None
+    """Of a shuffle: under which key its cost is known."""
+
+    @property
+    def cost_key(self) -> StepKey | None:
+        return self.key or self.routing
 
 
 def explain_tree(
@@ -140,6 +147,7 @@ class _Tree:
             (),
             below.columns,
             (below,),
+            routing=StepKey(number, source.name, SHUFFLE),
         )
 
     def _route(self, source: PhysicalInput, stage: PhysicalStage) -> str:

@@ -1,8 +1,9 @@
 """What the steps of all plans did: one file per epoch, with every step of every query that runs.
 
 A row has what the step did in the last epoch that ran its query, and an exponential average over recent epochs.
-Steps of queries that the epoch did not run are carried forward, so one file has all that is known. The record of
-the epoch pins the file by its size and checksum.
+Steps of queries that the epoch did not run are carried forward, so one file has all that is known. The facts that
+plans are chosen by lie in the same file, in its head: with one more file every epoch would wait once more for the
+disk. The record of the epoch pins the file by its size and checksum.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _WEIGHT = 0.2
 """Of the last epoch in the average: after ten epochs a change has come through to nine tenths."""
 _KEPT = 100
 """The number of epochs that keep their measures; as many lie in one folder, which is removed as a whole."""
+_FACTS = b"facts"
 _NAMES = [field.name for field in fields(Measures)]
 _SCHEMA = pa.schema(
     [("query", pa.int64()), ("stage", pa.int32()), ("part", pa.string()), ("step", pa.string())]
@@ -92,7 +94,7 @@ class MeasureLog:
         self._folders: set[str] | None = None
         """Those that were there when they were first asked for, and those that were made since."""
 
-    def write(self, epoch: int, measured: Measured, writer: str = "") -> str:
+    def write(self, epoch: int, measured: Measured, writer: str = "", facts: bytes = b"") -> str:
         """Writes the file of an epoch; gives its pin. `writer` tells the attempts at an epoch apart."""
         columns = list(zip(*((*place, m.epoch, m.seconds) for place, m in measured.items()), strict=True))
         columns += list(
@@ -100,7 +102,9 @@ class MeasureLog:
         )
         table = pa.table(columns, schema=_SCHEMA) if columns else _SCHEMA.empty_table()
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as arrow:
+        table = table.replace_schema_metadata({_FACTS: facts})
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with pa.ipc.new_file(sink, table.schema, options=options) as arrow:
             arrow.write_table(table)
         content = sink.getvalue()
         make_folder(self._folder / _folder_of(epoch))
@@ -113,17 +117,29 @@ class MeasureLog:
         """What an epoch knew, by its pin; nothing when it has none."""
         if pin is None:
             return {}
+        return {_place(row): _measures(row) for row in self._open(pin).read_all().to_pylist()}
+
+    def facts(self, pin: str | None) -> bytes:
+        """The facts that an epoch knew, as they were given; nothing when it has no pin, or the file is damaged:
+        then they begin anew."""
+        try:
+            return b"" if pin is None else bytes(self._open(pin).schema.metadata[_FACTS])
+        except StateError:
+            return b""
+
+    def _open(self, pin: str) -> pa.RecordBatchFileReader:
+        """The file of a pin, as it was written; else StateError."""
         epoch, size, checksum, writer = pin.split(":")
         path = self._path(int(epoch), writer)
         try:
             copy = local_copy(path)
             wrong = verified_difference(copy, int(size), int(checksum))
-            table = None if wrong else pa.ipc.open_file(pa.memory_map(str(copy))).read_all()
+            file = None if wrong else pa.ipc.open_file(pa.memory_map(str(copy)))
         except (OSError, pa.ArrowException) as error:
             raise damaged(path, error) from error
-        if table is None:
+        if file is None:
             raise damaged(path, wrong)
-        return {_place(row): _measures(row) for row in table.to_pylist()}
+        return file
 
     def known(self, pin: str | None) -> Measured:
         """The same, or nothing when the file is damaged: averages begin anew, and nothing else depends on them.

@@ -27,18 +27,19 @@ def next_boxes(
     """
     found: dict[int, dict[int, BoxSchedule]] = {}
     for query in queries:
-        begins = query.first_epoch > before.epoch
+        # A plan that replaces another one of its query goes on with what that has left.
+        begins = query.first_epoch > before.epoch and query.replaces is None
         inputs = (source for stage in query.plan.stages for source in stage.inputs if source.has_drop_box)
         for name in {source.stream for source in inputs if source.stream is not None}:
             number = numbers[name]
-            box = BoxSchedule() if begins else before.boxes.get(query.id, {}).get(number, BoxSchedule())
-            ran = None if begins else before.queries.get(query.id)
+            box = BoxSchedule() if begins else before.boxes.get(query.query, {}).get(number, BoxSchedule())
+            ran = None if begins else before.queries.get(query.query)
             if ran is not None:
                 box = box.pruned(oldest_needed(query.plan.plan, name, ran.clock))
-            share = (shares or {}).get(query.id, {}).get(number)
+            share = (shares or {}).get(query.query, {}).get(number)
             if share is not None:
                 newest = before.streams.get(number, StreamProgress()).max_ts
                 box = box.changed(newest + 1, share)
             if box.steps:
-                found.setdefault(query.id, {})[number] = box
+                found.setdefault(query.query, {})[number] = box
     return found

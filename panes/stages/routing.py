@@ -44,14 +44,19 @@ class Route:
             self.group,
         )
 
-    def split(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-        """The rows of each shard that has any; those of one shard stay in their order."""
+    def hashes(self, rows: pa.Table) -> Hashes:
+        """The hash of the routing keys of each row."""
+        return hash_rows(rows, self.source.keys)
+
+    def split(self, rows: pa.Table, hashes: Hashes | None = None) -> Iterator[tuple[int, pa.Table]]:
+        """The rows of each shard that has any; those of one shard stay in their order. `hashes` are those of the
+        routing keys, if they are known already."""
         if self.only_task is not None:
             yield self.only_task, rows
         elif self.source.is_whole:
             yield from ((shard, rows) for shard in range(self.shards))
         elif self.source.keys:
-            yield from _by_hash(rows, self.source.keys, self.shards)
+            yield from _by_hash(rows, self.source.keys, self.shards, hashes)
         elif self.source.stream is None:
             # A retraction must meet what it takes back.
             yield from _by_hash(rows, self.source.fragment.output.names, self.shards)
@@ -74,11 +79,13 @@ def overlapping(shard: int, shards: int, others: int) -> range:
     return range(first * others // BUCKETS, last * others // BUCKETS + 1)
 
 
-def _by_hash(rows: pa.Table, keys: tuple[str, ...], shards: int) -> Iterator[tuple[int, pa.Table]]:
+def _by_hash(
+    rows: pa.Table, keys: tuple[str, ...], shards: int, hashes: Hashes | None = None
+) -> Iterator[tuple[int, pa.Table]]:
     if shards == 1:
         yield 0, rows
         return
-    shard = shards_of(hash_rows(rows, keys), shards)
+    shard = shards_of(hash_rows(rows, keys) if hashes is None else hashes, shards)
     order = np.argsort(shard, kind="stable")
     ends = np.cumsum(np.bincount(shard, minlength=shards))
     for number in range(shards):

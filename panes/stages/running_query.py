@@ -14,12 +14,28 @@ class RunningQuery:
     """A plan that epochs run: that of a query of its own, or one that a group of queries shares."""
 
     id: int
+    """The number of the plan, under which its states lie."""
     plan: PhysicalPlan
     shards: int
     first_epoch: int
     """The epoch in which it sees its first tuples, and so has no state yet."""
     members: Members | None = None
     """The registered queries that it stands for, when it is a plan that many share."""
+    of: int | None = None
+    """The number of the query that it runs; None: the same as that of the plan."""
+    replaces: int | None = None
+    """In its first epoch, the number of the plan that runs the query until then, when there is one."""
+
+    @property
+    def query(self) -> int:
+        """The number of the query, or of the group, that it runs."""
+        return self.id if self.of is None else self.of
+
+    @property
+    def known_as(self) -> int:
+        """The number under which the record of an epoch has what it did: until the plan that it replaces has
+        ended, readers do not hear of it."""
+        return self.query if self.replaces is None else self.id
 
     def needs_history(self, epoch: int) -> bool:
         """Whether it, or one of its members, begins in the epoch and is to see what came before."""

@@ -6,9 +6,8 @@ from panes.catalog import QueryRecord
 from panes.errors import CatalogError, PanesError
 from panes.language import bind_query, bind_stream
 from panes.language.statements import AlterQueryAs, CreateDerivedStream, CreateQuery
-from panes.optimizer.optimizer import optimize
+from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
-from panes.plan.nodes import Node
 from panes.statements.context import Context
 from panes.statements.plan_query import check_fed
 from panes.statements.readers_of import all_readers_of, said
@@ -28,14 +27,14 @@ def alter_query_as(statement: AlterQueryAs, context: Context) -> None:
         readers = all_readers_of(record.name, catalog)
         catalog.set_text(record.id, statement.query.sql)
         altered = CreateQuery(record.name, statement.query)
-        plan = optimize(bind_query(altered, catalog), rules_in(record.settings.rules_off))
-        check_fed(plan, statement.query)
-        plans = [(record, plan)]
+        planned = rewritten(bind_query(altered, catalog), rules_in(record.settings.rules_off))
+        check_fed(planned.plan, statement.query)
+        plans = [(record, planned)]
         for reader in readers:
             plans += _planned(reader, record, context)
         context.registered.alter(plans)
-        for old, plan in plans:
-            catalog.keep_comments(old.name, plan.schema.names)
+        for old, planned in plans:
+            catalog.keep_comments(old.name, planned.plan.schema.names)
     context.answers.forget()
     for old, _ in plans:
         context.connection.readers.tell_gone(old.id)
@@ -43,7 +42,7 @@ def alter_query_as(statement: AlterQueryAs, context: Context) -> None:
 
 def _planned(
     reader: CreateDerivedStream | CreateQuery, altered: QueryRecord, context: Context
-) -> list[tuple[QueryRecord, Node]]:
+) -> list[tuple[QueryRecord, Rewritten]]:
     """A query that reads the altered one, with its new plan; nothing for a derived stream, which has to bind."""
     try:
         if isinstance(reader, CreateDerivedStream):
@@ -51,7 +50,7 @@ def _planned(
             return []
         record = context.catalog.query(reader.name)
         rules_off = rules_in(record.settings.rules_off)
-        return [(record, optimize(bind_query(reader, context.catalog), rules_off))]
+        return [(record, rewritten(bind_query(reader, context.catalog), rules_off))]
     except PanesError as error:
         problem = getattr(error, "problem", str(error))
         raise CatalogError(

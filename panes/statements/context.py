@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from panes.catalog import Catalog
 from panes.connection import Connection
 from panes.onetime.one_time import OneTime
+from panes.optimizer.statistics import Statistics
 from panes.registered import Registered
+from panes.replanning import Replanning
 from panes.runs import Runs
 from panes.spark.engine import Engine
 from panes.standing_answers import StandingAnswers
@@ -22,9 +25,12 @@ class Context:
     connection: Connection
     engine: Engine
     registered: Registered
+    replanning: Replanning
     one_time: OneTime
     answers: StandingAnswers
     runs: Runs
+    statistics: Callable[[], Statistics]
+    """Gives what is known of streams and operators."""
     as_of: datetime | str | None = None
     """The instant that answers are asked for; None: now."""
 

@@ -17,8 +17,7 @@ def create_query(statement: CreateQuery, context: Context) -> None:
     """Registers the query; it begins with the next epoch."""
     # Nothing that it reads is dropped meanwhile.
     with context.catalog.transaction():
-        plan = plan_query_to_register(statement.query, context.catalog)
-        context.registered.add(statement, plan)
+        context.registered.add(statement, plan_query_to_register(statement.query, context.catalog))
 
 
 def create_query_from(

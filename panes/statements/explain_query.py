@@ -1,4 +1,4 @@
-"""EXPLAIN name, and EXPLAIN SELECT …: how a query runs, and with ANALYZE what its steps did."""
+"""EXPLAIN: how a query runs, what its steps did (ANALYZE), and how else it could run (PLANS)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 
 from panes.language.statements import Explain
 from panes.stages.explain import Explained, explain, explain_json
+from panes.stages.explain_plans import explain_plans, explain_plans_json
+from panes.stages.physical_plan import Choice, PhysicalPlan
 from panes.statements.context import Context
 from panes.statements.plan_query import plan_query
 
@@ -13,9 +15,19 @@ from panes.statements.plan_query import plan_query
 def explain_query(statement: Explain, context: Context) -> str:
     """The physical plan, as text or JSON."""
     explained = _explained(statement, context)
+    if statement.plans:
+        return _plans(statement, explained)
     if statement.format == "JSON":
         return json.dumps(explain_json(explained), indent=2)
     return explain(explained)
+
+
+def _plans(statement: Explain, explained: Explained) -> str:
+    """The plans that were compared. A query that no epoch runs has none."""
+    choice = explained.plan.choice if isinstance(explained.plan, PhysicalPlan) else Choice()
+    if statement.format == "JSON":
+        return json.dumps(explain_plans_json(choice), indent=2)
+    return explain_plans(choice) if choice.candidates else "the query is computed by SQL when it is invoked"
 
 
 def _explained(statement: Explain, context: Context) -> Explained:

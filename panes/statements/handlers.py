@@ -35,6 +35,7 @@ from panes.statements.set_setting import set_setting
 from panes.statements.set_shards import set_shards
 from panes.statements.show import show
 from panes.statements.show_create import show_create
+from panes.statements.show_plans import show_plans
 from panes.tables.row_counts import RowCounts
 
 Result: TypeAlias = Answer | RowCounts | pa.Table | str | None
@@ -59,6 +60,7 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
     st.Explain: explain_query,
     st.Show: show,
     st.ShowCreate: show_create,
+    st.ShowPlans: show_plans,
     st.Describe: describe_object,
     st.CommentOn: comment_on,
     st.Drop: drop,
@@ -68,7 +70,7 @@ HANDLERS: Mapping[type[st.Statement], Callable[[Any, Context], Result]] = {
 }
 
 READING: frozenset[type[st.Statement]] = frozenset(
-    {st.SelectQuery, st.Invoke, st.Explain, st.Show, st.ShowCreate, st.Describe}
+    {st.SelectQuery, st.Invoke, st.Explain, st.Show, st.ShowCreate, st.ShowPlans, st.Describe}
 )
 """The statements that change nothing, and that a connection which only reads may run."""
 

@@ -14,7 +14,7 @@ def select_once(query: SelectQuery, context: Context) -> Answer:
     what they hold now. Raises SqlError when it cannot be asked once."""
 
     def answer() -> Answer:
-        plan = plan_query(query, context.catalog)
+        plan = plan_query(query, context.catalog).plan
         why_not = context.one_time.why_not(plan)
         if why_not is not None:
             refuse(why_not.reason, query.text, offset_of(query.tree), hint=why_not.hint)

@@ -1,4 +1,4 @@
-"""SHOW QUERIES, STREAMS, TABLES, FUNCTIONS or SETTINGS, all or those whose names match a pattern."""
+"""SHOW QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS or STATISTICS, all or those whose names match a pattern."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from panes.config import SETTINGS
 from panes.language.statements import CreateTable, Show, column_text
 from panes.statements.context import Context
+from panes.statements.show_statistics import show_statistics
 
 
 def show(statement: Show, context: Context) -> pa.Table:
@@ -43,6 +44,8 @@ def _all(statement: Show, context: Context) -> pa.Table:
         case "FUNCTIONS":
             functions = catalog.functions().values()
             return _texts(name=[f.name for f in functions], sql=[f.sql for f in functions])
+        case "STATISTICS":
+            return show_statistics(context)
         case "SETTINGS":
             values = {name: str(catalog.setting(name)) for name in SETTINGS}
             return _texts(name=list(values), value=list(values.values()))

@@ -71,7 +71,7 @@ class Kept:
 
     @property
     def standing(self) -> AnswerSource:
-        rows = AnswerFromSegments(self.readers.segments, STAGE, self.plan.schema.arrow)
+        rows = AnswerFromSegments(self.readers.segments, self.plan.schema.arrow)
         return AnswerSource(
             QUERY_ID,
             "q",
@@ -121,7 +121,7 @@ class Kept:
 
     def _record(self, epoch: int, since: int, clock: int) -> EpochRecord:
         before = -1 if epoch == self.first_epoch else epoch - 1
-        spread = {"spread": self.shards, "spread_before": self.shards}
+        spread = {"spread": self.shards, "spread_before": self.shards, "answer": STAGE}
         ran = QueryProgress(
             self.shards, 0, 0, 0, epoch=epoch, before=before, since=since, clock=clock, **spread
         )

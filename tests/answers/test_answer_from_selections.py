@@ -22,7 +22,6 @@ from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.state.storage.manifest import MATCHES, TUPLES
 from tests.answers.kept import QUERY_ID, Kept
-from tests.kept_states import STAGE
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT)]))
 RETAINED = 16
@@ -47,7 +46,7 @@ class Group(Kept):
     def member(self, number: int, plan: Window) -> AnswerSource:
         reading = selection_of(plan)
         assert reading is not None
-        rows = AnswerFromSelections(self.readers.stores, STAGE, number, reading)
+        rows = AnswerFromSelections(self.readers.stores, number, reading)
         return AnswerSource(100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch)
 
     def take_in(self, rows: pa.Table, clock: int, plans: dict[int, Window], new: dict[int, Window]) -> None:

@@ -20,7 +20,6 @@ from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
 from panes.plan.windows import RangeWindow
 from tests.answers.kept import QUERY_ID, Kept
-from tests.kept_states import STAGE
 
 NUMBER = Aggregate("n", "count", None, BIGINT)
 SHARED = StreamScan("s", "s", Schema.of([("s._query", BIGINT), ("s.a", STRING)]))
@@ -45,7 +44,7 @@ class Group(Kept):
     """A plan that queries share; `_query` is called so in what is kept."""
 
     def member(self, number: int, plan, of_nothing: pa.Table | None = None) -> AnswerSource:
-        rows = AnswerFromSegments(self.readers.segments, STAGE, plan.schema.arrow, number)
+        rows = AnswerFromSegments(self.readers.segments, plan.schema.arrow, number)
         return AnswerSource(
             100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch, of_nothing
         )

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_source import AnswerSource
 from panes.answers.cursors import Cursors
+from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
 from panes.clock import to_datetime
 from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
@@ -18,7 +20,8 @@ from panes.plan.nodes import GroupBy, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, STRING
 from panes.plan.windows import RangeWindow
-from panes.state.storage.epoch_log import QueryProgress
+from panes.state.storage.epoch_log import NOTHING, EpochLog, QueryProgress
+from panes.state.storage.epoch_states import StagePlace
 from tests.answers.kept import Kept
 from tests.kept_states import STAGE
 
@@ -213,11 +216,38 @@ def test_what_leaves_is_found_without_opening_what_stays(tmp_path):
     database.epoch(came(*(("long", 50) for _ in range(64)), ("short", 1)), 60)
     database.epoch(came(("x", 61)), 99)
     opened = Readers(database.log, tmp_path / "states", Cursors(tmp_path / "other.sqlite"), lambda _: True)
-    rows = AnswerFromSegments(opened.segments, STAGE, WINDOW.schema.arrow)
+    rows = AnswerFromSegments(opened.segments, WINDOW.schema.arrow)
     (large,) = opened.segments.chunks(STAGE, 0, 0)["answer"]
-    ran = QueryProgress(1, 0, 0, 0, epoch=1, before=0, since=60, clock=99, spread_before=1)
+    ran = QueryProgress(1, 0, 0, 0, epoch=1, before=0, since=60, clock=99, spread_before=1, answer=STAGE)
     assert rows.leaving(ran) == []
     assert large._table is None
     (left,) = rows.leaving(replace(ran, clock=101))
     assert left.column("s.a").to_pylist() == ["short"]
     opened.close()
+
+
+class Asked:
+    """Rows that say of which plan and epoch they are."""
+
+    def at(self, ran, instant, *, is_first):
+        del instant, is_first
+        return pa.table({"s.a": [f"plan {ran.answer.running}, epoch {ran.epoch}"]})
+
+
+def test_an_instant_of_the_epoch_in_which_a_plan_began_is_answered_by_the_one_that_it_replaced(tmp_path):
+    log = EpochLog(tmp_path / "epochs")
+    old, new = StagePlace(7, 0, 0, True), StagePlace(9, 0, 0, True)
+    first = QueryProgress(1, 0, 0, 0, epoch=0, clock=10, answer=old)
+    last = replace(first, epoch=1, before=0, since=10, clock=20)
+    begun = replace(last, before=-1, answer=new)
+    # In the epoch after the switch the new plan had nothing to do, so it ran last in the epoch in which it began.
+    for epoch, queries in enumerate([{7: first}, {7: last, 9: begun}, {7: begun}]):
+        log.commit(replace(NOTHING, epoch=epoch, queries=queries))
+    readers = Readers(log, tmp_path / "states", MemoryCursors(), lambda _: True)
+    standing = AnswerSource(7, "q", WINDOW, Asked(), 7, first_epoch=0)
+
+    def asked(us):
+        return readers.invoke(standing, to_datetime(us)).to_pylist()[0]["s.a"]
+
+    assert [asked(us) for us in (10, 15, 20)] == ["plan 7, epoch 0", "plan 7, epoch 1", "plan 7, epoch 1"]
+    assert readers.invoke(standing).to_pylist() == [{"s.a": "plan 9, epoch 1"}]

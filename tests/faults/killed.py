@@ -2,9 +2,9 @@
 
     python killed.py DATABASE FILES MASTER [STEP=HOW …]
 
-The first epochs are followed by a transaction. The steps are armed when the first epoch of the program is in and
-its transaction is accepted; the step `accepted` is that moment itself. The master is one of Spark's: `local[2,4]`
-tries tasks four times.
+The first epochs are followed by a transaction, and every one by other plans for all queries. The steps are armed
+when the first epoch of the program is in and its transaction is accepted; the step `accepted` is that moment
+itself. The master is one of Spark's: `local[2,4]` tries tasks four times.
 """
 
 import os
@@ -17,14 +17,16 @@ from pyspark.sql import SparkSession
 
 from panes.crash_points import arm
 from panes.spark.session import CONTEXT_CONF
-from tests.faults.standing import change_tables, found_in, prepare_with_tables
+from tests.faults.standing import Replanned, change_tables, found_in, prepare_with_tables
 
 database, folder, master, *steps = sys.argv[1:]
 points = Path(os.environ["PANES_CRASH_POINTS"])
+replanned = Replanned()
 
 
 def after_epoch(epoch):
     change_tables(db, epoch.number)
+    replanned.after(db, epoch.number)
     while steps:
         step, how = steps.pop().split("=")
         if step == "accepted":

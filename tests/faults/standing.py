@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import panes
+from panes import stored_plans
 
 QUERIES = {
     "selected": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x <> 3",
@@ -89,6 +90,26 @@ def change_tables(db, epoch: int) -> None:
             f"UPDATE tariffs SET rate = rate + 1 WHERE k = {epoch % 4}; "
             f"{last}"
         )
+
+
+class Replanned:
+    """Gives all queries other plans after an epoch, again and again: the other strategy is another plan."""
+
+    def __init__(self) -> None:
+        self._strategy = "upa"
+        self._choose = stored_plans.choose_plan
+        stored_plans.choose_plan = self._chosen
+
+    def _chosen(self, plan, statistics, planning, *rules):
+        return self._choose(plan, statistics, replace(planning, strategy=self._strategy), *rules)
+
+    def after(self, db, epoch: int) -> None:
+        self._strategy = "upa" if epoch % 2 else "nt"
+        for query in db.queries():
+            db.sql(f"ALTER QUERY {query.name} REPLAN")
+
+    def close(self) -> None:
+        stored_plans.choose_plan = self._choose
 
 
 def tables(db) -> dict[str, Counter]:

@@ -13,11 +13,17 @@ import pytest
 
 from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
+from panes.optimizer.choose_plan import choose_plan
+from panes.optimizer.cost import plan_cost
 from panes.optimizer.optimizer import optimize
+from panes.optimizer.planning import Planning
+from panes.optimizer.statistics import Statistics
+from panes.optimizer.utilization import utilization
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.functions import CASTS, FUNCTIONS
 from panes.plan.over_functions import OVER_FUNCTIONS
 from panes.stages.explain import Explained, explain
+from panes.stages.explain_plans import explain_plans
 from panes.stages.make_plan import make_plan
 from tests.language.corpus import WORKLOADS, Shelf, outcome, read_cases
 
@@ -95,11 +101,24 @@ def renewed(page: Path) -> str:
 
 
 def with_plan(match: re.Match[str]) -> str:
-    (query,) = parse(match.group(1))
+    (statement,) = parse(match.group(1))
+    shown = plans_of(statement) if isinstance(statement, st.Explain) else plan_of(statement)
+    return f"```sql\n{match.group(1)}```\n\n```text\n{shown}\n```"
+
+
+def plan_of(query: st.Statement) -> str:
     assert isinstance(query, st.SelectQuery)
-    shelf = catalog_of(EXPLAIN)
-    plan = make_plan(optimize(bind(query, shelf)))
-    return f"```sql\n{match.group(1)}```\n\n```text\n{explain(Explained(plan, 2))}\n```"
+    plan = make_plan(optimize(bind(query, catalog_of(EXPLAIN))))
+    cost = plan_cost(plan, Statistics(), shards=2)
+    busy = str(utilization([cost], 2))
+    return explain(Explained(plan, 2, expected={**cost.steps, **cost.shuffles}, utilization=(busy,)))
+
+
+def plans_of(statement: st.Explain) -> str:
+    assert statement.plans
+    assert isinstance(statement.target, st.SelectQuery)
+    plan = optimize(bind(statement.target, catalog_of(EXPLAIN)))
+    return explain_plans(choose_plan(plan, Statistics(), Planning(cores=2)).choice)
 
 
 def catalog_of(page: Path) -> Shelf:

@@ -26,15 +26,17 @@ def rows_out(cost: PlanCost, name: str) -> list[float]:
     return [step.rows_out for key, step in cost.steps.items() if key.step.endswith(name)]
 
 
-@pytest.mark.parametrize(("name", "strategy"), RUNS)
-def test_every_plan_has_a_cost_for_each_of_its_steps(name: str, strategy: str) -> None:
-    plan = make_plan(PLANS[name], strategy=strategy)
-    cost = plan_cost(plan, Statistics())
-    made = [step.name for stage in plan.stages for step in (stage.fragment.steps if stage.fragment else ())]
-    made += [step.name for stage in plan.stages for source in stage.inputs for step in source.fragment.steps]
-    assert sorted(key.step for key in cost.steps) == sorted([*made, "answer", "store"])
-    assert all(step.rows_in >= 0 and step.rows_out >= 0 for step in cost.steps.values())
-    assert all(step.state >= 0 and step.cpu > 0 for step in cost.steps.values())
+def test_every_plan_of_the_corpus_has_a_cost_for_each_of_its_steps() -> None:
+    for name, strategy in RUNS:
+        plan = make_plan(PLANS[name], strategy=strategy)
+        cost = plan_cost(plan, Statistics())
+        fragments = [stage.fragment for stage in plan.stages if stage.fragment is not None]
+        fragments += [source.fragment for stage in plan.stages for source in stage.inputs]
+        made = [step.name for fragment in fragments for step in fragment.steps]
+        assert sorted(key.step for key in cost.steps) == sorted([*made, "answer", "store"]), name
+        for key, step in cost.steps.items():
+            assert min(step.rows_in, step.rows_out, step.state) >= 0, (name, key)
+            assert 0 < step.cpu < float("inf"), (name, key)
 
 
 def test_with_negative_tuples_every_row_comes_twice() -> None:
@@ -56,5 +58,5 @@ def test_a_stage_that_runs_on_one_shard_says_what_it_costs_alone() -> None:
 
 def test_cost_grows_with_the_rate_of_a_stream() -> None:
     slow, fast = cost_of(GROUPS, known(packets=100)), cost_of(GROUPS, known(packets=100_000))
-    assert fast.cpu > 10 * slow.cpu
+    assert fast.cpu > 4 * slow.cpu
     assert fast.rate > 100 * slow.rate

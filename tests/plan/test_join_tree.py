@@ -7,12 +7,14 @@ from random import Random
 
 import pytest
 
+from panes.optimizer.rules.push_selections import push_selections
 from panes.plan.expressions import Call, Column, Literal
 from panes.plan.join_tree import JoinTree, join_tree_of, joined
 from panes.plan.nodes import GroupBy, Join, Node, Project, Select, SemiJoin, Window
 from panes.plan.types import BIGINT, BOOLEAN
 from panes.plan.walk import walk
-from tests.optimizer.rewriting import bound, check_same, tree
+from tests.optimizer.rewriting import bound, check_same
+from tests.optimizer.rewriting import tree as text_of
 from tests.properties.running import UPA, history, outputs
 from tests.properties.streams import Arrivals
 
@@ -20,8 +22,8 @@ THREE = "s [RANGE 9 SECONDS] a, t [RANGE 5 SECONDS] b, s [RANGE 7 SECONDS] c"
 
 
 def tree_of(sql: str) -> JoinTree:
-    """The tree below the projection of a query."""
-    found = join_tree_of(bound(sql))
+    """The tree of a query, with its conditions in it."""
+    found = join_tree_of(push_selections(bound(sql)))
     assert found is not None
     return found
 
@@ -65,9 +67,7 @@ QUERIES = {
 @pytest.mark.parametrize("sql", QUERIES.values(), ids=QUERIES)
 def test_every_order_gives_the_same_rows(sql: str) -> None:
     plan = bound(sql)
-    top = next(node for node in walk(plan) if join_tree_of(node) is not None)
-    found = join_tree_of(top)
-    assert found is not None
+    top, found = next((node, tree) for node in walk(plan) if (tree := join_tree_of(node)))
     for order in permutations(range(len(found.leaves))):
         check_same(top, found.in_order(order), cases=2)
 
@@ -91,16 +91,14 @@ def test_results_of_internal_windows_come_at_the_same_instants_in_every_order():
 
 def test_an_expression_that_is_a_key_is_computed_once():
     plan = tree_of(QUERIES["keys of expressions"]).in_order([0, 1, 2])
-    assert tree(plan).count("a.k + 1") == 3  # computed, compared and shown
+    assert text_of(plan).count("a.k + 1") == 3  # computed, compared and shown
     assert str(dict(plan.columns)["x"]) == "a.k + 1"
     assert dict(plan.columns)["x"] == Column(BIGINT, "a.k + 1")
 
 
 def test_what_follows_from_other_equalities_is_not_compared():
     plan = bound(QUERIES["a circle"])
-    top = next(node for node in walk(plan) if isinstance(node, Join))
-    found = join_tree_of(top)
-    assert found is not None
+    found = next(tree for node in walk(plan) if (tree := join_tree_of(node)))
     assert conditions(found) == {"a.k = b.k", "b.k = c.k", "a.k = c.k"}
     assert sum(len(left) for left, _ in keys(found.in_order([0, 1, 2]))) == 2
 
@@ -109,9 +107,8 @@ def test_a_join_with_a_table_belongs_to_no_tree():
     for table in ("r", "n"):
         plan = bound(f"SELECT a.w FROM s [NOW] a, t [NOW] b, {table} WHERE a.k = b.k AND {table}.k = a.k")
         assert join_tree_of(plan) is None
-        assert [type(leaf) for node in walk(plan) if (found := join_tree_of(node)) for leaf in found.leaves] == [
-            Window, Window
-        ]  # fmt: skip
+        found = next(tree for node in walk(plan) if (tree := join_tree_of(node)))
+        assert [type(leaf) for leaf in found.leaves] == [Window, Window]
 
 
 def test_a_lookup_is_a_leaf():

@@ -11,13 +11,19 @@ import pyarrow.compute as pc
 from panes.answers.answer_store import AnswerStore, answer_of
 from panes.answers.sorted_rows import sorted_rows
 from panes.delta.delta import EXP
+from panes.operators.anti_join import AntiJoin
 from panes.operators.dataflow import Dataflow
+from panes.operators.measures import Measures
+from panes.operators.set_operation_by_count import SetOperationByCount
+from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
+from panes.operators.tools.strategy import Departures
 from panes.optimizer.optimizer import optimize
 from panes.plan import nodes
 from panes.plan.box_schedule import BoxSchedule
 from panes.plan.order_of_answer import relation_of
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
+from panes.stages.measure_log import StepPlace
 from panes.stages.physical_plan import PhysicalInput
 from panes.stages.redistribute import Redistribution
 from panes.stages.routing import Route
@@ -36,6 +42,8 @@ class Shards:
     dataflows: list[list[Dataflow]] = field(init=False)
     answers: list[AnswerStore] = field(init=False)
     """The answer on each shard of the last stage."""
+    done: dict[StepPlace, Measures] = field(default_factory=dict)
+    """What the steps did in the last span, on all shards together."""
 
     def __post_init__(self) -> None:
         self.dataflows = []
@@ -65,6 +73,7 @@ class Shards:
     def process(self, arrivals: Mapping[str, pa.Table], since: int, clock: int) -> pa.Table:
         """The delta of the answer over a span, of all shards together."""
         given: list[list[pa.Table]] = []
+        self.done = {}
         for number, stage in enumerate(self.query.plan.stages):
             shards = self.query.shards_of(number)
             inputs: list[dict[str, list[pa.Table]]] = [{} for _ in range(shards)]
@@ -72,7 +81,8 @@ class Shards:
                 route = Route(source, shards, None if stage.is_sharded else 0)
                 for rows in self._rows(source, arrivals, given):
                     box = self.boxes.get(source.stream or "", BoxSchedule())
-                    computed, _ = FragmentRun(rows).input(source, since, box=box)
+                    computed, steps = FragmentRun(rows).input(source, since, box=box)
+                    self._note(number, source.name, steps)
                     for shard, mine in route.split(computed):
                         inputs[shard].setdefault(source.name, []).append(mine)
             deltas = [
@@ -82,9 +92,17 @@ class Shards:
                 for dataflow, mine in zip(self.dataflows[number], inputs, strict=True)
             ]
             given.append([delta.table for delta in deltas])
+            for dataflow in self.dataflows[number]:
+                self._note(number, "", dataflow.measures)
+                _measure_anew(dataflow)
         for answer, delta in zip(self.answers, deltas, strict=True):
             answer.apply(delta)
         return pa.concat_tables(table.select(given[-1][0].column_names) for table in given[-1])
+
+    def _note(self, stage: int, part: str, steps: Mapping[str, Measures]) -> None:
+        for name, measures in steps.items():
+            place = StepPlace(self.query.id, stage, part, name)
+            self.done[place] = self.done.get(place, Measures()) + measures
 
     def _rows(
         self, source: PhysicalInput, arrivals: Mapping[str, pa.Table], given: list[list[pa.Table]]
@@ -129,3 +147,12 @@ class Shards:
         return chunks | (
             {ANSWER: self.answers[shard].chunks} if stage == self.query.plan.last else {ANSWER: ()}
         )
+
+
+def _measure_anew(dataflow: Dataflow) -> None:
+    """Lets a dataflow count from zero, as one of a task does, which is made for a single span."""
+    dataflow.measures = dict.fromkeys(dataflow.measures, Measures())
+    for operator in dataflow.operators:
+        operator.noted.clear()
+        if isinstance(operator, (AntiJoin, SetOperationByCount, SetOperationByLifetime)):
+            operator.departures = Departures()

@@ -26,7 +26,6 @@ from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
-from tests.kept_states import answer_place
 from tests.properties.plans import Drawing
 from tests.properties.streams import Arrivals
 from tests.spark.test_plans_on_spark import no_query_fails, streams
@@ -75,7 +74,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
                     continue  # the slower stream has brought nothing yet
                 if query.first_epoch <= record.epoch:
                     schema = query.plan.plan.schema.arrow
-                    rows = AnswerFromSegments(segments, answer_place(query), schema)
+                    rows = AnswerFromSegments(segments, schema)
                     standing = AnswerSource(
                         number, str(number), query.plan.plan, rows, number, query.first_epoch
                     )

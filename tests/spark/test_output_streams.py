@@ -33,7 +33,6 @@ from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import counted
-from tests.kept_states import answer_place
 from tests.properties.plans import Drawing
 from tests.properties.streams import Arrivals
 from tests.reference.relations import Reference
@@ -99,7 +98,7 @@ def ran(
                     continue
                 clocks[query.id - 1] = ran.clock
                 schema = query.plan.plan.schema.arrow
-                rows = AnswerFromSegments(segments, answer_place(query), schema)
+                rows = AnswerFromSegments(segments, schema)
                 add(history, rows.events(ran, is_first=ran.epoch == query.first_epoch))
 
         workload = Workload(queries, retain_epochs=8, idle_after_us=60_000_000)

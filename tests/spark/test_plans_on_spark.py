@@ -27,7 +27,6 @@ from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
 from panes.testing import Oracle, same_rows
 from tests.base_stream import base_stream
-from tests.kept_states import answer_place
 from tests.properties.plans import plans
 from tests.properties.streams import STREAMS, Arrivals, arrivals
 
@@ -97,7 +96,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
         def compare(record):
             for number, query in queries.items():
                 schema = query.plan.plan.schema.arrow
-                rows = AnswerFromSegments(segments, answer_place(query), schema)
+                rows = AnswerFromSegments(segments, schema)
                 standing = AnswerSource(number, str(number), query.plan.plan, rows, number, first_epoch=0)
                 ran = standing.ran_by(record)
                 answer = invoke(standing, ran)

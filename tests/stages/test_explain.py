@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,8 @@ from panes.stages.explain import Explained, explain, explain_json
 from panes.stages.explain_tree import StepKey, steps_of
 from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
+from panes.stages.physical_plan import Choice, PhysicalPlan
+from panes.stages.step_cost import StepCost
 from tests.language.corpus import read_catalog
 
 CATALOG = read_catalog()
@@ -218,3 +221,50 @@ def test_a_table_that_is_too_large_for_every_shard_is_shuffled_by_its_key() -> N
     text = explain(Explained(make_plan(plan, large_tables=frozenset(["hosts"])), 2))
     assert "Shuffle to 2 shards by h.src" in text
     assert "Copy" not in text
+
+
+def with_costs(sql: str, *, assumed: bool, measured: float | None = None) -> Explained:
+    """A plan whose steps are all expected to do the same."""
+    shown = explained(sql)
+    cost = StepCost(20.0, 12_345.0, 678.0, 0.0012, assumed, cpu_assumed=assumed)
+    keys = [step.cost_key for step in steps_of(shown.tree) if step.cost_key is not None]
+    found = None
+    if measured is not None:
+        done = Measures(positive=2 * measured, state_rows=70, cpu_us=3000)
+        found = {key: StepMeasures(4, 2.0, done, done) for key in keys}
+    return replace(shown, expected=dict.fromkeys(keys, cost), measured=found, utilization=("busy",))
+
+
+def test_what_is_expected_stands_beside_the_plan() -> None:
+    lines = explain(with_costs(JOIN, assumed=False)).splitlines()
+    assert lines[0].split() == ["plan", "pattern", "rows/s", "state", "CPU", "ms/s"]
+    assert lines[1].split()[-4:] == ["WEAK", "12,345", "678", "1.2"]
+    (shuffle,) = (line for line in lines if "by x.src" in line)
+    assert shuffle.split()[-3:] == ["12,345", "678", "1.2"]
+    assert lines[-1] == "busy"
+    assert max(map(len, lines)) <= 100
+
+
+def test_assumed_figures_stand_in_brackets() -> None:
+    text = explain(with_costs(JOIN, assumed=True))
+    assert "(12,345)  (678)" in text
+    assert "(figures) are assumed" in text
+    assert "assumed" not in explain(with_costs(JOIN, assumed=False))
+
+
+def test_what_was_measured_stands_beside_what_was_expected() -> None:
+    shown = with_costs(JOIN, assumed=False, measured=11.0)
+    lines = explain(shown).splitlines()
+    place = next(n for n, line in enumerate(lines) if line.startswith("expected and measured per second"))
+    assert lines[place].split()[-7:] == ["rows/s", "measured", "state", "measured", "CPU", "ms/s", "measured"]
+    assert lines[place + 1].split()[-6:] == ["12,345", "11", "678", "70", "1.20", "1.50"]
+    assert max(map(len, lines[place:])) <= 100
+    assert explain_json(shown)["plan"]["expected"]["rows_out"] == 12_345
+
+
+def test_the_rules_that_changed_the_plan_are_named() -> None:
+    shown = explained(JOIN)
+    assert isinstance(shown.plan, PhysicalPlan)
+    plan = replace(shown.plan, choice=Choice(rules=("push_below_window", "keep_needed_columns")))
+    assert explain(Explained(plan, 2)).splitlines()[-1] == "rules: push_below_window, keep_needed_columns"
+    assert explain_json(Explained(plan, 2))["rules"] == ["push_below_window", "keep_needed_columns"]

@@ -48,6 +48,13 @@ def test_a_query_that_begins_keeps_everything_of_the_past():
     assert next_boxes(after(90 * SECOND, boxes), [anew], NUMBERS) == {}
 
 
+def test_a_plan_that_replaces_another_goes_on_with_the_schedules_of_its_query():
+    boxes = {7: {1: BoxSchedule(((85 * SECOND, 0.5),))}}
+    successor = replace(QUERY, id=9, of=7, first_epoch=4, replaces=7)
+    assert next_boxes(after(90 * SECOND, boxes), [successor], NUMBERS) == boxes
+    assert next_boxes(after(90 * SECOND, boxes), [QUERY, successor], NUMBERS) == boxes
+
+
 def test_queries_that_are_gone_or_have_no_boxes_have_no_schedules():
     boxes = {7: {1: BoxSchedule(((85 * SECOND, 0.5),))}, 8: {1: BoxSchedule(((85 * SECOND, 0.5),))}}
     assert next_boxes(after(90 * SECOND, boxes), [], NUMBERS) == {}

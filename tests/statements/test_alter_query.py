@@ -1,4 +1,4 @@
-"""ALTER QUERY … RESUME"""
+"""ALTER QUERY … RESUME and REPLAN"""
 
 from __future__ import annotations
 
@@ -22,3 +22,19 @@ def test_a_query_that_is_not_suspended_cannot_be_resumed(db):
     db.register("SELECT src FROM packets [NOW]", name="sources")
     with pytest.raises(errors.CatalogError, match="query 'sources' is not suspended"):
         db.sql("ALTER QUERY sources RESUME")
+
+
+def test_the_plan_of_a_query_is_chosen_anew_and_kept_when_it_is_the_best(db):
+    db.register("SELECT DISTINCT src FROM packets [RANGE 1 MINUTE]", name="sources")
+    db.sql("ALTER QUERY sources REPLAN")
+    shown = db.sql("SHOW PLANS sources").select(["plan", "state", "reason"]).to_pylist()
+    assert [tuple(row.values()) for row in shown] == [
+        (1, "runs", "registered"),
+        (None, "same", "ALTER QUERY … REPLAN: the choice is the plan that runs"),
+    ]
+
+
+def test_a_query_that_is_answered_when_it_is_invoked_has_no_plan_to_choose(db):
+    db.register("SELECT src FROM packets BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)", name="ever")
+    with pytest.raises(errors.CatalogError, match="'ever' keeps its plan: it has a BEGIN … END window"):
+        db.sql("ALTER QUERY ever REPLAN")

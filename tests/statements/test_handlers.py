@@ -47,6 +47,7 @@ EXAMPLES = (
     "EXPLAIN sources",
     "SHOW STREAMS",
     "SHOW CREATE STREAM packets",
+    "SHOW PLANS sources",
     "DESCRIBE packets",
     "COMMENT ON STREAM packets IS 'what was sent'",
     "DROP QUERY sources",

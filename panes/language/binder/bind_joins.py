@@ -1,17 +1,19 @@
-"""FROM and WHERE: one join tree, selections on the side they belong to, equalities as join keys."""
+"""FROM and WHERE: parts joined in the order of the text, and conditions above them. Rules move these to where they
+are best tested, and the joins to where conditions tie them (`optimizer/rules`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
-from panes.plan.expressions import Expression, columns_of, conjunction
+from panes.plan.expressions import Expression, columns_of
 from panes.plan.join_keys import split_equality, split_keys, with_keys
 from panes.plan.lookups import table_below
-from panes.plan.nodes import Join, Node, OuterJoin, Select
+from panes.plan.nodes import Join, Node
+from panes.plan.selected import selected
 from panes.plan.walk import is_table_only
 
 
@@ -26,23 +28,46 @@ class Part:
 def join_tree(
     parts: Sequence[Part], conditions: Sequence[Expression], catalog: KnownRelations, text: str
 ) -> Node:
-    """The parts of a FROM clause joined from left to right, streams before tables.
+    """The streams of a FROM clause joined from left to right, and then its tables, below all conditions.
 
-    The next one is the first that an equality ties to those before it, so that a product is made only where the
-    query asks for one.
+    Tuples look up a table by the conditions that tie it to them, and these say whose time counts. So they stand
+    in joins with tables, and the next table is the first that an equality ties to what is before it.
     """
     _check_bounded(parts, text)
     rest = list(conditions)
     waiting = sorted(parts, key=_streams_first)
-    plan = _selected(waiting.pop(0).node, rest)
+    streams = [part for part in waiting if not is_table_only(part.node)] or waiting[:1]
+    del waiting[: len(streams)]
+    plan = streams[0].node
+    for part in streams[1:]:
+        plan = _checked(Join(plan, part.node, (), ()), part, catalog, text)
+    plan = selected(plan, _taken(rest, plan))
+    above: list[Expression] = []
     while waiting:
-        # A table waits until the streams are joined, whatever ties it to them.
-        streams = [part for part in waiting if not is_table_only(part.node)]
-        first = streams or waiting
-        part = next((p for p in first if any(_ties(c, plan, p.node) for c in rest)), first[0])
+        part = next((p for p in waiting if any(_ties(c, plan, p.node) for c in rest)), waiting[0])
         waiting.remove(part)
-        plan = _join(plan, part, rest, catalog, text)
-    return selected(plan, rest)
+        above += _taken(rest, part.node)
+        pairs, residual = split_keys(_taken(rest, plan, part.node), plan, part.node)
+        plan = _checked(Join(*with_keys(plan, part.node, pairs), residual), part, catalog, text)
+    return selected(plan, [*above, *rest])
+
+
+def _checked(join: Join, part: Part, catalog: KnownRelations, text: str) -> Node:
+    """The join with a part, as a lookup where it is one; refused where it would have to remember without end."""
+    if is_looked_up(join.left, join.right):
+        return bind_lookup(join, catalog, text, part.offset)
+    check_with_tables(join.left, join.right, text, part.offset)
+    check_bounded_with_tables(join.left, join.right, text, part.offset)
+    return join
+
+
+def _taken(conditions: list[Expression], *known: Node) -> list[Expression]:
+    """Takes the conditions that columns of some nodes decide."""
+    names = {name for node in known for name in node.schema.names}
+    mine = [c for c in conditions if columns_of(c) and columns_of(c) <= names]
+    for condition in mine:
+        conditions.remove(condition)
+    return mine
 
 
 def _check_bounded(parts: Sequence[Part], text: str) -> None:
@@ -58,44 +83,6 @@ def _streams_first(part: Part) -> int:
         return 0
     table = table_below(part.node)
     return 2 if table is None or table.retroactive else 1
-
-
-def _selected(node: Node, rest: list[Expression]) -> Node:
-    """The node below the conditions that only it can decide; they are taken out of `rest`."""
-    mine = [c for c in rest if columns_of(c) and all(name in node.schema for name in columns_of(c))]
-    for condition in mine:
-        rest.remove(condition)
-    return _selected_below(node, mine)
-
-
-def _selected_below(node: Node, conditions: Sequence[Expression]) -> Node:
-    """Select by all the conditions; those on the rows that a LEFT JOIN keeps are tested before it."""
-    if not isinstance(node, OuterJoin) or node.is_full:
-        return selected(node, conditions)
-    below = [c for c in conditions if all(name in node.left.schema for name in columns_of(c))]
-    node = replace(node, left=_selected_below(node.left, below))
-    return selected(node, [c for c in conditions if c not in below])
-
-
-def selected(node: Node, conditions: Sequence[Expression]) -> Node:
-    """Select by all the conditions, or the node itself when there are none."""
-    predicate = conjunction(tuple(conditions))
-    return node if predicate is None else Select(node, predicate)
-
-
-def _join(left: Node, part: Part, rest: list[Expression], catalog: KnownRelations, text: str) -> Node:
-    right = _selected(part.node, rest)
-    known = set(left.schema.names) | set(right.schema.names)
-    mine = [c for c in rest if columns_of(c) and columns_of(c) <= known]
-    for condition in mine:
-        rest.remove(condition)
-    pairs, residual = split_keys(mine, left, right)
-    join = Join(*with_keys(left, right, pairs), residual)
-    if is_looked_up(left, right):
-        return bind_lookup(join, catalog, text, part.offset)
-    check_with_tables(left, right, text, part.offset)
-    check_bounded_with_tables(left, right, text, part.offset)
-    return join
 
 
 def _ties(condition: Expression, left: Node, right: Node) -> bool:

@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from panes.language.binder.bind_from import renamed
 from panes.language.binder.bind_groups import GroupedBinder, group, is_grouped, unaliased
-from panes.language.binder.bind_joins import selected
 from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_over import has_over
 from panes.language.binder.refusals import (
@@ -31,6 +30,7 @@ from panes.language.positions import offset_of
 from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Literal, columns_of, substitute
 from panes.plan.join_keys import split_equality, with_keys
 from panes.plan.nodes import Join, Node, OuterJoin, Project
+from panes.plan.selected import selected
 from panes.plan.types import BIGINT
 from panes.plan.unused import unused
 from panes.plan.walk import is_table_only

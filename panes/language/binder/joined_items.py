@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from panes.language.binder.bind_expressions import ExpressionBinder
-from panes.language.binder.bind_joins import Part, join_tree, selected
+from panes.language.binder.bind_joins import Part, join_tree
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.refusals import (
@@ -24,6 +24,7 @@ from panes.language.positions import offset_of, refuse
 from panes.plan.expressions import Expression, Literal, columns_of
 from panes.plan.join_keys import split_keys, with_keys
 from panes.plan.nodes import AntiJoin, Node, OuterJoin, SemiJoin, Unnest
+from panes.plan.selected import selected
 
 
 @dataclass

@@ -21,6 +21,7 @@ from panes.plan.types import TIMESTAMP
 
 _BEGINS_TARGET = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SELECT, TokenType.L_PAREN)
 """What follows EXPLAIN ANALYZE, where ANALYZE is not the name of a query."""
+_EXPLAIN_OPTIONS = ("FORMAT", "ANALYZE", "PLANS")
 
 
 _STREAM_CLAUSES = ("slack", "ahead", "idle_advance", "retain")
@@ -204,38 +205,40 @@ class StatementParser(TableParser):
         return st.Invoke(name.name, self._canonical(tree).removeprefix(quoted(name.name)), tree, self.sql)
 
     def _explain(self) -> st.Statement:
-        form, analyze = "TEXT", False
-        if self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in ("FORMAT", "ANALYZE"):
+        form, analyze, plans = "TEXT", False, False
+        if self._curr.token_type == TokenType.L_PAREN and self._next.text.upper() in _EXPLAIN_OPTIONS:
             self._advance()
-            form, analyze = self._explain_options()
+            form, analyze, plans = self._explain_options()
         elif self._curr.text.upper() == "ANALYZE" and self._next and self._next.token_type in _BEGINS_TARGET:
             self._advance()
             analyze = True
         if self._at_name():
-            return st.Explain(self._relation_name("a query").name, form, analyze)  # type: ignore[arg-type]  # one of the two
+            return st.Explain(self._relation_name("a query").name, form, analyze, plans)  # type: ignore[arg-type]  # one of the two
         if analyze:
             self._unexpected("the name of a registered query, whose steps were measured")
-        return st.Explain(self._select_query(), form)  # type: ignore[arg-type]  # one of the two
+        return st.Explain(self._select_query(), form, plans=plans)  # type: ignore[arg-type]  # one of the two
 
-    def _explain_options(self) -> tuple[str, bool]:
-        form, analyze = "TEXT", False
+    def _explain_options(self) -> tuple[str, bool, bool]:
+        form, analyze, plans = "TEXT", False, False
         while True:
-            if self._word("ANALYZE"):
+            if not plans and self._word("ANALYZE"):
                 analyze = True
+            elif not analyze and self._word("PLANS"):
+                plans = True
             elif self._word("FORMAT"):
                 form = self._curr.text.upper()
                 if form not in ("TEXT", "JSON"):
                     self._unexpected("TEXT or JSON")
                 self._advance()
             else:
-                self._unexpected("FORMAT or ANALYZE")
+                self._unexpected("FORMAT, and ANALYZE or PLANS")
             if self._match(TokenType.R_PAREN):
-                return form, analyze
+                return form, analyze, plans
             if not self._match(TokenType.COMMA):
                 self._unexpected(", or )")
 
     def _show(self) -> st.Statement:
-        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS"):
+        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS"):
             if self._word(kind):
                 return st.Show(kind, self._text("a pattern in quotes") if self._word("LIKE") else None)
         if self._word("COLUMNS"):
@@ -245,7 +248,11 @@ class StatementParser(TableParser):
         if self._word("CREATE"):
             kind_of = self._kind()
             return st.ShowCreate(kind_of, self._relation_name("a name").name)
-        return self._unexpected("QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, COLUMNS FROM or CREATE")
+        if self._word("PLANS"):
+            return st.ShowPlans(self._relation_name("the name of a query").name)
+        return self._unexpected(
+            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, COLUMNS FROM, CREATE or PLANS"
+        )
 
     def _describe(self) -> st.Statement:
         return st.Describe(self._relation_name("the name of a stream, a table or a query").name)
@@ -296,14 +303,15 @@ class StatementParser(TableParser):
         if not self._word("QUERY"):
             self._unexpected("QUERY, STREAM or TABLE")
         name = self._relation_name("the name of a query").name
-        if self._word("RESUME"):
-            return st.AlterQuery(name, "RESUME")
+        for action in ("RESUME", "REPLAN"):
+            if self._word(action):
+                return st.AlterQuery(name, action)
         if self._word("AS"):
             return st.AlterQueryAs(name, self._select_query())
         if self._at("RENAME"):
             return self._rename("QUERY", name)
         if not self._word("SET"):
-            self._unexpected("AS, RENAME TO, RESUME or SET")
+            self._unexpected("AS, RENAME TO, RESUME, REPLAN or SET")
         token = self._curr
         setting = self._name("a setting").name
         if not same(setting, "shards"):

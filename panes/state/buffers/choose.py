@@ -55,7 +55,7 @@ _LAYOUTS: dict[tuple[str, Pattern], Layout] = {
     **{("nt", pattern): Layout(Keyed.kind, "every row leaves by a retraction (nt)") for pattern in Pattern},
     **{("direct", pattern): _SCAN for pattern in Pattern if pattern < Pattern.STRICT},
 }
-_FEW_LEAVE_EARLY = Layout(Calendar.kind, "rows leave at a known time, few are retracted before")
+FEW_LEAVE_EARLY = Layout(Calendar.kind, "rows leave at a known time, few are retracted before")
 
 
 def layout_of(pattern: Pattern, strategy: str, *, leaves_early: bool = True) -> Layout:
@@ -66,7 +66,7 @@ def layout_of(pattern: Pattern, strategy: str, *, leaves_early: bool = True) -> 
     if strategy not in STRATEGIES:
         raise SettingError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
     if strategy == "upa" and pattern is Pattern.STRICT and not leaves_early:
-        return _FEW_LEAVE_EARLY
+        return FEW_LEAVE_EARLY
     layout = _LAYOUTS.get((strategy, pattern))
     if layout is None:
         raise SettingError(

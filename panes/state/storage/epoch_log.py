@@ -21,6 +21,7 @@ from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
 from panes.plan.box_schedule import BoxSchedule
 from panes.state.storage.bell import Bell
+from panes.state.storage.epoch_states import StagePlace
 from panes.state.storage.files import make_folder
 from panes.state.storage.leases import Lease, Leases
 from panes.state.storage.locations import Location, names_in, parent_of
@@ -31,6 +32,7 @@ from panes.state.storage.terms import Begun, Term, term_of, terms_begun
 _RECORDS_IN_MEMORY = 16
 """With thousands of queries a record is not small."""
 
+_NOWHERE = StagePlace(-1, 0, 0, False)
 _RECORD = re.compile(r"epoch-(\d{10})(?:-(\d{8}-[0-9a-f]{8}))?\.json")
 _SKIPPED = "skipped.json"
 
@@ -74,6 +76,8 @@ class QueryProgress:
     """Over how many shards the stages that can have several were spread."""
     spread_before: int = 0
     """The same in the epoch that ran it before; 0 if this was its first."""
+    answer: StagePlace = _NOWHERE
+    """Where its answer lies among all states: under the number of the plan that ran it."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,8 @@ class EpochRecord:
     streams: dict[int, StreamProgress] = field(default_factory=dict)
     """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
+    """By the number of a query, or of the group whose plan it shares. A plan that is to replace that of a query
+    has its own number in its first epoch, and that of the query in those that follow."""
     missing: dict[int, dict[int, MissingRows]] = field(default_factory=dict)
     """Of the queries whose windows had not filled before the epoch, by number: what each lacks, by stream."""
     boxes: Boxes = field(default_factory=dict)
@@ -138,7 +144,8 @@ class EpochRecord:
             int(stream): StreamProgress(**progress) for stream, progress in content.pop("streams").items()
         }
         queries = {
-            int(query): QueryProgress(**progress) for query, progress in content.pop("queries").items()
+            int(query): QueryProgress(**progress | {"answer": StagePlace(*progress["answer"])})
+            for query, progress in content.pop("queries").items()
         }
         missing = {
             int(query): {int(stream): MissingRows(**gap) for stream, gap in gaps.items()}
@@ -158,6 +165,11 @@ class EpochRecord:
     def brought(self) -> dict[int, int]:
         """How many rows each stream has brought that could be used."""
         return {stream: progress.rows - progress.bad for stream, progress in self.streams.items()}
+
+    def progress_of(self, plan: int, query: int) -> QueryProgress | None:
+        """What was done to a query by the plan of that number; None when the record has no such plan."""
+        found = self.queries.get(query)
+        return found if found is not None and found.answer.running == plan else self.queries.get(plan)
 
     @property
     def clock(self) -> int:

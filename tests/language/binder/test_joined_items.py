@@ -1,4 +1,4 @@
-"""FROM: which joins have their place, and what may go below them."""
+"""FROM: which joins have their place, and which conditions stand above them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ XY = "FROM s1 [NOW] x LEFT JOIN s2 [NOW] y ON x.a = y.a"
 @pytest.mark.parametrize(
     ("sql", "found"),
     [
-        (f"SELECT x.b {XY} WHERE x.b > 1", ["OuterJoin", "Select"]),
+        (f"SELECT x.b {XY} WHERE x.b > 1", ["Select", "OuterJoin"]),
         (f"SELECT x.b {XY} WHERE y.b > 1", ["Select", "OuterJoin"]),
         (f"SELECT x.b {XY} AND y.b > 1", ["OuterJoin", "Select"]),
         (f"SELECT x.b {XY} AND x.b > 1", ["OuterJoin"]),
-        (f"SELECT x.b {XY} JOIN s3 [NOW] z ON z.a = x.a", ["Join", "OuterJoin"]),
-        (f"SELECT x.b {XY}, s3 [NOW] z WHERE z.a = x.a", ["Join", "OuterJoin"]),
-        (f"SELECT x.b FROM s3 [NOW] z, {XY[5:]} WHERE z.a = x.a", ["Join", "OuterJoin"]),
-        (f"SELECT x.b FROM s3 [NOW] z CROSS JOIN {XY[5:]} WHERE z.a = x.a", ["OuterJoin", "Select", "Join"]),
+        (f"SELECT x.b {XY} JOIN s3 [NOW] z ON z.a = x.a", ["Select", "Join", "OuterJoin"]),
+        (f"SELECT x.b {XY}, s3 [NOW] z WHERE z.a = x.a", ["Select", "Join", "OuterJoin"]),
+        (f"SELECT x.b FROM s3 [NOW] z, {XY[5:]} WHERE z.a = x.a", ["Select", "Join", "OuterJoin"]),
+        (f"SELECT x.b FROM s3 [NOW] z CROSS JOIN {XY[5:]} WHERE z.a = x.a", ["Select", "OuterJoin", "Join"]),
     ],
 )
 def test_conditions_and_joins_stand_where_they_belong(sql: str, found: list[str]) -> None:

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from panes.catalog import Catalog
+from panes.catalog import Catalog, QuerySettings
 from panes.errors import CatalogError, DriverReplaced, StateError
 from panes.language import parse
+from panes.plan_history import ChosenPlan
 from panes.state.storage import journal as journal_module
 from panes.state.storage.catalog_copy import CatalogCopy, restore_catalog
 from panes.state.storage.locations import Location, location_of
 from panes.state.storage.terms import Term
+
+CHOSEN = ChosenPlan(1, "registered", "s")
 
 
 class Driver:
@@ -44,7 +47,7 @@ def create(catalog: Catalog, sql: str) -> None:
 
 
 def rows(catalog: Catalog) -> object:
-    tables = ("objects", "queries", "groups", "plans", "settings", "sqlite_sequence")
+    tables = ("objects", "queries", "groups", "plans", "plan_history", "settings", "sqlite_sequence")
     return {table: catalog._select(f"SELECT * FROM {table}") for table in tables}
 
 
@@ -55,8 +58,8 @@ def change(catalog: Catalog) -> None:
     catalog.drop("STREAM", "gone")
     catalog.set("share_from", 2)
     for name in ("a", "b", "c"):
-        record = catalog.register(name, "SELECT 1", 2, "upa", 4, "template")
-        catalog.set_plan(record.running, '{"plan": "é ’ \\n"}')
+        record = catalog.register(name, "SELECT 1", 2, QuerySettings(), "template")
+        catalog.set_plan(record, '{"plan": "é ’ \\n"}', CHOSEN)
     catalog.begin_queries(7, lambda _: -5, cores=2)
     catalog.suspend(1, "it failed: é")
     catalog.resume("a")
@@ -98,11 +101,11 @@ def test_a_statement_is_one_object(home, tmp_path):
     with closing(Driver(home, tmp_path / "one").catalog) as catalog:
         assert objects(tmp_path) == ["base"]
         with catalog.transaction():
-            record = catalog.register("a", "SELECT 1", 2, "upa", 4)
-            catalog.set_plan(record.running, "{}")
+            record = catalog.register("a", "SELECT 1", 2, QuerySettings())
+            catalog.set_plan(record, "{}", CHOSEN)
         assert objects(tmp_path) == ["0000000001", "base"]
         with pytest.raises(CatalogError):
-            catalog.register("a", "SELECT 1", 2, "upa", 4)
+            catalog.register("a", "SELECT 1", 2, QuerySettings())
         assert objects(tmp_path) == ["0000000001", "base"]
 
 
@@ -141,7 +144,7 @@ def test_a_change_that_cannot_be_copied_does_not_count(home, tmp_path, monkeypat
 def test_many_changes_are_read_again_from_few_objects(tmp_path):
     with closing(Driver(tmp_path / "home", tmp_path / "one").catalog) as catalog:
         for number in range(400):
-            catalog.register(f"q{number}", "SELECT 1", 2, "upa", 4)
+            catalog.register(f"q{number}", "SELECT 1", 2, QuerySettings())
         expected = rows(catalog)
         assert len(objects(tmp_path)) < 300
     with closing(Driver(tmp_path / "home", tmp_path / "two").catalog) as again:

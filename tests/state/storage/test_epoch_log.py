@@ -14,6 +14,7 @@ from panes.state.storage.epoch_log import (
     QueryProgress,
     StreamProgress,
 )
+from panes.state.storage.epoch_states import StagePlace
 from panes.state.storage.followed import FollowedLog
 from panes.state.storage.terms import Term, terms_begun
 
@@ -51,6 +52,13 @@ def test_the_latest_epoch_comes_back_whole(tmp_path):
         log.commit(record(epoch))
     assert log.latest() == record(10)
     assert log.recent(2) == [record(9), record(10)]
+
+
+def test_what_ran_a_query_is_found_by_plan_and_query():
+    old, new = (QueryProgress(2, 0, 0, 0, answer=StagePlace(plan, 0, 0, True)) for plan in (7, 9))
+    both, after = (replace(NOTHING, queries=queries) for queries in ({7: old, 9: new}, {7: new}))
+    assert (both.progress_of(7, 7), both.progress_of(9, 7)) == (old, new)
+    assert (after.progress_of(7, 8), after.progress_of(9, 7), after.progress_of(9, 8)) == (new, new, None)
 
 
 def test_a_file_that_was_being_written_does_not_count(tmp_path):

@@ -1,0 +1,27 @@
+"""Where a query stands before an epoch, as the record of the one before tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from panes.stages.clock_rule import Position
+from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_log import EpochRecord
+
+
+def position_of(
+    query: RunningQuery, streams: Mapping[str, int], before: EpochRecord, changed: Set[str]
+) -> Position:
+    """The position of what is to run. `streams` are the numbers of all streams by name, `changed` the tables that
+    change in the epoch."""
+    numbers = frozenset(streams[name] for name in query.plan.streams)
+    begins = query.needs_history(before.epoch + 1)
+    has_changes = not changed.isdisjoint(query.plan.tables)
+    replaced = None if query.replaces is None else before.progress_of(query.replaces, query.query)
+    if replaced is not None:
+        # The clocks of its streams may have fallen back behind that of the query, which never does.
+        return Position(numbers, replaced.clock, -1, begins=begins, has_changes=has_changes)
+    ran = before.progress_of(query.id, query.query)
+    if ran is None or query.first_epoch > before.epoch:
+        return Position(numbers, before.clock_of(numbers), -1, begins=begins, has_changes=has_changes)
+    return Position(numbers, ran.clock, ran.epoch, ran.spread, begins, has_changes)

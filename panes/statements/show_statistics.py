@@ -1,0 +1,69 @@
+"""SHOW STATISTICS: what plans are chosen by, and which of it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from panes.optimizer.assumed import RATE, SPAN, assumed_costs
+from panes.optimizer.statistics import EPOCH, Fact, FactName, Kind
+from panes.statements.context import Context
+
+_UNITS: Mapping[Kind, str] = {
+    "rate": "rows/s",
+    "rows": "rows",
+    "selectivity": "rows/row",
+    "join": "results/pair",
+    "distinct": "values",
+    "early": "share",
+    "span": "s/epoch",
+}
+_COST_UNITS = {"fixed": "µs/span", "visit": "µs/pair"}
+_SCHEMA = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("name", pa.string()),
+        ("value", pa.float64()),
+        ("unit", pa.string()),
+        ("epochs", pa.int64()),
+        ("source", pa.string()),
+    ]
+)
+
+
+def show_statistics(context: Context) -> pa.Table:
+    """A table of all facts, by kind and name. `source` is 'measured', 'counted' (the rows of tables) or
+    'assumed'."""
+    streams = {stream.name for stream in context.catalog.base_streams()}
+    found = {name: fact for name, fact in context.statistics().facts.items() if _is_there(name, streams)}
+    assumed = {FactName("rate", stream): Fact(RATE) for stream in streams}
+    assumed[FactName("span", EPOCH)] = Fact(SPAN)
+    for operator, part, cost in assumed_costs():
+        assumed[FactName("cost", f"{operator} {part}")] = Fact(cost)
+    shown = [(name, fact) for name, fact in (assumed | found).items()]
+    shown.sort(key=lambda one: (_KINDS.index(one[0].kind), one[0].name))
+    return pa.Table.from_pylist([_row(name, fact) for name, fact in shown], schema=_SCHEMA)
+
+
+_KINDS = [*_UNITS, "cost"]
+
+
+def _is_there(name: FactName, streams: set[str]) -> bool:
+    """Not the rates of streams that are gone: facts are kept for plans to come."""
+    return name.kind != "rate" or name.name in streams
+
+
+def _row(name: FactName, fact: Fact) -> dict[str, object]:
+    is_counted = name.kind == "rows"
+    source = "counted" if is_counted else "assumed" if fact.is_assumed else "measured"
+    unit = _UNITS.get(name.kind) or _COST_UNITS.get(name.name.rpartition(" ")[2], "µs/row")
+    epochs = None if is_counted or fact.is_assumed else fact.epochs
+    return {
+        "kind": name.kind,
+        "name": name.name,
+        "value": fact.value,
+        "unit": unit,
+        "epochs": epochs,
+        "source": source,
+    }
