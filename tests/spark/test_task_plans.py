@@ -97,7 +97,7 @@ def test_queries_whose_boxes_keep_other_shares_do_not_share_inputs(tmp_path):
         streams = db._connection.catalog.base_streams()
         (query,) = db._running.workload(NOTHING, 2).queries
         plan = make_plan(with_drop_boxes(query.plan.plan))
-        queries = [replace(query, id=number, plan=plan) for number in (1, 2, 3)]
+        queries = [replace(query, id=number, of=number, plan=plan) for number in (1, 2, 3)]
         positions = {q.id: Position(frozenset({1}), 0, 0, begins=False) for q in queries}
         rule = ClockRule(1, streams, {}, positions, 10**15, 0, 10**7, occasion="rows")
 
