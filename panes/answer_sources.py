@@ -36,7 +36,9 @@ class AnswerSources:
             known = self._find(record)
             streams = {stream.number: stream.name for stream in self._catalog.base_streams()}
             complete = partial(self._readers.complete_from, record.id, known.plan, streams)
-            known = replace(known, origin=record.origin, complete_from=complete)
+            boxed = self._registered.physical_plan(record).plan
+            kept = partial(self._readers.kept, record.running, boxed, streams)
+            known = replace(known, origin=record.origin, complete_from=complete, kept=kept)
             self._known[record.id] = known
         return known
 
@@ -62,9 +64,11 @@ class AnswerSources:
         if selection is not None:
             chosen = AnswerFromSelections(self._readers.stores, record.id, selection)
             return source(chosen, running, first)
+        # What is kept may have columns that are not shown.
+        kept = plan if record.group is not None else self._registered.physical_plan(record).plan
         rows = AnswerFromSegments(
             self._readers.segments,
-            relation_of(plan).schema.arrow,
+            relation_of(kept).schema.arrow,
             member=None if record.group is None else record.id,
         )
         every_instant = record.settings.changes == "instant"

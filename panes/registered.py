@@ -220,9 +220,16 @@ class Registered:
             self._shared_with_others(number),
             None if measures is None else measures.of_query(pin, number),
             None if record.group is None else plan,
+            kept=self._kept_now(record.running, latest),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
+
+    def _kept_now(self, running: int, latest: EpochRecord | None) -> Mapping[str, float]:
+        """The shares that the drop boxes of a query keep of the newest rows, by stream."""
+        boxes = {} if latest is None else latest.boxes.get(running, {})
+        streams = self._catalog.base_streams() if boxes else ()
+        return {stream.name: boxes[stream.number].share for stream in streams if stream.number in boxes}
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""

@@ -15,6 +15,7 @@ from panes.plan.walk import streams_of
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.spark.epoch import Workload
+from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
 
@@ -33,6 +34,13 @@ class RunningQueries:
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
+        self._shares: tuple[int, Shares] = -1, {}
+        """The last epoch after which shares of drop boxes were changed, and these. An epoch that is done again
+        needs them again."""
+
+    def set_shares(self, after: EpochRecord, shares: Shares) -> None:
+        """Lets drop boxes keep other shares from the epoch on that follows a committed one."""
+        self._shares = after.epoch, shares
 
     def incomplete(self, latest: EpochRecord) -> dict[str, int]:
         """The queries whose windows lack tuples, with the instant from which on each has seen all."""
@@ -84,6 +92,7 @@ class RunningQueries:
         standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
         self._registered.keep_groups(of_group.keys())
         self._registered.keep_plans({query.id for query in standing})
+        decided_after, shares = self._shares
         return Workload(
             standing,
             retain_epochs=int(self._catalog.setting("retain_epochs")),
@@ -92,6 +101,7 @@ class RunningQueries:
             retained=kept,
             tables=self._catalog.tables(),
             missing=self._incomplete.next(records, before),
+            boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
 
     def _beginning(self, epoch: int) -> list[RunningQuery]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,18 @@ class Answer:
     is_sorted: bool = False
     """Whether the rows are in an order that was asked for; else they are in any."""
 
+    kept: Mapping[str, float] = field(default_factory=dict)
+    """The least share of the tuples of each stream that the query has kept of what its windows may hold; nothing
+    when it never sheds."""
+    error: pa.Table | None = None
+    """Of aggregates of a query that may shed: the rows as they are in `table`, with the ends of the 95 % interval
+    behind each aggregate, `<column>_low` and `<column>_high`; NULL where the value is exact."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether tuples that its windows may hold were shed."""
+        return any(share < 1 for share in self.kept.values())
+
     @property
     def is_complete(self) -> bool:
         """Whether the windows surely hold all that they should."""
@@ -59,9 +72,16 @@ class Answer:
         if self.as_of is None:
             return f"<Answer of {columns}: {NOT_BEGUN}: db.run() or db.start() takes in rows>"
         lacking = "" if self.complete_from is None else f"; {may_lack(self.complete_from.isoformat())}"
+        lacking += f"; {was_shed(self.kept)}" if self.is_partial else ""
         return f"<Answer as of {self.as_of.isoformat()}: {len(self)} rows of {columns}{lacking}>"
 
 
 def may_lack(instant: str) -> str:
     """What an answer that is not complete says of itself."""
     return f"its windows may lack tuples from before {instant}"
+
+
+def was_shed(kept: Mapping[str, float]) -> str:
+    """What an answer that is partial says of itself."""
+    shares = (f"{100 * share:.3g} % of {stream}" for stream, share in kept.items() if share < 1)
+    return f"it was computed from {' and '.join(shares)}"

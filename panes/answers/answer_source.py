@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -22,7 +22,8 @@ class AnswerRows(Protocol):
     """
 
     def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
-        """The answer at the clock, or at an instant of the span where it is known between clocks."""
+        """The answer at the clock, or at an instant of the span where it is known between clocks. It may have more
+        columns than the answer shows: those that it is sorted by, and the half widths of intervals."""
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         """What came into the answer and what went from it during the span: its columns, `_at` in microseconds, and
@@ -55,6 +56,12 @@ class AnswerSource:
     )
     """Gives for an instant, and the epoch that ran the query up to it, the instant from which on it has seen all
     tuples of its streams; None when its windows reach no further back."""
+
+    kept: Callable[[int, int], Mapping[str, float]] = field(
+        default=lambda _instant, _epoch: {}, compare=False
+    )
+    """Gives for an instant, and the epoch that ran the query up to it, the least share that its drop boxes have
+    kept of what its windows may hold, by stream; nothing when it has no boxes."""
 
     @property
     def readers_id(self) -> int:

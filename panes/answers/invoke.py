@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import last_slide
-from panes.answers.sorted_rows import sorted_rows
+from panes.answers.intervals import intervals
+from panes.answers.sorted_rows import in_order
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
@@ -51,11 +52,16 @@ def _answer(standing: AnswerSource, ran: QueryProgress, instant: int) -> Answer:
     if table.num_rows == 0 and standing.of_nothing is not None:
         table = standing.of_nothing
     since = standing.complete_from(instant, ran.epoch)
+    order = order_of(standing.plan)
+    table = (in_order(table, order) if order else table).combine_chunks()
+    shown = table.select(standing.plan.schema.names)
     return Answer(
         to_datetime(last_slide(standing.plan, instant)),
-        sorted_rows(table, standing.plan).combine_chunks(),
+        shown,
         None if since is None else to_datetime(since),
-        is_sorted=bool(order_of(standing.plan)),
+        is_sorted=bool(order),
+        kept=standing.kept(instant, ran.epoch),
+        error=intervals(shown, table),
     )
 
 

@@ -27,8 +27,10 @@ from panes.errors import (
     QueryFailed,
     StateError,
 )
-from panes.history.completeness import complete_from
-from panes.plan.nodes import Node
+from panes.history.completeness import complete_from, oldest_needed
+from panes.plan.box_schedule import BoxSchedule
+from panes.plan.nodes import Drop, Node
+from panes.plan.walk import walk
 from panes.state.storage.bell import Bell
 from panes.state.storage.epoch_log import EpochLog, QueryProgress
 from panes.state.storage.leases import Lease
@@ -91,6 +93,19 @@ class Readers:
         missing = {streams[number]: gap for number, gap in record.missing[query].items()}
         brought = {streams[number]: rows for number, rows in record.brought.items() if number in streams}
         return complete_from(plan, missing, instant, brought)
+
+    def kept(
+        self, running: int, plan: Node, streams: Mapping[int, str], instant: int, epoch: int
+    ) -> dict[str, float]:
+        """By stream with a drop box, the least share of its rows that a query has kept of what its windows may
+        hold at an instant of the span that an epoch took it through."""
+        boxes = self._log.record(max(epoch, self._log.epochs[0])).boxes.get(running, {})
+        numbers = {name: number for number, name in streams.items()}
+        found = sorted({node.stream for node in walk(plan) if isinstance(node, Drop)})
+        return {
+            name: boxes.get(numbers[name], BoxSchedule()).least(oldest_needed(plan, name, instant), instant)
+            for name in found
+        }
 
     def _invoke_at(self, standing: AnswerSource, instant: int) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:

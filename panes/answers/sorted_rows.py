@@ -16,7 +16,7 @@ def sorted_rows(rows: pa.Table, plan: Node) -> pa.Table:
     """The rows of the relation of a plan (`relation_of`) as its answer has them: in their order, and without the
     columns that are not shown."""
     order = order_of(plan)
-    return in_order(rows, order).select(plan.schema.names) if order else rows
+    return (in_order(rows, order) if order else rows).select(plan.schema.names)
 
 
 def in_order(rows: pa.Table, order: Sequence[SortKey]) -> pa.Table:

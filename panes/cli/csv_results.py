@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 from rich.console import Console
 
-from panes.answers.answer import Answer, may_lack
+from panes.answers.answer import Answer, may_lack, was_shed
 from panes.cli.in_order import answer_in_order, in_order
 from panes.cli.tables import print_line
 from panes.cli.value_text import escaped, exact
@@ -33,6 +33,8 @@ class CsvResults:
         self._write(answer_in_order(answer))
         if answer.complete_from is not None:
             self.note(may_lack(answer.complete_from.isoformat()))
+        if answer.is_partial:
+            self.note(was_shed(answer.kept))
 
     def table(self, table: pa.Table) -> None:
         self._write(in_order(table))

@@ -22,9 +22,9 @@ class JsonResults:
     """A JSON object on one line for each result.
 
     An answer has `query`, when it is that of a named query, `as_of`, `complete_from`, when its windows may lack
-    tuples from before that, `count`, the number of all its rows, and `rows`. A table has `count` and `rows`, and
-    EXPLAIN has `text`. Integers and doubles have all their digits, NaN and infinities are the texts "NaN",
-    "Infinity" and "-Infinity", instants are in ISO 8601.
+    tuples from before that, `kept`, the share of each stream when some was shed, `count`, the number of all its
+    rows, and `rows`. A table has `count` and `rows`, and EXPLAIN has `text`. Integers and doubles have all their
+    digits, NaN and infinities are the texts "NaN", "Infinity" and "-Infinity", instants are in ISO 8601.
     """
 
     def __init__(self, out: TextIO, notes: Console, limit: int | None) -> None:
@@ -37,6 +37,8 @@ class JsonResults:
         head["as_of"] = None if answer.as_of is None else _iso(answer.as_of)
         if answer.complete_from is not None:
             head["complete_from"] = _iso(answer.complete_from)
+        if answer.is_partial:
+            head["kept"] = dict(answer.kept)
         self._write(head, answer_in_order(answer))
 
     def table(self, table: pa.Table) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import typer
 from rich.console import Console
 
-from panes.answers.answer import NOT_BEGUN, Answer, may_lack
+from panes.answers.answer import NOT_BEGUN, Answer, may_lack, was_shed
 from panes.cli.csv_results import CsvResults
 from panes.cli.in_order import answer_in_order, in_order
 from panes.cli.json_results import JsonResults
@@ -102,6 +102,7 @@ class TableResults:
 def _moment(answer: Answer, how_to_begin: str) -> str:
     if answer.as_of is not None:
         lacking = "" if answer.complete_from is None else f"; {may_lack(instant(answer.complete_from))}"
+        lacking += f"; {was_shed(answer.kept)}" if answer.is_partial else ""
         return f", as of {instant(answer.as_of)}{lacking}"
     if len(answer):  # of tables alone, which have rows before the first epoch
         return ""

@@ -67,6 +67,13 @@ def in_buckets_of(hashes: Hashes, others: Hashes) -> Hashes:
     return (hashes & ~_BUCKET) | (others & _BUCKET)
 
 
+def reseeded(hashes: Hashes, seed: int) -> Hashes:
+    """Other hashes of the same rows, which look independent of these and of those by another seed."""
+    others: Hashes = hashes * _FACTOR + np.uint64(seed)
+    _mix(others)
+    return others
+
+
 def sort_order(keys: Hashes) -> npt.NDArray[np.int64]:
     """The order that sorts the keys; equal keys stay in the order they are in.
 

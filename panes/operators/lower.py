@@ -12,6 +12,7 @@ from panes.operators.base import Operator
 from panes.operators.constant import Constant
 from panes.operators.dataflow import Dataflow
 from panes.operators.distinct import distinct
+from panes.operators.drop_box import DropBox
 from panes.operators.dstream import Dstream
 from panes.operators.except_ import except_
 from panes.operators.explicit_expiry import ExplicitExpiry
@@ -295,16 +296,20 @@ class _Lowering:
             case nodes.TableScan():
                 entry = Entry(node.table, node.schema, prefix=f"{node.alias}.", weighted=True)
                 return self._add("input", entry, edge)
-            case nodes.Select() | nodes.Project() | nodes.Unnest():
+            case nodes.Drop() | nodes.Select() | nodes.Project() | nodes.Unnest():
                 return self._row_by_row(node, self.arrivals(node.child))
             case nodes.Union():
                 return self._union(node, self.arrivals(node.left), self.arrivals(node.right))
         return self.relation(node)
 
-    def _row_by_row(self, node: nodes.Select | nodes.Project | nodes.Unnest, child: _Made) -> _Made:
+    def _row_by_row(
+        self, node: nodes.Drop | nodes.Select | nodes.Project | nodes.Unnest, child: _Made
+    ) -> _Made:
         if isinstance(node, nodes.Select):
             return self._add("select", Select(node.predicate), child.edge, child)
         edge = replace(child.edge, schema=node.schema)
+        if isinstance(node, nodes.Drop):
+            return self._add("drop", DropBox(node), edge, child)
         if isinstance(node, nodes.Unnest):
             return self._add("unnest", Unnest(node.expression, node.column), edge, child)
         return self._add("project", Project(node.columns), edge, child)
@@ -379,7 +384,7 @@ def is_stream(node: nodes.Node) -> bool:
     """Whether a node only passes on tuples of base streams, or rows of tables, as they arrive."""
     if isinstance(node, (nodes.StreamScan, nodes.TableScan)):
         return True
-    if isinstance(node, (nodes.Select, nodes.Project, nodes.Unnest, nodes.Union)):
+    if isinstance(node, (nodes.Drop, nodes.Select, nodes.Project, nodes.Unnest, nodes.Union)):
         return all(map(is_stream, node.children))
     return False
 

@@ -15,6 +15,7 @@ from panes.operators.base import Operator
 from panes.operators.constant import Constant
 from panes.operators.distinct import Distinct
 from panes.operators.distinct_star import DistinctStar
+from panes.operators.drop_box import DropBox
 from panes.operators.dstream import Dstream
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.generated_results import GeneratedResults
@@ -51,6 +52,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     Constant,
     Distinct,
     DistinctStar,
+    DropBox,
     Dstream,
     Entry,
     ExplicitExpiry,

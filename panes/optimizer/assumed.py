@@ -54,6 +54,7 @@ _COSTS: dict[str, dict[str, float]] = {
     "AntiJoin": {"row": 3.5, FIXED: 7000.0},
     "Distinct": {"row": 1.0, FIXED: 900.0},
     "DistinctStar": {"row": 1.8, FIXED: 2200.0},
+    "DropBox": {"row": 0.1, FIXED: 200.0},
     "Entry": {"row": 0.03, FIXED: 170.0},
     "ExplicitExpiry": {"row": 1.0, FIXED: 1300.0},
     "GroupBy": {"row": 4.0, FIXED: 2100.0},

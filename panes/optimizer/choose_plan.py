@@ -18,6 +18,7 @@ from panes.optimizer.utilization import utilization
 from panes.optimizer.verdicts import Costed, verdicts
 from panes.plan.nodes import AntiJoin, Except, Node, OuterJoin
 from panes.plan.shape import shape
+from panes.plan.sheddable import with_drop_boxes
 from panes.plan.walk import walk
 from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import Candidate, Choice, PhysicalPlan
@@ -77,7 +78,7 @@ def _costed(plan: Node, statistics: Statistics, planning: Planning, estimates: E
     for one in candidates(plan, estimates, planning).plans:
         for name, leaves_early in _layouts(one, planning):
             made = make_plan(
-                one.plan,
+                with_drop_boxes(one.plan) if planning.sheds else one.plan,
                 strategy=planning.strategy,
                 calendar_days=planning.calendar_days,
                 every_instant=planning.every_instant,

@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from panes.plan.expressions import Column, Expression, substitute
-from panes.plan.nodes import GroupBy, Matched, Node, Over, Project, StreamScan, TableScan, Unnest, Values
+from panes.plan.nodes import (
+    Drop,
+    GroupBy,
+    Matched,
+    Node,
+    Over,
+    Project,
+    StreamScan,
+    TableScan,
+    Unnest,
+    Values,
+)
 
 Origins = Mapping[str, Expression]
 """By the name of a column what it is computed from, with columns that are called `stream.attribute`."""
@@ -30,7 +41,7 @@ def origins_of(node: Node) -> Origins:
             item = substitute(node.expression, origins_of(node.child))
             type_ = node.schema[node.column].type
             return {**origins_of(node.child), node.column: Column(type_, f"item of {item}")}
-        case GroupBy() | Over() | Values() | Matched():
+        case GroupBy() | Over() | Values() | Matched() | Drop():
             below = origins_of(node.children[0]) if node.children else {}
             return {f.name: below.get(f.name, Column(f.type, f.name)) for f in node.schema}
     found: dict[str, Expression] = {}

@@ -20,6 +20,8 @@ class Planning:
     """The names of rules that are not applied."""
     cores: int | None = None
     """How many the cluster has; None when no epoch has run yet, and nobody knows."""
+    sheds: bool = False
+    """Whether its plan has drop boxes: only one for which `why_not_sheddable` has no reason may."""
 
 
 def rules_in(setting: str) -> frozenset[str]:

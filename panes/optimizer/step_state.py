@@ -11,6 +11,7 @@ from panes.plan import nodes
 
 _STATELESS = {
     "Constant",
+    "DropBox",
     "Entry",
     "GeneratedResults",
     "Match",

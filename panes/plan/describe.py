@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from panes.plan import nodes
-from panes.plan.expressions import Column, Expression
+from panes.plan.estimated_group_by import HIDDEN_SUM, is_hidden
+from panes.plan.expressions import Column, Expression, columns_of
 from panes.plan.lookups import Matching
 
 
@@ -42,7 +43,7 @@ def _project(node: nodes.Project) -> str:
     if tuple(name for name, _ in kept) == below and len(node.columns) > len(kept):
         added = (str(e) for name, e in node.columns if name not in below)
         return f"Project *, {', '.join(added)}"
-    return "Project " + ", ".join(_item(name, expression) for name, expression in node.columns)
+    return "Project " + ", ".join(_item(name, e) for name, e in node.columns if not is_hidden(name))
 
 
 def _bare(names: Iterable[str]) -> list[str]:
@@ -54,6 +55,8 @@ def _aliases(names: Iterable[str]) -> set[str]:
 
 
 def _item(name: str, expression: Expression) -> str:
+    if any(read.startswith(HIDDEN_SUM) for read in columns_of(expression)):
+        return f"estimate of {name}"
     if str(expression) == name:
         return name
     if isinstance(expression, Column) and "." not in name and expression.name.rpartition(".")[2] == name:
@@ -63,7 +66,9 @@ def _item(name: str, expression: Expression) -> str:
 
 def _group_by(node: nodes.GroupBy) -> str:
     keys = ", ".join(node.keys) or "all rows"
-    aggregates = ", ".join(a.name for a in node.aggregates)
+    shown = [a.name for a in node.aggregates if not is_hidden(a.name)]
+    hidden = len(node.aggregates) - len(shown)
+    aggregates = ", ".join([*shown, *([f"{hidden} sums for estimates"] if hidden else [])])
     return f"Group by {keys}" + (f": {aggregates}" if aggregates else "")
 
 
@@ -118,6 +123,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.TableScan: _table,
     nodes.Values: lambda node: f"Values, {len(node.rows)} row{'s' * (len(node.rows) != 1)}",
     nodes.Window: lambda node: f"Window {node.spec.text()}",
+    nodes.Drop: lambda node: f"Drop: keep a share of {node.stream}",
     nodes.Select: lambda node: f"Select {node.predicate}",
     nodes.Project: _project,
     nodes.Unnest: lambda node: f"Unnest {node.expression} AS {node.column}",

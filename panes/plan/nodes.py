@@ -15,7 +15,7 @@ from panes.plan.over_functions import OverFunction
 from panes.plan.remembered_hash import RememberedHash
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
-from panes.plan.types import BIGINT, BOOLEAN
+from panes.plan.types import BIGINT, BOOLEAN, DOUBLE
 from panes.plan.windows import WindowSpec
 
 
@@ -116,6 +116,45 @@ class _Unary(Node):
     @property
     def schema(self) -> Schema:
         return self.child.schema
+
+
+DROP_BUCKETS = 32
+"""The number of groups into which the tuples that pass a drop box fall, for the jackknife."""
+
+
+@dataclass(frozen=True)
+class Drop(_Unary):
+    """A drop box: of the tuples of a stream those whose hash lies below the share that is kept at their time.
+
+    It stands directly above a StreamScan. The hash is that of the seed, the event time and all columns of the
+    stream, so that the same tuples pass wherever and whenever they are read. The share comes with each epoch, from
+    a `BoxSchedule`, and is no part of the plan.
+    """
+
+    seed: int
+    weight: str | None = None
+    """The column, one more, that has how many tuples a tuple that passes stands for: 1 / the share."""
+    bucket: str | None = None
+    """The column, one more, that has the number of its group, one of `DROP_BUCKETS`, by another hash."""
+
+    def __post_init__(self) -> None:
+        _need(isinstance(self.child, StreamScan), "a drop box stands directly above a stream")
+        self.schema  # noqa: B018  two columns of one name are refused here
+
+    @property
+    def stream(self) -> str:
+        assert isinstance(self.child, StreamScan)
+        return self.child.stream
+
+    @cached_property
+    def _schema(self) -> Schema:
+        added = [Field(self.weight, DOUBLE)] if self.weight else []
+        added += [Field(self.bucket, BIGINT)] if self.bucket else []
+        return self.child.schema + Schema(tuple(added))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from typing import Any
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
+    Drop,
     Dstream,
     Except,
     GroupBy,
@@ -93,7 +94,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Select | Project | Unnest | Matched | OrderBy) -> Labeled:
+    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -203,6 +204,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     TableScan: _Labeling.table_scan,
     Values: _Labeling.values,
     Window: _Labeling.window,
+    Drop: _Labeling.unary,
     Select: _Labeling.unary,
     Project: _Labeling.unary,
     Unnest: _Labeling.unary,

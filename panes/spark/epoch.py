@@ -40,6 +40,7 @@ from panes.spark.job_plan import JobPlan
 from panes.spark.operator_task import StatesBefore
 from panes.spark.queries_after import queries_after
 from panes.spark.session import exchanges_files, set_epoch_conf
+from panes.spark.shed_after import shed_after
 from panes.spark.sources import brings_files
 from panes.spark.spark_failures import SPARK_ERRORS
 from panes.spark.unseen_files import bad_files_of_tasks
@@ -47,7 +48,7 @@ from panes.stages.clock_rule import ClockRule, Measured, Occasion
 from panes.stages.exchange import FAILED_QUERY, Message, decoded
 from panes.stages.position_of import position_of
 from panes.stages.running_query import RunningQuery
-from panes.state.storage.epoch_log import NOTHING, EpochRecord, MissingRows
+from panes.state.storage.epoch_log import NOTHING, Boxes, EpochRecord, MissingRows
 from panes.tables.table_manifest import PIN as TABLES
 from panes.tables.table_store import TABLES_FOLDER
 from panes.tables.version_log import AppliedVersions, Taken
@@ -68,6 +69,8 @@ class Workload:
     tables: Sequence[CreateTable] = ()
     missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
     """What queries have not seen, by query and stream, where their windows may reach back to it."""
+    boxes: Boxes = field(default_factory=dict)
+    """What the drop boxes of queries keep in the epoch."""
 
 
 class _Began(NamedTuple):
@@ -170,7 +173,7 @@ class EpochRunner:
             arrivals = replace(arrivals, tables=_table_arrivals(workload.tables, applied))
         with self._phase("plan"):
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
-            plan = JobPlan(shipped, rule, self._clocks.of)
+            plan = JobPlan(shipped, rule, self._clocks.of, workload.boxes)
             plan.sketched = stores.epoch_facts.sketched(plan)
         messages = self._tasks(session, workload, plan, arrivals, rule, before)
         bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
@@ -218,6 +221,8 @@ class EpochRunner:
             streams=moved.streams,
             queries=queries_after(workload.queries, messages, moved, before, failed),
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
+            shed=shed_after(workload.queries, self._numbers, before, done, failed),
+            boxes=workload.boxes,
             pins=pins,
             **stores.states_after(before, plan.levels, plan.tasks, messages)._asdict(),
         )

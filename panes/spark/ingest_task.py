@@ -266,7 +266,7 @@ class _Work:
         route, values = self._context.plans.value.inputs[number], self._context.values
         members = values.indexes_of(route, is_history=is_history)
         began = thread_time_ns()
-        computed, steps = run.input(route.source, values.since_of(number), members)
+        computed, steps = run.input(route.source, values.since_of(number), members, values.box_of(number))
         self._stepped_us += _since(began)
         before = self._steps.setdefault(number, {})
         for name, measures in steps.items():

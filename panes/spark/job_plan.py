@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from panes.delta.delta import BEGINNING
 from panes.history.query_clocks import QueryClocks
+from panes.plan.box_schedule import BoxSchedule
 from panes.spark.first_seen import FirstSeen
 from panes.spark.task_plans import PlanValues, StageTask, TaskPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.physical_plan import PhysicalInput
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
+from panes.state.storage.epoch_log import Boxes
 
 
 class InputPlace(NamedTuple):
@@ -42,9 +44,10 @@ class JobPlan:
         queries: Sequence[RunningQuery],
         rule: ClockRule,
         clocks_of: Callable[[frozenset[int]], QueryClocks],
+        boxes: Boxes | None = None,
     ) -> None:
         """`clocks_of` gives the clocks that a query over the streams with some numbers had after earlier
-        epochs."""
+        epochs. `boxes` are the schedules of the drop boxes; all is kept where there is none."""
         # A query that has another number of shards than before may have nothing to do: then its state stays.
         self.tasks = max((max(query.shards, rule.queries[query.id].spread) for query in queries), default=1)
         self.stages: list[StageTask] = []
@@ -60,6 +63,9 @@ class JobPlan:
         """By input, where the query begins in this epoch and its streams have begun before."""
         self._since: dict[int, int] = {}
         """By input, where what is computed depends on the clock."""
+        self._boxes = boxes or {}
+        self._kept: dict[int, BoxSchedule] = {}
+        """By input, where a drop box does not keep everything."""
         self._members = {query.id: query.members for query in queries if query.members is not None}
         self._stream_numbers = {stream.name: stream.number for stream in rule.streams}
         self._clocked_by: dict[int, frozenset[int]] = {}
@@ -75,7 +81,7 @@ class JobPlan:
 
     @property
     def values(self) -> PlanValues:
-        return PlanValues(self._since, self._first_seen, self._members, self.sketched)
+        return PlanValues(self._since, self._first_seen, self._members, self._kept, self.sketched)
 
     @property
     def levels(self) -> int:
@@ -128,7 +134,8 @@ class JobPlan:
         return query.first_epoch == self._rule.epoch
 
     def _number(self, route: Route, query: RunningQuery, level: int) -> int:
-        """Queries share what they compute alike from a stream, unless some see its history and some do not."""
+        """Queries share what they compute alike from a stream, unless some see its history and some do not, or
+        their drop boxes keep other shares."""
         since = self._clock_before(query) if route.source.sees_since else None
         if route.source.scan_number is not None:
             is_new = query.members is not None and query.members.fresh is not None
@@ -138,7 +145,8 @@ class JobPlan:
         owner = None if route.source.stage is None else (query.id, route.source.stage)
         clocked_by = self._clocks_of(route.source, query)
         first_seen = self._first_seen_by(query) if route.source.stream is not None else None
-        key = (route.key, since, level, owner, is_new, clocked_by, first_seen)
+        box = self._box_of(route.source, query)
+        key = (route.key, since, level, owner, is_new, clocked_by, first_seen, box)
         if key not in self._numbers:
             self._numbers[key] = len(self.inputs)
             if clocked_by is not None:
@@ -147,6 +155,8 @@ class JobPlan:
                 self._first_seen[len(self.inputs)] = first_seen
             if since is not None:
                 self._since[len(self.inputs)] = since
+            if box.steps:
+                self._kept[len(self.inputs)] = box
             self.inputs.append(route)
             self.input_levels.append(level)
             self.readers.append([])
@@ -161,6 +171,12 @@ class JobPlan:
             return None
         clocks = self._clocks_before(position.streams) if len(position.streams) > 1 else None
         return FirstSeen(position.streams, position.clock + 1, clocks)
+
+    def _box_of(self, source: PhysicalInput, query: RunningQuery) -> BoxSchedule:
+        """What the drop box of an input keeps."""
+        if source.stream is None or not source.has_drop_box:
+            return BoxSchedule()
+        return self._boxes.get(query.query, {}).get(self._stream_numbers[source.stream], BoxSchedule())
 
     def _clocks_of(self, source: PhysicalInput, query: RunningQuery) -> frozenset[int] | None:
         """The streams by whose clocks changes of a table take effect; None when it is no table."""

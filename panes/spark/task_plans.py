@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from panes.delta.delta import BEGINNING
+from panes.plan.box_schedule import BoxSchedule
 from panes.sharing.shared_indexes import ForTasks, Members
 from panes.spark.first_seen import FirstSeen
 from panes.stages.routing import Route
@@ -57,11 +58,16 @@ class PlanValues:
     """By input, where the query begins in this epoch and its streams have begun before."""
     members: Mapping[int, Members] = field(default_factory=dict)
     """The registered queries that share a plan, by the number of the plan."""
+    boxes: Mapping[int, BoxSchedule] = field(default_factory=dict)
+    """What drop boxes keep, by input, where that is not everything."""
     sketched: frozenset[int] = frozenset()
     """The inputs of which the keys are sketched."""
 
     def since_of(self, number: int) -> int:
         return self.since.get(number, BEGINNING)
+
+    def box_of(self, number: int) -> BoxSchedule:
+        return self.boxes.get(number, BoxSchedule())
 
     def indexes_of(self, route: Route, *, is_history: bool) -> ForTasks | None:
         """The indexes to match rows with: those of the past are for the queries that begin in this epoch."""

@@ -14,6 +14,7 @@ from panes.operators.input import Input
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
+    Drop,
     Except,
     GroupBy,
     Intersect,
@@ -244,7 +245,7 @@ def _has_panes(window: Window) -> bool:
 
 def is_stateless(node: Node) -> bool:
     """Whether a node is a chain of selections, projections and unnest over a stream or a table."""
-    while isinstance(node, (Select, Project, Unnest, Matched)):
+    while isinstance(node, (Drop, Select, Project, Unnest, Matched)):
         node = node.child
     return isinstance(node, (StreamScan, TableScan))
 

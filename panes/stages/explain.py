@@ -75,12 +75,14 @@ class Explained:
     """What each step is expected to do, if that is to be shown."""
     utilization: Sequence[str] = ()
     """How busy this query and all together keep the cluster, in words."""
+    kept: Mapping[str, float] = field(default_factory=dict)
+    """The shares that its drop boxes keep now, by stream, where that is not everything."""
 
     @property
     def tree(self) -> ExplainedStep:
         if not isinstance(self.plan, PhysicalPlan):
             return logical_tree(self.plan)
-        tree = explain_tree(self.plan, self.shards)
+        tree = explain_tree(self.plan, self.shards, self.kept)
         if self.plan.is_selection and self.query is not None:
             # What a selection does by itself happens when it is invoked, over what is kept for all.
             return logical_tree(self.query, over=tree)

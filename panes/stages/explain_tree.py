@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
 from panes.plan.describe import describe
-from panes.plan.nodes import Node, StreamScan
+from panes.plan.nodes import Drop, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
@@ -63,9 +63,12 @@ class ExplainedStep:
         return self.key or self.routing
 
 
-def explain_tree(plan: PhysicalPlan, shards: int | None) -> ExplainedStep:
-    """The tree of a plan that runs on that many shards."""
-    return _Tree(plan, shards).stage(plan.last)
+def explain_tree(
+    plan: PhysicalPlan, shards: int | None, kept: Mapping[str, float] | None = None
+) -> ExplainedStep:
+    """The tree of a plan that runs on that many shards. `kept` are the shares that its drop boxes keep now, by
+    stream; those that it has no share for keep all."""
+    return _Tree(plan, shards, kept or {}).stage(plan.last)
 
 
 def shards_text(shards: int | None) -> str:
@@ -102,6 +105,7 @@ def steps_of(tree: ExplainedStep) -> Iterator[ExplainedStep]:
 class _Tree:
     plan: PhysicalPlan
     shards: int | None
+    kept: Mapping[str, float]
 
     def stage(self, number: int) -> ExplainedStep:
         stage = self.plan.stages[number]
@@ -156,6 +160,13 @@ class _Tree:
             return f"Shuffle to {shards} by {', '.join(source.keys)}"
         return f"Spread over {shards}" if source.stream is not None else f"Shuffle to {shards} by row"
 
+    def _does(self, step: PhysicalStep) -> str:
+        if not isinstance(step.node, Drop):
+            return does_of(step)
+        stream = step.node.stream
+        share = self.kept.get(stream, 1.0)
+        return f"Drop: keep {f'{100 * share:.3g} %' if share < 1 else 'all'} of {stream}"
+
     def _step(
         self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]
     ) -> ExplainedStep:
@@ -167,7 +178,7 @@ class _Tree:
         below = tuple(self._step(fragment, number, stage, part, sources) for number in step.inputs)
         readers = sum(other.inputs.count(place) for other in fragment.steps)
         return ExplainedStep(
-            does_of(step) + once_for(readers),
+            self._does(step) + once_for(readers),
             step.operator,
             StepKey(stage, part, step.name),
             step.output.pattern,

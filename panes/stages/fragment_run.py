@@ -8,14 +8,18 @@ import pyarrow as pa
 
 from panes.delta.delta import EXP, FOREVER, Delta
 from panes.operators.dataflow import measured
+from panes.operators.drop_box import DropBox
 from panes.operators.input import Entry
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
 from panes.operators.measures import Measures
+from panes.plan.box_schedule import BoxSchedule
 from panes.sharing.shared_indexes import ForTasks
 from panes.stages.physical_plan import PhysicalInput
 
-_Key = tuple[str, ForTasks | None, int | None]
+_Key = tuple[str, ForTasks | None, int | None, BoxSchedule | None]
+
+_KEEPS_ALL = BoxSchedule()
 
 
 class FragmentRun:
@@ -27,20 +31,28 @@ class FragmentRun:
         self._done: dict[_Key, tuple[Delta, Measures]] = {}
 
     def input(
-        self, source: PhysicalInput, since: int, members: ForTasks | None = None
+        self,
+        source: PhysicalInput,
+        since: int,
+        members: ForTasks | None = None,
+        box: BoxSchedule = _KEEPS_ALL,
     ) -> tuple[pa.Table, dict[str, Measures]]:
         """The rows of an input, and what its steps did.
 
         `since` is the clock before the epoch: rows that came late are seen after it. `members` are the indexes of
-        the queries that rows are matched with, where they are.
+        the queries that rows are matched with, where they are. `box` says which share a drop box among the steps
+        keeps.
         """
         fragment = source.fragment
         deltas: list[Delta] = []
         measures: dict[str, Measures] = {}
         shared = members if source.scan_number is not None else None
         seen_since = since if source.sees_since else None
+        kept: BoxSchedule | None = None
         for step, digest in zip(fragment.steps, fragment.digests, strict=True):
-            key = (digest, shared, seen_since)
+            if step.operator == DropBox.__name__:
+                kept = box  # what is below is the same for all queries
+            key = (digest, shared, seen_since, kept)
             if key not in self._done:
                 began = thread_time_ns()
                 operator = step.make()
@@ -51,6 +63,8 @@ class FragmentRun:
                 if isinstance(operator, (Match, MatchAndSum)):
                     assert members is not None
                     operator.index = members.value[operator.matched.scan_number]
+                if isinstance(operator, DropBox):
+                    operator.schedule = box
                 delta = operator.process(inputs, since, FOREVER)
                 self._done[key] = delta, measured(step, inputs, delta, began)
             delta, measures[step.name] = self._done[key]

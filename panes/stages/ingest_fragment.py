@@ -1,8 +1,8 @@
 """The steps that run before a shuffle: what needs no state, over the rows of a stream, the changes of a table or
 the rows of an earlier stage.
 
-They are the operators that run after it: selections, projections, unnest, the query index, and where a group-by
-over a sliding window follows, the window and the partial sums per pane.
+They are the operators that run after it: drop boxes, selections, projections, unnest, the query index, and where a
+group-by over a sliding window follows, the window and the partial sums per pane.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from panes.aggregates.partials import partial_schema, partials_of, values_of
 from panes.operators.base import Operator
+from panes.operators.drop_box import DropBox
 from panes.operators.input import Entry
 from panes.operators.lower import lifetimes_of
 from panes.operators.match import Match
@@ -103,6 +104,10 @@ class _Steps:
                 self.add("input", entry, node, edge)
                 arriving = {node.attribute(name) for name in node.schema.names if name in wanted}
                 self.read = tuple(name for name in entry.arriving.names if name in arriving)
+            case nodes.Drop():
+                # Which tuples pass depends on all of their columns.
+                self.chain(node.child, frozenset(node.child.schema.names))
+                self.add("drop", DropBox(node), node, replace(self.edge, schema=node.schema))
             case nodes.Select():
                 self.chain(node.child, wanted | columns_of(node.predicate))
                 self.add("select", Select(node.predicate), node, self.edge)

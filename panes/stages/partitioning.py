@@ -11,6 +11,7 @@ from panes.plan.lookups import Matching, is_lookup, table_below
 from panes.plan.nodes import (
     AntiJoin,
     Distinct,
+    Drop,
     Dstream,
     Except,
     GroupBy,
@@ -211,7 +212,7 @@ def _may_lie_anywhere(node: Node, inputs: _Inputs) -> bool:
 
 def _is_stream(node: Node) -> bool:
     """Whether an input is a chain over a stream. Rows of others go by their columns, as they may be taken back."""
-    while isinstance(node, (Select, Project, Unnest, Matched)):
+    while isinstance(node, (Drop, Select, Project, Unnest, Matched)):
         node = node.child
     return isinstance(node, StreamScan)
 

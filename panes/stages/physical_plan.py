@@ -45,6 +45,11 @@ class PhysicalInput:
     """Where its steps match rows with the queries of a group: the number of the scan."""
 
     @property
+    def has_drop_box(self) -> bool:
+        """Whether it may keep a share of the rows of its stream alone."""
+        return any(step.operator == "DropBox" for step in self.fragment.steps)
+
+    @property
     def sees_since(self) -> bool:
         """Whether what its steps give depends on the clock before the epoch: a window is among them."""
         return any(step.operator in ("TimeWindow", "MatchAndSum") for step in self.fragment.steps)

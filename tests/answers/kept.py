@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from panes.answers.answer_store import AnswerStore, changes_chunk
 from panes.answers.cursors import Cursors
 from panes.answers.readers import Readers
 from panes.delta.delta import BEGINNING
+from panes.operators.drop_box import DropBox
 from panes.operators.lower import lower
+from panes.plan.box_schedule import BoxSchedule
 from panes.plan.nodes import Node
 from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord, QueryProgress
@@ -38,10 +41,18 @@ class Kept:
         first_epoch: int = 0,
         since: int = BEGINNING,
         every_instant: bool = False,
+        shown: Node | None = None,
+        boxes: Mapping[int, BoxSchedule] | None = None,
+        streams: Mapping[int, str] | None = None,
     ) -> None:
+        """`shown` is the plan without its drop boxes, if it has any, `boxes` what these keep, by the number of the
+        stream, and `streams` the names of these."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.plan = plan
+        self.shown = plan if shown is None else shown
+        self.boxes = boxes or {}
+        self.streams = streams or {}
         self.strategy = strategy
         self.shards = shards
         self.every_instant = every_instant
@@ -62,7 +73,14 @@ class Kept:
     def standing(self) -> AnswerSource:
         rows = AnswerFromSegments(self.readers.segments, self.plan.schema.arrow)
         return AnswerSource(
-            QUERY_ID, "q", self.plan, rows, QUERY_ID, self.first_epoch, every_instant=self.every_instant
+            QUERY_ID,
+            "q",
+            self.shown,
+            rows,
+            QUERY_ID,
+            self.first_epoch,
+            every_instant=self.every_instant,
+            kept=partial(self.readers.kept, QUERY_ID, self.plan, self.streams),
         )
 
     def epoch(self, arrivals: Mapping[str, pa.Table], clock: int, *, history: bool = False) -> int:
@@ -75,6 +93,10 @@ class Kept:
         saved = []
         for shard in range(self.shards):
             dataflow = lower(self.plan, strategy=self.strategy, every_instant=self.every_instant)
+            for operator in dataflow.operators:
+                if isinstance(operator, DropBox):
+                    numbers = {name: number for number, name in self.streams.items()}
+                    operator.schedule = self.boxes[numbers[operator.node.stream]]
             for name, buffer in dataflow.buffers.items():
                 buffer.restore(self.states.chunks(name, shard))
             answer = AnswerStore(self.states.chunks(ANSWER, shard))
@@ -103,7 +125,7 @@ class Kept:
         ran = QueryProgress(
             self.shards, 0, 0, 0, epoch=epoch, before=before, since=since, clock=clock, **spread
         )
-        return replace(NOTHING, epoch=epoch, queries={QUERY_ID: ran})
+        return replace(NOTHING, epoch=epoch, queries={QUERY_ID: ran}, boxes={QUERY_ID: self.boxes})
 
     def collect(self, retain_epochs: int) -> None:
         latest = self.log.latest()

@@ -19,6 +19,7 @@ from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.tools.strategy import Departures
 from panes.optimizer.optimizer import optimize
 from panes.plan import nodes
+from panes.plan.box_schedule import BoxSchedule
 from panes.plan.order_of_answer import relation_of
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
@@ -36,6 +37,8 @@ class Shards:
     """A registered query at work: a dataflow for each shard of each stage."""
 
     query: RunningQuery
+    boxes: Mapping[str, BoxSchedule] = field(default_factory=dict)
+    """What the drop boxes of the streams keep, by name."""
     dataflows: list[list[Dataflow]] = field(init=False)
     answers: list[AnswerStore] = field(init=False)
     """The answer on each shard of the last stage."""
@@ -59,12 +62,13 @@ class Shards:
         strategy: str = "upa",
         every_instant: bool = False,
         large_tables: frozenset[str] = frozenset(),
+        boxes: Mapping[str, BoxSchedule] | None = None,
     ) -> Shards:
         """The stages of a plan as a registered query has them."""
         made = make_plan(
             optimize(plan), strategy=strategy, every_instant=every_instant, large_tables=large_tables
         )
-        return cls(RunningQuery(1, made, shards, 0))
+        return cls(RunningQuery(1, made, shards, 0), boxes or {})
 
     def process(self, arrivals: Mapping[str, pa.Table], since: int, clock: int) -> pa.Table:
         """The delta of the answer over a span, of all shards together."""
@@ -76,7 +80,8 @@ class Shards:
             for source in stage.inputs:
                 route = Route(source, shards, None if stage.is_sharded else 0)
                 for rows in self._rows(source, arrivals, given):
-                    computed, steps = FragmentRun(rows).input(source, since)
+                    box = self.boxes.get(source.stream or "", BoxSchedule())
+                    computed, steps = FragmentRun(rows).input(source, since, box=box)
                     self._note(number, source.name, steps)
                     for shard, mine in route.split(computed):
                         inputs[shard].setdefault(source.name, []).append(mine)
@@ -120,7 +125,7 @@ class Shards:
 
     def redistributed(self, shards: int, clock: int) -> Shards:
         """The same query on another number of shards, which goes on from the states of this one."""
-        after = Shards(replace(self.query, shards=shards))
+        after = Shards(replace(self.query, shards=shards), self.boxes)
         for number, stage in enumerate(self.query.plan.stages):
             old, new = len(self.dataflows[number]), len(after.dataflows[number])
             states = {shard: self._chunks(number, shard) for shard in range(old)}

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import panes
 from panes.delta.delta import BEGINNING
 from panes.history.query_clocks import KnownClocks
+from panes.plan.box_schedule import BoxSchedule
+from panes.plan.sheddable import with_drop_boxes
 from panes.sharing.shared_indexes import Indexes
 from panes.spark.job_plan import JobPlan
 from panes.stages.clock_rule import ClockRule, Position
+from panes.stages.make_plan import make_plan
 from panes.state.storage.epoch_log import NOTHING
 
 STREAM = "CREATE STREAM r (ts BIGINT, a BIGINT, b BIGINT) TIMESTAMP BY ts SECONDS"
@@ -83,3 +87,38 @@ def test_what_two_stages_hand_on_under_the_same_names_is_not_taken_for_one_input
         assert len(set(last.inputs)) == 2
         outputs = [output for stage in stages for output in stage.outputs]
         assert sorted(outputs) == sorted(set(outputs)), "no two stages hand on to the same input"
+
+
+def test_queries_whose_boxes_keep_other_shares_do_not_share_inputs(tmp_path):
+    box = BoxSchedule(((5, 0.5),))
+    with panes.connect(tmp_path / "db") as db:
+        db.sql(STREAM)
+        db.register(SUMS.format(range=10))
+        streams = db._connection.catalog.base_streams()
+        (query,) = db._running.workload(NOTHING, 2).queries
+        plan = make_plan(with_drop_boxes(query.plan.plan))
+        queries = [replace(query, id=number, of=number, plan=plan) for number in (1, 2, 3)]
+        positions = {q.id: Position(frozenset({1}), 0, 0, begins=False) for q in queries}
+        rule = ClockRule(1, streams, {}, positions, 10**15, 0, 10**7, occasion="rows")
+
+        def job(boxes):
+            return JobPlan(queries, rule, KnownClocks(db._connection.log).of, boxes)
+
+        number = streams[0].number
+        assert len(job({}).inputs) == 1
+        shed = job({2: {number: box}, 3: {number: box}})
+        assert [[place.query for place in readers] for readers in shed.readers] == [[1], [2, 3]]
+        assert shed.values.boxes == {1: box}
+        assert (shed.values.box_of(0), shed.values.box_of(1)) == (BoxSchedule(), box)
+
+
+def test_shares_that_were_decided_after_an_epoch_hold_in_the_next(tmp_path):
+    with panes.connect(tmp_path / "db") as db:
+        db.sql(STREAM)
+        db.register(SUMS.format(range=10))
+        running = db._running
+        first = running.workload(NOTHING, 2)
+        (query,) = first.queries
+        # Only queries with drop boxes have any.
+        running.set_shares(NOTHING, {query.id: {1: 0.5}})
+        assert running.workload(NOTHING, 2).boxes == {}

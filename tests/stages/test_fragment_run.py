@@ -5,6 +5,8 @@ import pyarrow as pa
 from panes.delta.delta import BEGINNING, FOREVER
 from panes.language import bind, parse
 from panes.optimizer.optimizer import optimize
+from panes.plan.box_schedule import BoxSchedule
+from panes.plan.sheddable import with_drop_boxes
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
 from tests.stages.test_partitioning import Streams
@@ -102,3 +104,20 @@ def test_changes_of_a_table_keep_their_lifetimes_and_weights():
     rows = computed(FragmentRun(pa.table(changes)), table)
     hidden = rows.select(["_ts", "_exp", "_weight"]).to_pylist()
     assert hidden == [{"_ts": ts, "_exp": FOREVER, "_weight": w} for ts, w in ((1, 1), (9, -1))]
+
+
+def test_queries_with_different_boxes_share_what_is_below_them():
+    (query,) = parse("SELECT k FROM a [NOW]")
+    plan = make_plan(with_drop_boxes(optimize(bind(query, Streams()))))
+    (source,) = plan.stages[0].inputs
+    assert sorted(source.columns) == ["g", "k", "x"]  # which rows pass depends on all columns
+    rows = pa.table({name: ROWS.column(name).take([0, 1, 2] * 100) for name in ROWS.column_names})
+    rows = rows.set_column(3, "_ts", [list(range(300))])
+    run = FragmentRun(rows)
+    counts = [
+        run.input(source, BEGINNING, box=BoxSchedule(((0, share),)))[0].num_rows
+        for share in (1.0, 0.2, 0.6, 0.2)
+    ]
+    assert counts[0] == 300 > counts[2] > counts[1] == counts[3] > 0
+    entries = [key for key in run._done if key[0] == source.fragment.digests[0]]
+    assert len(entries) == 1

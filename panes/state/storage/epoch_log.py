@@ -14,11 +14,12 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from panes.delta.delta import BEGINNING
 from panes.errors import EpochGone
+from panes.plan.box_schedule import BoxSchedule
 from panes.state.storage.bell import Bell
 from panes.state.storage.epoch_states import StagePlace
 from panes.state.storage.files import make_folder
@@ -91,6 +92,10 @@ class MissingRows:
     """How many rows the stream had brought by then."""
 
 
+Boxes = Mapping[int, Mapping[int, BoxSchedule]]
+"""What the drop boxes of queries keep: by the number of the query, then of the stream."""
+
+
 @dataclass(frozen=True)
 class EpochRecord:
     epoch: int
@@ -109,6 +114,11 @@ class EpochRecord:
     has its own number in its first epoch, and that of the query in those that follow."""
     missing: dict[int, dict[int, MissingRows]] = field(default_factory=dict)
     """Of the queries whose windows had not filled before the epoch, by number: what each lacks, by stream."""
+    boxes: Boxes = field(default_factory=dict)
+    """What the drop boxes of queries kept in the epoch, where they ever kept less than everything of what windows
+    and late rows may reach."""
+    shed: dict[int, dict[int, int]] = field(default_factory=dict)
+    """How many rows each query has shed since it began: by the number of the query, then of the stream."""
     pins: dict[str, str] = field(default_factory=dict)
     """The checksums of what the epoch is made of, by name: the histories of streams (`history/000001`), Spark's
     offsets (`checkpoint`), and what was measured."""
@@ -122,7 +132,11 @@ class EpochRecord:
     """Those that the epoch before released: they go when its record does, so another must have them too."""
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        boxes = {
+            query: {stream: schedule.as_list() for stream, schedule in some.items()}
+            for query, some in self.boxes.items()
+        }
+        return asdict(replace(self, boxes={})) | {"boxes": boxes}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> EpochRecord:
@@ -137,7 +151,15 @@ class EpochRecord:
             int(query): {int(stream): MissingRows(**gap) for stream, gap in gaps.items()}
             for query, gaps in content.pop("missing", {}).items()
         }
-        return cls(**content, streams=streams, queries=queries, missing=missing)
+        boxes = {
+            int(query): {int(stream): BoxSchedule.of(steps) for stream, steps in some.items()}
+            for query, some in content.pop("boxes", {}).items()
+        }
+        shed = {
+            int(query): {int(stream): rows for stream, rows in some.items()}
+            for query, some in content.pop("shed", {}).items()
+        }
+        return cls(**content, streams=streams, queries=queries, missing=missing, boxes=boxes, shed=shed)
 
     @property
     def brought(self) -> dict[int, int]:
