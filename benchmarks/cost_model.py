@@ -36,7 +36,7 @@ from panes.language.statements import CreateStream, SelectQuery
 from panes.operators.measures import STORE, Measures
 from panes.optimizer.assumed import assumed_cost
 from panes.optimizer.cost import PlanCost, plan_cost
-from panes.optimizer.cost_sums import NO_COST, CostSums, costs_of
+from panes.optimizer.cost_sums import CostSums, costs_of
 from panes.optimizer.known_facts import KnownFacts, facts_after, statistics_of
 from panes.optimizer.observed_facts import Observed, ObservedFacts
 from panes.optimizer.optimizer import optimize
@@ -277,7 +277,8 @@ def print_defaults(costs: Sequence[KnownFacts]) -> None:
     together: dict[str, CostSums] = {}
     for known in costs:
         for name, sums in known.items():
-            together[name.name] = tuple(map(add, together.get(name.name, NO_COST), sums.sums))
+            before = together.get(name.name)
+            together[name.name] = sums.sums if before is None else tuple(map(add, before, sums.sums))
     for operator, sums in sorted(together.items()):
         parts = costs_of(operator, sums)
         shown = (
