@@ -19,9 +19,10 @@ import pyarrow as pa
 import panes
 from benchmarks.result_files import save
 
-RATES = {"a": 2_000, "b": 400, "c": 200}
+RATES = {"a": 1_000, "b": 4_000, "c": 400}
 FASTER, STREAM = 10, "c"
-VALUES = {"x": 400, "y": 400}
+VALUES = 4_000
+"""Different values of each join column."""
 SQL = """
     SELECT count(*) AS n, sum(a.v) AS total
     FROM a [RANGE 8 SECONDS], b [RANGE 8 SECONDS], c [RANGE 8 SECONDS]
@@ -39,7 +40,7 @@ class Second:
     is_changed: bool
 
 
-def seconds(epochs: int, rates: dict[str, int]) -> Iterator[Second]:
+def seconds(epochs: int, rates: dict[str, int], values: int) -> Iterator[Second]:
     """The rows of each second; those of `STREAM` come ten times as often in the second half."""
     random = np.random.default_rng(7)
     for number in range(epochs):
@@ -47,7 +48,7 @@ def seconds(epochs: int, rates: dict[str, int]) -> Iterator[Second]:
         rows = {}
         for name, rate in rates.items():
             count = rate * FASTER if is_changed and name == STREAM else rate
-            columns = {key: random.integers(0, values, count) for key, values in VALUES.items()}
+            columns = {key: random.integers(0, values, count) for key in "xy"}
             ts = number * 1_000_000 + 1 + np.arange(count) * (1_000_000 // count)
             rows[name] = pa.table({"ts": ts, **columns, "v": random.integers(0, 100, count)})
         yield Second(rows, is_changed)
@@ -88,10 +89,10 @@ def run(setting: str, epochs: int) -> tuple[list[float], list[str]]:
         create(db)
         db.sql(f"SET replan = '{setting}'")
         # The first plan is chosen with what is measured of the rates before they change.
-        for second in islice(seconds(epochs, RATES), AVERAGED):
+        for second in islice(seconds(epochs, RATES, VALUES), AVERAGED):
             _push(db, second)
         db.register(SQL, name="q")
-        for second in islice(seconds(epochs, RATES), AVERAGED, None):
+        for second in islice(seconds(epochs, RATES, VALUES), AVERAGED, None):
             _push(db, second)
             cpu.append(db.status().measured["q"].cpu_us / 1e6)
         plans = [f"{plan['shape']}: {plan['reason']}" for plan in db.sql("SHOW PLANS q").to_pylist()]

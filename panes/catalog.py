@@ -60,7 +60,7 @@ CREATE TABLE functions (name TEXT PRIMARY KEY, sql TEXT NOT NULL);
 CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
-_LAST_NUMBER = "last number of a query or group"
+_LAST_NUMBER, _CORES = "last number of a query or group", "cores of the cluster"
 """The names of marks."""
 
 
@@ -199,6 +199,12 @@ class Catalog:
     def note_readers(self, *, are_there: bool = True) -> None:
         if are_there != self.has_readers:
             self._set_mark(_HAS_READERS, int(are_there))
+
+    @property
+    def cores(self) -> int | None:
+        """The number of cores that the cluster of the last epoch had; None when no epoch has begun."""
+        cores = self._mark(_CORES)
+        return None if cores < 0 else cores
 
     def _mark(self, name: str) -> int:
         rows = self._select("SELECT value FROM marks WHERE name = ?", name)
@@ -477,6 +483,8 @@ class Catalog:
         that failed is done again under its number: what began in it begins in it again.
         """
         with self._file.transaction():
+            if self.cores != cores:
+                self._set_mark(_CORES, cores)
             for record in self._queries("WHERE first_epoch IS NULL AND error IS NULL"):
                 self._execute(
                     "UPDATE queries SET first_epoch = ?, first_clock = ? WHERE id = ?",

@@ -42,10 +42,8 @@ class Registered:
         """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
         self._catalog = catalog
         self._plans: dict[int, Rewritten] = {}
-        self._physical = StoredPlans(catalog, row_count, statistics, clock, lambda: self.cores)
+        self._physical = StoredPlans(catalog, row_count, statistics, clock)
         self._statistics = statistics
-        self.cores: int | None = None
-        """How many the cluster has; None when this process has run no epoch."""
         self._groups: dict[int, Group] = {}
         self._left: list[int] = []
         """The ids that altered queries had."""
@@ -241,11 +239,11 @@ class Registered:
 
     def utilization(self) -> Utilization:
         """How busy all queries that run keep the cluster."""
-        return utilization(self._costs().values(), self.cores)
+        return utilization(self._costs().values(), self._catalog.cores)
 
     def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
-        together = utilization([mine, *others], self.cores)
-        own = utilization([mine], self.cores)
+        together = utilization([mine, *others], self._catalog.cores)
+        own = utilization([mine], self._catalog.cores)
         text = f"{together}; this query {percent(own.share)}"
         return replace(shown, expected={**mine.steps, **mine.shuffles}, utilization=(text,))
 
@@ -254,7 +252,7 @@ class Registered:
         return {number: self._cost(plan, shards) for number, (plan, shards) in self._running_plans().items()}
 
     def _cost(self, plan: PhysicalPlan, shards: int | None) -> PlanCost:
-        return plan_cost(plan, self._statistics(), shards=shards or self.cores or 1)
+        return plan_cost(plan, self._statistics(), shards=shards or self._catalog.cores or 1)
 
     def _running_plans(self) -> dict[int, tuple[PhysicalPlan, int | None]]:
         """The plans that epochs run, with the number of shards of each."""

@@ -26,8 +26,9 @@ that the time it takes does not grow with the number of queries."""
 _IS_MOVED = 0.1
 """The share by which the expected cost of a plan must have changed since plans were last compared: a choice takes
 up to some tens of milliseconds, a look much less."""
-_LOOKS_PER_CHOICE = 10
-"""The number of looks after which plans are compared anyway: others may have become cheaper by themselves."""
+_LOOKS_PER_CHOICE = 3
+"""The number of looks after which plans are compared anyway: another one may have become cheaper while the cost of
+this one stayed."""
 
 Cost = Callable[[PhysicalPlan], float]
 """What a plan is expected to cost under the statistics of now, in CPU seconds per second of event time."""

@@ -49,7 +49,6 @@ class RunningQueries:
     def workload(self, before: EpochRecord, cores: int) -> Workload:
         """What to do in the epoch that follows: the queries of that moment. `cores` is the cluster's number."""
         epoch = before.epoch + 1
-        self._registered.cores = cores
         streams = self._catalog.base_streams()
         numbers = {stream.name: stream.number for stream in streams}
 

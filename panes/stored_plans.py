@@ -34,15 +34,12 @@ class StoredPlans:
         row_count: Callable[[str], int],
         statistics: Callable[[], Statistics],
         clock: Clock,
-        cores: Callable[[], int | None],
     ) -> None:
-        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked, and
-        `cores` how many the cluster has, as far as that is known."""
+        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
         self._catalog = catalog
         self._row_count = row_count
         self._statistics = statistics
         self._clock = clock
-        self._cores = cores
         self._known: dict[int, PhysicalPlan] = {}
 
     def under_settings(self, planned: Rewritten) -> PhysicalPlan:
@@ -96,7 +93,7 @@ class StoredPlans:
             self._large_tables(planned.plan),
             settings.negation,
             rules_in(settings.rules_off),
-            self._cores(),
+            self._catalog.cores,
         )
         rules = tuple(rule.name for rule in planned.applied)
         return choose_plan(planned.plan, self._statistics(), planning, rules)

@@ -281,6 +281,7 @@ def test_plans_are_not_compared_again_while_the_cost_of_one_stays_the_same(
     drifting: Epochs, monkeypatch: pytest.MonkeyPatch
 ):
     drifting.db.sql("DROP QUERY q2")
+    monkeypatch.setattr(replanning, "_LOOKS_PER_CHOICE", 10)
     costs = {"upa": 0.1, "nt": 0.1}
     choices = []
     replanned = drifting.db._running._replanning

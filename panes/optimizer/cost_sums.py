@@ -52,6 +52,8 @@ def cost_after(before: FactSums | None, new: CostSums, epoch: int) -> FactSums:
 
 def costs_of(operator: str, sums: CostSums) -> Mapping[str, float]:
     """The cost by part: `fixed` per span and `row` per row; of a join also what `row` is made of."""
+    if not sums[1]:
+        return {FIXED: sums[2] / sums[0]}  # nobody knows what a row costs
     fixed, row = _line(sums, assumed_cost(operator, FIXED), assumed_cost(operator, "row"))
     _, rows, cpu, _, _, *parts, visits, weighed = sums
     found = {FIXED: fixed, "row": row}
@@ -68,8 +70,6 @@ def _line(sums: CostSums, assumed_fixed: float, assumed_row: float) -> tuple[flo
     """What a span and what a row costs; neither is less than nothing. Where rows hardly vary, both are as many
     times as high as assumed."""
     spans, rows, cpu, squares, products = sums[:5]
-    if not rows:
-        return cpu / spans, 0.0
     variance = spans * squares - rows * rows
     if variance > _VARIES * rows * rows:
         row = (spans * products - rows * cpu) / variance

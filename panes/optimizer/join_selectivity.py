@@ -1,9 +1,7 @@
 """Which share of all combinations of rows a join of several relations gives, the same for every tree.
 
-Of relations that are equal in one column, with v₁ ≥ v₂ ≥ … ≥ vₙ different values, the share is 1 / (v₁ v₂ … vₙ₋₁):
-of two, the one with fewer values has only such as the other has (thesis, 5.3.1: φ12 has 1 / max(v₁, v₂), and
-min(v₁, v₂) values go on). That is the product along the spanning tree of greatest shares, where two relations have
-1 / max(v, v') or what was measured of them. So measured shares of pairs can be put together as assumed ones.
+It is the product of what each class of equal columns (`optimizer/joined_column.py`) and each other condition
+leaves.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from math import prod
 
 from panes.optimizer.assumed import assumed_selectivity
 from panes.optimizer.fact_names import join_name
+from panes.optimizer.joined_column import JoinedColumn
 from panes.optimizer.joined_relations import Attribute, JoinedRelations
 from panes.optimizer.statistics import Statistics
 from panes.plan.expressions import Column, Expression, conjunction, substitute, walk
@@ -44,23 +43,24 @@ class JoinSelectivity:
         by_relation = {
             a.relation: a for a in sorted(members, key=lambda a: (a.relation, a.column), reverse=True)
         }
-        attributes = [by_relation[number] for number in sorted(by_relation)]
-        reached, rest, share = attributes[:1], attributes[1:], 1.0
-        while rest:
-            best, found = max(
-                ((self._of_pair(joined, a, b), b) for a in reached for b in rest), key=lambda pair: pair[0]
-            )
-            share *= best
-            reached.append(found)
-            rest.remove(found)
-        return share
+        values = {number: self._values(joined, attribute) for number, attribute in by_relation.items()}
+        ties = {
+            (one, other): self._measured_pair(joined, by_relation[one], by_relation[other])
+            for one, other in combinations(sorted(by_relation), 2)
+        }
+        column = JoinedColumn(values, {pair: tie for pair, tie in ties.items() if tie is not None})
+        return column.share(column.relations)
+
+    def _values(self, joined: JoinedRelations, attribute: Attribute) -> float:
+        return self.distinct(joined.relations[attribute.relation], [attribute.column])
+
+    def _measured_pair(self, joined: JoinedRelations, one: Attribute, other: Attribute) -> float | None:
+        left, right = joined.relations[one.relation], joined.relations[other.relation]
+        return self._measured(left, right, (one.column,), (other.column,), None)
 
     def _of_pair(self, joined: JoinedRelations, one: Attribute, other: Attribute) -> float:
-        left, right = joined.relations[one.relation], joined.relations[other.relation]
-        known = self._measured(left, right, (one.column,), (other.column,), None)
-        if known is not None:
-            return known
-        return 1 / max(self.distinct(left, [one.column]), self.distinct(right, [other.column]))
+        known = self._measured_pair(joined, one, other)
+        return 1 / max(self._values(joined, one), self._values(joined, other)) if known is None else known
 
     def _of_condition(self, joined: JoinedRelations, read: frozenset[int], condition: Expression) -> float:
         if len(read) == 2:

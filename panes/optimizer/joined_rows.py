@@ -2,67 +2,19 @@
 
 The size of a join is the product of the sizes of what is joined and of the shares that its conditions leave. Its
 rate follows: a result comes with the last of its rows, so λ / W of a join is the sum of λ / W of what is joined
-(static-optimization, equations 5 and 6). Of relations that are equal in one column, values are contained in each
-other (thesis, 5.3.1): every relation but the one with the fewest values divides the size by how many it has.
+(static-optimization, equations 5 and 6).
 
 Sets of relations are sets of bits: 0b101 is the first and the third.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 
 from panes.optimizer.estimates import Estimate
-
-
-@dataclass(frozen=True)
-class JoinedColumn:
-    """A column on which relations are joined: its different values in each that has it, by the number of the
-    relation, and where more is known of the join of two of them, the share of all pairs of rows that it gives."""
-
-    values: Mapping[int, float]
-    ties: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    _known: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
-
-    @cached_property
-    def relations(self) -> int:
-        """The set of those that have it."""
-        return sum(1 << number for number in self.values)
-
-    def share(self, relations: int) -> float:
-        """The share of all combinations of rows of some relations that agree in this column.
-
-        Where a relation can be tied to several others, the least selective tie counts: values are contained in
-        each other.
-        """
-        relations &= self.relations
-        found = self._known.get(relations)
-        if found is None:
-            found = self._known[relations] = self._share(relations)
-        return found
-
-    def _share(self, relations: int) -> float:
-        here = [number for number in self.values if relations >> number & 1]
-        if len(here) < 2:
-            return 1.0
-        if not self.ties:
-            found = [self.values[number] for number in here]
-            return min(found) / prod(found)
-        share, trees = 1.0, {number: number for number in here}
-        pairs = [(one, other) for one in here for other in here if one < other]
-        for pair in sorted(pairs, key=self._tie, reverse=True):
-            one, other = (trees[number] for number in pair)
-            if one != other:
-                share *= self._tie(pair)
-                trees = {number: one if tree == other else tree for number, tree in trees.items()}
-        return share
-
-    def _tie(self, pair: tuple[int, int]) -> float:
-        known = self.ties.get(pair)
-        return 1 / max(self.values[number] for number in pair) if known is None else known
+from panes.optimizer.joined_column import JoinedColumn
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ condition, under whatever alias and in whatever order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from panes.plan.expressions import Column, Expression, substitute
 from panes.plan.nodes import (
@@ -26,6 +27,7 @@ Origins = Mapping[str, Expression]
 """By the name of a column what it is computed from, with columns that are called `stream.attribute`."""
 
 
+@lru_cache(maxsize=1024)  # planning asks for those of a node tens of times
 def origins_of(node: Node) -> Origins:
     """The origins of the columns of a node. A computed value that no row of a stream has, such as an aggregate, is
     its own origin, under its name."""

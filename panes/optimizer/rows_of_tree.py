@@ -10,7 +10,8 @@ from math import prod
 from panes.optimizer.assumed import assumed_selectivity
 from panes.optimizer.equality_classes import EqualityClass, EqualityClasses
 from panes.optimizer.estimates import Estimates
-from panes.optimizer.joined_rows import JoinedColumn, JoinedCondition, JoinedRows
+from panes.optimizer.joined_column import JoinedColumn
+from panes.optimizer.joined_rows import JoinedCondition, JoinedRows
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
 from panes.plan.join_tree import JoinTree
 from panes.plan.nodes import Join, Node, Select

@@ -22,8 +22,13 @@ STREAMS = ("s1", "s2", "s3", "r", "s")
 TABLES = ("owned", "priced")
 QUERIES = ("kept", "summed")
 """Registered queries, the second of which reads the first."""
-REFUSED = ("is looked up as it was at the time of one tuple", "is NON RETROACTIVE")
-"""Queries that look a table up by rows that have no time of their own are not drawn on purpose."""
+REFUSED = (
+    "is looked up as it was at the time of one tuple",
+    "is NON RETROACTIVE",
+    "a DOUBLE cannot be cast to STRING",
+)
+"""Queries that look a table up by rows that have no time of their own are not drawn on purpose, nor are texts of
+variances and their kin, which a derived table may have."""
 TESTS = (
     "{0} IS NULL", "{0} IS NOT NULL", "{0} IN ({1}, 3)", "{0} NOT IN (1, {1})", "{0} BETWEEN {1} AND 5",
     "{0} IS DISTINCT FROM {1}", "{0} IS NOT DISTINCT FROM {1}", "{0} BETWEEN SYMMETRIC {1} AND 5",

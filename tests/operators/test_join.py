@@ -184,15 +184,16 @@ def test_a_join_notes_the_pairs_it_looked_at_and_the_rows_that_live():
     #        1   2   3   4   5   6
     # left   1-------------------)
     #        2-------)
-    #            2-----------)
+    #            2-------------------)
+    #            1-----------)          lies dead beside the others
     # right          2---)
-    #                            2---   the left 2 that left at 3 lies dead beside the other one
+    #                        2---)
     join = join_of(Pattern.WEAKEST, Pattern.WEAKEST)
-    left = side(LEFT, [(1, 1, 6), (2, 1, 3), (2, 2, 6)], 3)
+    left = side(LEFT, [(1, 1, 6), (2, 1, 3), (2, 2, 7), (1, 2, 5)], 3)
     join.process([left, side(RIGHT, [(2, 3, 4)], 3)], 0, 3)
     assert {name: join.noted[name] for name in ("visits", "left_rows", "right_rows")} == {
         "visits": 2,  # the pair of what does not live at the same time was looked at, too
-        "left_rows": 2,
+        "left_rows": 3,
         "right_rows": 1,
     }
     join.process([side(LEFT, [], 5), side(RIGHT, [(2, 5, 9)], 5)], 3, 5)
@@ -201,6 +202,7 @@ def test_a_join_notes_the_pairs_it_looked_at_and_the_rows_that_live():
         "left_rows": 2,
         "right_rows": 1,
     }
+    assert join.left_state.rows == 3
     assert all(join.noted[name] > 0 for name in ("probe_us", "visit_us", "insert_us", "expire_us"))
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from panes.optimizer.estimates import Estimate
 from panes.optimizer.join_costs import JoinCosts
-from panes.optimizer.joined_rows import JoinedColumn, JoinedCondition, JoinedRows
+from panes.optimizer.joined_column import JoinedColumn
+from panes.optimizer.joined_rows import JoinedCondition, JoinedRows
 from panes.optimizer.statistics import Fact, FactName, Statistics
 
 VISITS = JoinCosts(arrival=1, pair=0, shuffle=0)

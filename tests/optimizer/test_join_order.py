@@ -11,7 +11,8 @@ from panes.optimizer import join_order as join_order_module
 from panes.optimizer.estimates import Estimate
 from panes.optimizer.join_costs import JoinCosts
 from panes.optimizer.join_order import MOST, join_order
-from panes.optimizer.joined_rows import JoinedColumn, JoinedCondition, JoinedRows
+from panes.optimizer.joined_column import JoinedColumn
+from panes.optimizer.joined_rows import JoinedCondition, JoinedRows
 from tests.optimizer.test_join_costs import EXAMPLE_1, VISITS
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from panes.optimizer.estimates import Estimate
-from panes.optimizer.joined_rows import JoinedColumn, JoinedCondition, JoinedRows
+from panes.optimizer.joined_column import JoinedColumn
+from panes.optimizer.joined_rows import JoinedCondition, JoinedRows
 from panes.optimizer.nested_loop_cost import joined_size
 from tests.optimizer.test_nested_loop_cost import TABLE_5_3
 

@@ -101,6 +101,12 @@ def test_selectivities_do_not_depend_on_epochs_and_shards(cuts: list[float], sha
     assert known.join("s.k = t.k of (s.v > 0.75)") == pytest.approx(1 / VALUES, rel=0.1)
 
 
+@pytest.mark.parametrize("cuts", [[2], [0.5, 2], [1, 1.5, 2]])
+def test_windows_that_are_not_full_tell_the_same(cuts: list[float]):
+    known = facts_of(JOIN, cuts, 1)
+    assert known.join("s.k = t.k of (s.v > 0.75)") == pytest.approx(1 / VALUES, rel=0.15)
+
+
 def test_a_join_by_negative_tuples_says_nothing_of_epochs_in_which_results_come_and_go():
     assert facts_of(JOIN, CUTS[1], 1, "nt").join("s.k = t.k of (s.v > 0.75)") is None
 

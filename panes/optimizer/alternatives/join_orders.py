@@ -18,6 +18,7 @@ from panes.optimizer.join_costs import JoinCosts
 from panes.optimizer.join_order import JoinOrder, join_order
 from panes.optimizer.joined_rows import JoinedRows
 from panes.optimizer.rows_of_tree import rows_of_tree
+from panes.optimizer.rules.merge_projects import merge_projects
 from panes.plan.join_tree import JoinTree, join_tree_of, joined
 from panes.plan.nodes import Join, Node, Project, Select, StreamScan, TableScan, with_children
 from panes.plan.walk import walk
@@ -52,7 +53,8 @@ class _Reordering:
         orders that the plan did not have."""
         names: list[str] = []
         made = self._node(plan, ranks or {}, names)
-        return Alternative(", ".join(names), made)
+        # Joins in another order have a projection on top that brings the columns back into theirs.
+        return Alternative(", ".join(names), merge_projects(made) if names else made)
 
     def _node(self, node: Node, ranks: Mapping[Node, int], names: list[str]) -> Node:
         tree = self._tree(node)

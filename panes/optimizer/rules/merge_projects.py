@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from panes.plan.expressions import Column, Literal, substitute, walk
-from panes.plan.nodes import Node, Project, with_children
+from panes.plan.nodes import AntiJoin, GroupBy, Join, Node, Project, SemiJoin, with_children
 
 
 def merge_projects(plan: Node) -> Node:
@@ -15,9 +16,13 @@ def merge_projects(plan: Node) -> Node:
           Project a.k * 2 AS d.x, a.v AS d.v    →    Project (a.k * 2) + 1 AS y
             Stream a                                   Stream a
 
-    Two stay two where the upper one reads a computed column more than once: it is computed once below.
+    Two stay two where the upper one reads a computed column more than once: it is computed once below. A group-by
+    takes columns by their names, so one that only chooses some of those of a join goes from below it: the rows of
+    the join can then be summed where they are made.
     """
     plan = with_children(plan, *map(merge_projects, plan.children))
+    if isinstance(plan, GroupBy) and isinstance(plan.child, Project) and _chooses_of_join(plan.child):
+        return replace(plan, child=plan.child.child)
     if not isinstance(plan, Project):
         return plan
     if isinstance(plan.child, Project) and not _is_computed_twice(plan, plan.child):
@@ -33,6 +38,12 @@ def _is_computed_twice(upper: Project, lower: Project) -> bool:
 
 
 def _changes_nothing(project: Project) -> bool:
-    return project.schema == project.child.schema and all(
-        e == Column(e.type, name) for name, e in project.columns
-    )
+    return project.schema == project.child.schema and _renames_nothing(project)
+
+
+def _chooses_of_join(project: Project) -> bool:
+    return isinstance(project.child, (Join, SemiJoin, AntiJoin)) and _renames_nothing(project)
+
+
+def _renames_nothing(project: Project) -> bool:
+    return all(e == Column(e.type, name) for name, e in project.columns)
