@@ -99,8 +99,8 @@ class Statistics:
     @property
     def span(self) -> float:
         """Seconds of event time that an epoch takes."""
-        found = self.measured("span", EPOCH)
-        return SPAN if found is None else found
+        # Clocks may stand still so far, as those of streams by arrival do: then nothing is known of it.
+        return self.measured("span", EPOCH) or SPAN
 
     def cost(self, operator: str, part: str = "row") -> float:
         """CPU microseconds of an operator, by the name of its class.
