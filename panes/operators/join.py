@@ -18,7 +18,7 @@ from panes.operators.tools.edge import Edge, harder
 from panes.operators.tools.split_span import cuts_of, split_span
 from panes.plan.expressions import Expression
 from panes.state.buffers.base import State
-from panes.state.buffers.chunked import ChunkedBuffer, Match, cluster, matching, sum_weights
+from panes.state.buffers.chunked import ChunkedBuffer, Match, cluster, gathered, matching, sum_weights
 
 
 @dataclass
@@ -69,16 +69,20 @@ class Join(Operator):
     def buffers(self) -> Mapping[str, State]:
         return {"left": self.left_state, "right": self.right_state}
 
-    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         cuts = cuts_of(inputs)
         if not cuts:
-            return self._process(inputs, clock)
+            return self._process(inputs, since, clock)
         ends = [*cuts, clock]
         pieces = [split_span(delta, ends) for delta in inputs]
-        tables = [self._process(deltas, deltas[0].clock).table for deltas in zip(*pieces, strict=True)]
+        begins = [since, *cuts]
+        tables = [
+            self._process(deltas, begin, end).table
+            for deltas, begin, end in zip(zip(*pieces, strict=True), begins, ends, strict=True)
+        ]
         return Delta(concat(tables), clock)
 
-    def _process(self, inputs: Sequence[Delta], clock: int) -> Delta:
+    def _process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         began = thread_time_ns()
         left, right = inputs
         new_left = self._clustered(left, self.left, self.left_keys)
@@ -86,9 +90,9 @@ class Join(Operator):
         of_left: list[Match] = []
         of_right: list[Match] = []
         if new_left.num_rows:
-            of_left += self.right_state.matches(new_left, self.left_keys)
+            of_left += gathered(self.right_state.matches(new_left, self.left_keys))
         if new_right.num_rows:
-            of_right += self.left_state.matches(new_right, self.right_keys)
+            of_right += gathered(self.left_state.matches(new_right, self.right_keys))
         if new_left.num_rows and new_right.num_rows:
             of_left.append(self._match(new_left, new_right))
         probed = thread_time_ns()
@@ -99,7 +103,8 @@ class Join(Operator):
         visited = thread_time_ns()
         result = self._result(parts)
         weighed = thread_time_ns()
-        rows_left, rows_right = self.left_state.forget(clock), self.right_state.forget(clock)
+        rows_left = self.left_state.forget(clock, since)
+        rows_right = self.right_state.forget(clock, since)
         expired = thread_time_ns()
         rows_left += self._remember(new_left, self.left_state, clock)
         rows_right += self._remember(new_right, self.right_state, clock)

@@ -93,7 +93,11 @@ def choose_buffer(
         return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
     if kind == Calendar.kind:
         return Calendar(
-            keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
+            keys,
+            reason=reason,
+            calendar_days=_days_to_probe(calendar_days),
+            nulls_equal=nulls_equal,
+            combine=combine,
         )
     if kind == Scan.kind:
         return Scan(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
@@ -111,11 +115,10 @@ def choose_for_duplicates(
     """For the one row that is kept of each value, and what is known of its duplicates."""
     if strategy == "direct":
         return Scan(keys, reason=_SCAN.reason, nulls_equal=True, combine=combine)
-    # Every value of a delta is looked up in every day, so a few wide days are better than many.
     return Calendar(
         keys,
         reason="a shown row leaves at a known time, its duplicates are found by value",
-        calendar_days=max(1, calendar_days // 3),
+        calendar_days=_days_to_probe(calendar_days),
         nulls_equal=True,
         combine=combine,
         updates=updates,
@@ -132,7 +135,11 @@ def choose_for_expiry(
 ) -> Calendar:
     """For rows that are needed when they leave, in any order, at times that are known when they come."""
     return Calendar(
-        keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
+        keys,
+        reason=reason,
+        calendar_days=calendar_days if keys is None else _days_to_probe(calendar_days),
+        nulls_equal=nulls_equal,
+        combine=combine,
     )
 
 
@@ -156,3 +163,9 @@ def choose_for_versions(keys: Sequence[str], reason: str) -> KeyedVersions:
 def choose_for_waiting(schema: pa.Schema, reason: str) -> TimerQueue:
     """For rows that are needed once, at an instant that is known when they come, and nothing before."""
     return TimerQueue(schema, reason)
+
+
+def _days_to_probe(calendar_days: int) -> int:
+    """The days of a calendar that is probed: every key is looked up in each of them, so a few wide ones are better
+    than many."""
+    return max(1, calendar_days // 3)
