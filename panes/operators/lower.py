@@ -371,7 +371,9 @@ class _Lowering:
             edge = Edge(partial_schema(node), lifetimes_of(node), self.strategy)
             partials = self._hold(self._add("input", Entry(given.name, edge.schema), edge))
         edge = self._edge(node, has_until=self.has_until)
-        group_by = GroupBy(node, slides or self.every_instant, has_until=self.has_until)
+        leaves_early = self.strategy == "nt" or pattern_of(node.child).pattern is STRICT
+        every_instant = slides or self.every_instant
+        group_by = GroupBy(node, every_instant, has_until=self.has_until, leaves_early=leaves_early)
         return self._add("group_by", group_by, edge, partials)
 
 
