@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from panes.catalog import Catalog, QueryRecord
+from panes.catalog import Catalog, QueryRecord, QuerySettings
 from panes.clock import Clock
 from panes.config import AUTO, Value
 from panes.errors import CatalogError
@@ -26,7 +26,7 @@ from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
-from panes.stored_plans import StoredPlans
+from panes.stored_plans import StoredPlans, sheds
 
 
 class Registered:
@@ -52,17 +52,19 @@ class Registered:
 
     def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
+        given = dict(statement.settings)
+        settings = self._catalog.query_settings(given)
         if not is_begin_end(planned.plan):
             # What cannot run is refused before it is registered.
-            self._physical.under_settings(planned)
-        found = template_of(planned.plan)
+            self._physical.under(settings, planned)
         with self._catalog.transaction():
             record = self._catalog.register(
                 statement.name,
                 statement.query.sql,
                 _number(self._catalog.setting("shards")),
-                self._catalog.query_settings(),
-                None if found is None else found[0].key,
+                settings,
+                _template(planned.plan, settings),
+                tuple(given),
             )
             self._begin(record, planned)
 
@@ -77,11 +79,11 @@ class Registered:
     def alter(self, plans: Sequence[tuple[QueryRecord, Rewritten]]) -> None:
         """Lets queries that compute something else now, each with its new plan, begin anew with the next epoch.
 
-        The catalog has their texts already, in the transaction that this is a part of.
+        The catalog has their texts and settings already, in the transaction that this is a part of.
         """
         for old, planned in plans:
-            found = template_of(planned.plan)
-            self._begin(self._catalog.replace_query(old, None if found is None else found[0].key), planned)
+            settings = self._catalog.query(old.name).settings
+            self._begin(self._catalog.replace_query(old, _template(planned.plan, settings)), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -233,9 +235,9 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(planned.plan):
             return Explained(planned.plan)
-        shown = Explained(self._physical.under_settings(planned), _number(self._catalog.setting("shards")))
-        assert isinstance(shown.plan, PhysicalPlan)
-        return self._with_cost(shown, self._cost(shown.plan, shown.shards), self._costs().values())
+        physical = self._physical.under(self._catalog.query_settings(), planned)
+        shown = Explained(physical, _number(self._catalog.setting("shards")))
+        return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:
         """How busy all queries that run keep the cluster."""
@@ -277,6 +279,13 @@ class Registered:
 
 def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
     return (source for stage in plan.stages for source in stage.inputs)
+
+
+def _template(plan: Node, settings: QuerySettings) -> str | None:
+    """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
+    boxes of its own."""
+    found = None if sheds(plan, settings) else template_of(plan)
+    return None if found is None else found[0].key
 
 
 def _number(shards: Value) -> int | None:
