@@ -19,6 +19,7 @@ from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
+from panes.plan.sheddable import why_not_sheddable
 from panes.plan_history import ChosenPlan
 from panes.sharing.group import Group
 from panes.sharing.template import template_of
@@ -203,6 +204,25 @@ class Registered:
         """Lets go of all other physical plans."""
         self._physical.keep(numbers)
 
+    # Shedding.
+
+    def why_not_shed(self, record: QueryRecord) -> str | None:
+        """Why no rows are dropped for a query that was registered under a setting that lets others shed; None when
+        they may be, or when it was registered not to."""
+        return why_not_sheddable(self.plan_of(record)) if record.settings.shed == AUTO else None
+
+    def not_shed(self) -> dict[str, str]:
+        """The queries that do not shed though they were registered under a setting that lets others, with why."""
+        reasons = {record.name: self.why_not_shed(record) for record in self._catalog.queries()}
+        return {name: reason for name, reason in reasons.items() if reason is not None}
+
+    def kept_now(self, record: QueryRecord, latest: EpochRecord | None) -> Mapping[str, float]:
+        """The shares that the drop boxes of a query keep of the newest rows, by stream, where they ever kept less
+        than everything of what its windows hold."""
+        boxes = {} if latest is None else latest.boxes.get(record.running, {})
+        streams = self._catalog.base_streams() if boxes else ()
+        return {stream.name: boxes[stream.number].share for stream in streams if stream.number in boxes}
+
     # Explaining.
 
     def explained(self, name: str, latest: EpochRecord | None, measures: MeasureLog | None) -> Explained:
@@ -220,16 +240,10 @@ class Registered:
             self._shared_with_others(number),
             None if measures is None else measures.of_query(pin, number),
             None if record.group is None else plan,
-            kept=self._kept_now(record.running, latest),
+            kept=self.kept_now(record, latest),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
-
-    def _kept_now(self, running: int, latest: EpochRecord | None) -> Mapping[str, float]:
-        """The shares that the drop boxes of a query keep of the newest rows, by stream."""
-        boxes = {} if latest is None else latest.boxes.get(running, {})
-        streams = self._catalog.base_streams() if boxes else ()
-        return {stream.name: boxes[stream.number].share for stream in streams if stream.number in boxes}
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
