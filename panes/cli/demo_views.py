@@ -16,7 +16,7 @@ from rich.text import Text
 from panes.cli.snapshot import ShownAnswer, Snapshot
 from panes.cli.tables import size
 from panes.cli.value_text import text
-from panes.stages.kept_text import kept_text
+from panes.plan.kept_text import kept_text
 
 PANEL_WIDTH = 38
 """Columns of the screen that a panel needs at least."""

@@ -16,7 +16,7 @@ from panes.cli.tables import console, print_line, print_table, size
 from panes.cli.value_text import text
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
-from panes.stages.kept_text import kept_text
+from panes.plan.kept_text import kept_text
 from panes.status import Status
 
 _LIVE_SECONDS = 24 * 3600

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
 from panes.plan.describe import describe
+from panes.plan.kept_text import kept_text
 from panes.plan.nodes import Drop, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
-from panes.stages.kept_text import kept_text
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 
 _DOES = {

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from panes.catalog import QueryRecord
 from panes.config import AUTO, NEVER, SETTINGS
 from panes.language.statements import CreateTable, Show, column_text
-from panes.stages.kept_text import kept_text
+from panes.plan.kept_text import kept_text
 from panes.state.storage.epoch_log import EpochRecord
 from panes.statements.context import Context
 from panes.statements.show_statistics import show_statistics
