@@ -9,6 +9,7 @@ from typing import NamedTuple
 from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
 from panes.plan.describe import describe
+from panes.plan.kept_text import kept_text
 from panes.plan.nodes import Drop, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
@@ -164,8 +165,7 @@ class _Tree:
         if not isinstance(step.node, Drop):
             return does_of(step)
         stream = step.node.stream
-        share = self.kept.get(stream, 1.0)
-        return f"Drop: keep {f'{100 * share:.3g} %' if share < 1 else 'all'} of {stream}"
+        return f"Drop: keep {kept_text(stream, self.kept.get(stream, 1.0))}"
 
     def _step(
         self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]

@@ -88,8 +88,9 @@ class StatementParser(TableParser):
 
     def _create_query(self) -> st.CreateQuery:
         name = self._relation_name("a name for the query").name
+        settings = self._query_settings()
         self._expect("AS")
-        return st.CreateQuery(name, self._select_query())
+        return st.CreateQuery(name, self._select_query(), settings)
 
     def _create_stream(self) -> st.CreateStream | st.CreateDerivedStream:
         name = self._relation_name("a name for the stream").name
