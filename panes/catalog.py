@@ -42,15 +42,15 @@ CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
-  rules_off TEXT NOT NULL, template TEXT,
+  rules_off TEXT NOT NULL, "join" TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
   plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
-  rules_off TEXT NOT NULL, first_epoch INTEGER,
-  UNIQUE (template, strategy, calendar_days, changes, negation, rules_off));
+  rules_off TEXT NOT NULL, "join" TEXT NOT NULL, first_epoch INTEGER,
+  UNIQUE (template, strategy, calendar_days, changes, negation, rules_off, "join"));
 {PLANS}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE comments (
@@ -73,9 +73,10 @@ class QuerySettings(NamedTuple):
     """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
     negation: str = str(SETTINGS["negation"].default)
     rules_off: str = str(SETTINGS["rules_off"].default)
+    join: str = str(SETTINGS["join"].default)
 
 
-_SETTINGS = ", ".join(QuerySettings._fields)
+_SETTINGS = ", ".join(f'"{name}"' for name in QuerySettings._fields)
 
 
 @dataclass(frozen=True)

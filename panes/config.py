@@ -81,6 +81,13 @@ SETTINGS: dict[str, Setting] = {
             "'auto', 'up', 'down' or 'written'",
         ),
         Setting(
+            "join",
+            AUTO,
+            "joins of three and more windows: by cost, in one pipeline or as a tree; fixed at registration",
+            _one_of(AUTO, "pipelined", "tree"),
+            "'auto', 'pipelined' or 'tree'",
+        ),
+        Setting(
             "rules_off",
             "",
             "rules of the optimizer that are not applied, separated by commas; fixed when a query is registered",

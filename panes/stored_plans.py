@@ -94,6 +94,7 @@ class StoredPlans:
             settings.negation,
             rules_in(settings.rules_off),
             self._catalog.cores,
+            settings.join,
         )
         rules = tuple(rule.name for rule in planned.applied)
         return choose_plan(planned.plan, self._statistics(), planning, rules)
