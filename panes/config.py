@@ -15,6 +15,8 @@ Value = int | float | str
 AUTO = "auto"
 """The value of settings that Panes decides: the number of shards then follows the cores of the cluster."""
 NEVER = "never"
+NONE = "none"
+"""The value of a setting that limits nothing."""
 MOST_SHARDS = 65_536
 
 
@@ -174,6 +176,13 @@ SETTINGS: dict[str, Setting] = {
             "seconds of silence after which the clock moves on by itself, where tuples carry their arrival time",
             _positive,
             "a number of seconds above 0",
+        ),
+        Setting(
+            "max_delay",
+            NONE,
+            "seconds after which changes are visible at the latest: shortens heartbeat and idle_after as needed",
+            lambda value: value == NONE or _positive(value),
+            f"'{NONE}' or a number of seconds above 0",
         ),
         Setting(
             "retain_epochs",

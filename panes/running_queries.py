@@ -18,6 +18,7 @@ from panes.spark.epoch import Workload
 from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
+from panes.waits import waits
 
 
 class RunningQueries:
@@ -95,7 +96,7 @@ class RunningQueries:
         return Workload(
             standing,
             retain_epochs=int(self._catalog.setting("retain_epochs")),
-            idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+            idle_after_us=int(waits(self._catalog.setting).idle_after_s * 1_000_000),
             exchange=str(self._catalog.setting("exchange")),
             retained=kept,
             tables=self._catalog.tables(),

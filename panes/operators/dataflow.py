@@ -107,7 +107,8 @@ def measured(step: PhysicalStep, inputs: Sequence[Delta], output: Delta, began: 
     """What a step did from the CPU time `began` on, but for its state."""
     left_in = inputs[0].rows if len(inputs) > 1 else 0
     rows_in = sum(delta.rows for delta in inputs)
-    return measured_rows(rows_in, output, step.pattern, began, left_in=left_in)
+    found = measured_rows(rows_in, output, step.pattern, began, left_in=left_in)
+    return replace(found, messages=len(inputs))
 
 
 def measured_rows(rows_in: int, output: Delta, pattern: Pattern, began: int, *, left_in: int = 0) -> Measures:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from panes.answers.answer_store import AnswerStore, changes_chunk
+from panes.answers.output_delay import OutputDelay, output_delay
 from panes.delta.delta import BEGINNING, FOREVER, Delta
 from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.measures import STORE, Measures, as_list
@@ -43,6 +44,7 @@ from panes.state.storage.task_states import TaskStates
 
 InputSteps = dict[int, dict[str, list[int]]]
 
+_NO_DELAY = OutputDelay()
 _FOR_ALL = ("measured", FAILED_INPUT)
 """The messages that every task gets from every task of the first level."""
 
@@ -63,6 +65,8 @@ class Report:
     """What the steps before the next shuffle did, by the number of the input."""
     next_change: int | None = None
     """The first instant at which something happens here though nothing comes; None when nobody has looked."""
+    delay: OutputDelay = _NO_DELAY
+    """Of the answer, if this is its stage."""
 
 
 @dataclass(frozen=True)
@@ -282,9 +286,12 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
     delta = dataflow.process(mine, since, span.clock)
     steps = dict(dataflow.measures)
     chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
+    delay = OutputDelay()
     if task.stage == query.plan.last:
         began = thread_time_ns()
         of_answer = known.get(ANSWER, ())
+        if not work.is_first:
+            delay = output_delay(delta, of_answer, since)
         answer = AnswerStore.gathered(of_answer, since) if work.is_moved else AnswerStore(of_answer)
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
@@ -297,7 +304,8 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
         next_change = min(dataflow.next_change(span.clock), next_expiry(chunks.get(ANSWER, ()), span.clock))
     came = sum(steps[step.name].rows_in for step in stage.fragment.steps if step.buffers)
     steps[STORE] = Measures(rows_in=came, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
-    return replace(work.report(delta.rows, before, after, steps), next_change=next_change), delta
+    report = work.report(delta.rows, before, after, steps)
+    return replace(report, next_change=next_change, delay=delay), delta
 
 
 def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Report:

@@ -83,6 +83,13 @@ class QueryProgress:
     next_change: int | None = None
     """The first instant at which something happens to it though nothing comes to it; None when that is not
     known."""
+    delayed: int = 0
+    """How many changes of its answer happened in the span: rows that came, that were taken back, that expired.
+    Those of a first epoch, and of selections that share a stream, are not counted."""
+    delay_us: float = 0.0
+    max_delay_us: int = 0
+    """By how much wall time these became visible after the instants at which they happen, on average and at
+    most."""
 
 
 @dataclass(frozen=True)
