@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 from uuid import uuid4
 
-from panes.config import SETTINGS, Value, check_setting
+from panes.config import INPUT_TRIGGERED, NEGATIVE, SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language import parse
 from panes.language.names import same
@@ -42,16 +42,18 @@ CREATE TABLE objects (
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
+  strategy TEXT NOT NULL, expiration TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL,
+  negation TEXT NOT NULL,
   rules_off TEXT NOT NULL, shed TEXT NOT NULL, priority NUMERIC NOT NULL, given TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
   plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
+  strategy TEXT NOT NULL, expiration TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL,
+  negation TEXT NOT NULL,
   rules_off TEXT NOT NULL, shed TEXT NOT NULL, priority NUMERIC NOT NULL, first_epoch INTEGER,
-  UNIQUE (template, strategy, calendar_days, changes, negation, rules_off, shed, priority));
+  UNIQUE (template, strategy, expiration, calendar_days, changes, negation, rules_off, shed, priority));
 {PLANS}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE comments (
@@ -77,6 +79,17 @@ class QuerySettings(NamedTuple):
     shed: str = str(SETTINGS["shed"].default)
     """Whether rows may be dropped for it: 'never', or 'auto' when the load is too high."""
     priority: float = float(SETTINGS["priority"].default)
+    expiration: str = str(SETTINGS["expiration"].default)
+    """How time reaches operators."""
+
+    @property
+    def strategy_of_plan(self) -> str:
+        """The strategy that the plan is made by: 'nt' has a negative tuple for every row that leaves."""
+        return "nt" if self.expiration == NEGATIVE else self.strategy
+
+    @property
+    def is_input_triggered(self) -> bool:
+        return self.expiration == INPUT_TRIGGERED
 
 
 _SETTINGS = ", ".join(QuerySettings._fields)

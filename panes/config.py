@@ -17,6 +17,8 @@ AUTO = "auto"
 NEVER = "never"
 NONE = "none"
 """The value of a setting that limits nothing."""
+PIGGYBACK, NEGATIVE, INPUT_TRIGGERED = "piggyback", "negative", "input_triggered"
+"""The ways for time to reach operators."""
 MOST_SHARDS = 65_536
 
 
@@ -119,6 +121,14 @@ SETTINGS: dict[str, Setting] = {
             "the weight of a query where queries that shed share too little; fixed when a query is registered",
             _positive,
             "a number above 0",
+            is_of_query=True,
+        ),
+        Setting(
+            "expiration",
+            PIGGYBACK,
+            "how time reaches operators: with deltas, as negative tuples, or with tuples; fixed at registration",
+            _one_of(PIGGYBACK, NEGATIVE, INPUT_TRIGGERED),
+            f"'{PIGGYBACK}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
             is_of_query=True,
         ),
         Setting(

@@ -77,9 +77,10 @@ class RunningQueries:
             RunningQuery(
                 id=record.plan_number,
                 plan=self._registered.physical_plan(record),
-                shards=_known(record.shards),
+                shards=_shards(record),
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 of=record.id,
+                is_input_triggered=record.settings.is_input_triggered,
             )
             for record in self._alone
         ]
@@ -111,10 +112,11 @@ class RunningQueries:
             RunningQuery(
                 id=found.number,
                 plan=self._registered.successor(found.number),
-                shards=_known(alone[found.query].shards),
+                shards=_shards(alone[found.query]),
                 first_epoch=epoch,
                 of=found.query,
                 replaces=alone[found.query].plan_number,
+                is_input_triggered=alone[found.query].settings.is_input_triggered,
             )
             for found in self._catalog.successors()
             if found.query in alone
@@ -146,6 +148,11 @@ class RunningQueries:
             first_epoch=record.first_epoch,
             members=group.members(fresh, kept[stream.stream.number]),
         )
+
+
+def _shards(record: QueryRecord) -> int:
+    """The number of shards of a query that has begun; one where operators go by the newest tuple of all."""
+    return 1 if record.settings.is_input_triggered else _known(record.shards)
 
 
 def _known(shards: int | None) -> int:

@@ -92,7 +92,7 @@ class StoredPlans:
         self, planned: Rewritten, settings: QuerySettings, *, is_of_group: bool = False
     ) -> PhysicalPlan:
         planning = Planning(
-            settings.strategy,
+            settings.strategy_of_plan,
             settings.calendar_days,
             settings.changes == "instant",
             self._large_tables(planned.plan),

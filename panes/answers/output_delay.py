@@ -34,17 +34,18 @@ class OutputDelay(NamedTuple):
         return self.most_us + after_us if self.changes else 0
 
 
-def output_delay(delta: Delta, answer: Sequence[Chunk], since: int) -> OutputDelay:
-    """The delay of what a span that begins after `since` does to an answer: of the rows that come and are taken
-    back, and of those that expire, also of those that the `answer` held before the span.
+def output_delay(delta: Delta, answer: Sequence[Chunk], since: int, clock: int) -> OutputDelay:
+    """The delay of what a delta after `since` does to an answer, at a clock that may be later than that of the
+    delta: of the rows that come and are taken back, and of those that expire, also of those that the `answer` held
+    before.
 
     Groups without SLIDE change at the end of a span, unless changes are of every instant.
     """
-    clock = delta.clock
+    told = delta.clock
     instants = [delta.ts, delta.exp[delta.weight > 0]]
     for chunk in answer:
-        if chunk.low <= clock and chunk.high > since:
+        if chunk.low <= told and chunk.high > since:
             instants.append(int64(chunk.table, EXP))
     at = np.concatenate(instants)
-    late = clock - at[(at > since) & (at <= clock)]
+    late = clock - at[(at > since) & (at <= told)]
     return OutputDelay(len(late), float(late.sum(dtype=np.float64)), int(late.max(initial=0)))

@@ -31,7 +31,7 @@ def queries_after(
             progress = done.get(query.id) or before.progress_of(query.id, query.query)
             assert progress is not None, f"plan {query.id} was never run"
             # Where nothing happened to it, its clock has come further all the same.
-            after[query.known_as] = replace(progress, clock=moved.clocks[query.id])
+            after[query.known_as] = progress.moved_to(moved.clocks[query.id])
     return after
 
 
@@ -50,6 +50,9 @@ def _done(
         is_answer = report.stage == last[report.query]
         delay = delays.get(report.query, OutputDelay()).with_other(OutputDelay(*report.delay))
         delays[report.query] = delay
+        if is_answer and report.told is not None:
+            since, clock = report.told
+            so_far = replace(so_far, since=since, clock=clock, reached=moved.spans[report.query].clock)
         after_us = finished_us - moved.spans[report.query].clock
         progress[report.query] = replace(
             so_far,
