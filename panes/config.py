@@ -15,6 +15,10 @@ Value = int | float | str
 AUTO = "auto"
 """The value of settings that Panes decides: the number of shards then follows the cores of the cluster."""
 NEVER = "never"
+NONE = "none"
+"""The value of a setting that limits nothing."""
+PIGGYBACK, NEGATIVE, INPUT_TRIGGERED = "piggyback", "negative", "input_triggered"
+"""The ways for time to reach operators."""
 MOST_SHARDS = 65_536
 
 
@@ -128,6 +132,14 @@ SETTINGS: dict[str, Setting] = {
             is_of_query=True,
         ),
         Setting(
+            "expiration",
+            PIGGYBACK,
+            "how time reaches operators: with deltas, as negative tuples, or with tuples; fixed at registration",
+            _one_of(PIGGYBACK, NEGATIVE, INPUT_TRIGGERED),
+            f"'{PIGGYBACK}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
+            is_of_query=True,
+        ),
+        Setting(
             "capacity",
             AUTO,
             "the share of the cluster's cores that queries may keep busy before rows are dropped; auto: all",
@@ -182,6 +194,13 @@ SETTINGS: dict[str, Setting] = {
             "seconds of silence after which the clock moves on by itself, where tuples carry their arrival time",
             _positive,
             "a number of seconds above 0",
+        ),
+        Setting(
+            "max_delay",
+            NONE,
+            "seconds after which changes are visible at the latest: shortens heartbeat and idle_after as needed",
+            lambda value: value == NONE or _positive(value),
+            f"'{NONE}' or a number of seconds above 0",
         ),
         Setting(
             "retain_epochs",

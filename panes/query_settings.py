@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from panes.config import SETTINGS
+from panes.config import INPUT_TRIGGERED, NEGATIVE, SETTINGS
 
 
 class QuerySettings(NamedTuple):
@@ -21,3 +21,14 @@ class QuerySettings(NamedTuple):
     shed: str = str(SETTINGS["shed"].default)
     """Whether rows may be dropped for it: 'never', or 'auto' when the load is too high."""
     priority: float = float(SETTINGS["priority"].default)
+    expiration: str = str(SETTINGS["expiration"].default)
+    """How time reaches operators."""
+
+    @property
+    def strategy_of_plan(self) -> str:
+        """The strategy that the plan is made by: 'nt' has a negative tuple for every row that leaves."""
+        return "nt" if self.expiration == NEGATIVE else self.strategy
+
+    @property
+    def is_input_triggered(self) -> bool:
+        return self.expiration == INPUT_TRIGGERED

@@ -298,8 +298,8 @@ def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
 
 def _template(plan: Node, settings: QuerySettings) -> str | None:
     """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
-    boxes of its own."""
-    found = None if sheds(plan, settings) else template_of(plan)
+    boxes of its own, and one whose time is that of its own tuples cannot share it."""
+    found = None if sheds(plan, settings) or settings.is_input_triggered else template_of(plan)
     return None if found is None else found[0].key
 
 

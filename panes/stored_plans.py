@@ -91,7 +91,7 @@ class StoredPlans:
 
     def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
         planning = Planning(
-            settings.strategy,
+            settings.strategy_of_plan,
             settings.calendar_days,
             settings.changes == "instant",
             self._large_tables(planned.plan),

@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "status",
         "check",
         "progress_bar",
-        "connection stored_plans incomplete_queries",
+        "connection stored_plans incomplete_queries waits",
         "current_statistics registered",
         "replanning",
         "answer_sources running_queries",
