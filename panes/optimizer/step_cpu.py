@@ -14,7 +14,8 @@ from panes.operators.physical_step import PhysicalStep
 from panes.optimizer.assumed import FIXED, RETRACT, WEIGH
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.flow import Flow
-from panes.plan.nodes import Join
+from panes.optimizer.pipelined_visits import pipelined_visits
+from panes.plan.nodes import Join, MultiJoin
 from panes.state.buffers.choose import FEW_LEAVE_EARLY
 from panes.state.buffers.scan import Scan
 
@@ -31,6 +32,12 @@ def step_cpu(
         micros += _visits(step.node, inputs, output, estimates) * cost("Join", "visit")
         if step.output.is_weighted:
             micros += output.rows * cost("Join", WEIGH)
+    elif isinstance(step.node, MultiJoin) and step.operator == "MultiJoin":
+        micros += rows * sum(cost("MultiJoin", part) for part in ("probe", "insert", "expire"))
+        visits = pipelined_visits(step.node, [flow.rows for flow in inputs], estimates)
+        micros += visits * cost("MultiJoin", "visit")
+        if step.output.is_weighted:
+            micros += output.rows * cost("MultiJoin", WEIGH)
     else:
         micros += rows * cost(step.operator, "row")
     if any(buffer.reason == FEW_LEAVE_EARLY.reason for buffer in step.buffers):

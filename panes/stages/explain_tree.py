@@ -9,9 +9,11 @@ from typing import NamedTuple
 from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
 from panes.plan.describe import describe
-from panes.plan.nodes import Drop, Node, StreamScan
+from panes.plan.kept_text import kept_text
+from panes.plan.nodes import Drop, MultiJoin, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
+from panes.plan.shape import shape
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 
 _DOES = {
@@ -19,6 +21,8 @@ _DOES = {
     "ExplicitExpiry": "Expire by negative tuples",
     "ToSlide": "Wait for the slide",
     "PreAggregate": "Sum per lifetime and group",
+    "HeaviestOfPanes": "Keep the most frequent values of each pane and group",
+    "HeaviestOfStream": "Lower the counts of values together where there are too many",
     "MatchAndSum": "Match with the selections of all queries of the group, sum per pane and group",
 }
 """What steps do that are not the main step of their node."""
@@ -57,6 +61,8 @@ class ExplainedStep:
     """What it computes, where it runs before a shuffle: other queries that compute the same share it."""
     routing: StepKey | None = None
     """Of a shuffle: under which key its cost is known."""
+    orders: tuple[str, ...] = ()
+    """Of a pipelined join: for each input, in which order its new rows meet the others."""
 
     @property
     def cost_key(self) -> StepKey | None:
@@ -164,8 +170,7 @@ class _Tree:
         if not isinstance(step.node, Drop):
             return does_of(step)
         stream = step.node.stream
-        share = self.kept.get(stream, 1.0)
-        return f"Drop: keep {f'{100 * share:.3g} %' if share < 1 else 'all'} of {stream}"
+        return f"Drop: keep {kept_text(stream, self.kept.get(stream, 1.0))}"
 
     def _step(
         self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]
@@ -187,6 +192,7 @@ class _Tree:
             step.output.schema,
             below,
             fragment.digests[place] if part else "",
+            orders=_orders(step.node) if isinstance(step.node, MultiJoin) else (),
         )
 
 
@@ -196,6 +202,14 @@ def does_of(step: PhysicalStep) -> str:
         return _DOES[step.operator]
     how = _HOW.get(step.operator)
     return f"{describe(step.node)} ({how})" if how else describe(step.node)
+
+
+def _orders(join: MultiJoin) -> tuple[str, ...]:
+    names = [shape(node) for node in join.inputs]
+    return tuple(
+        f"new rows of {name} meet {', '.join(names[:place] + names[place + 1 :])}"
+        for place, name in enumerate(names)
+    )
 
 
 def reason_of(step: PhysicalStep) -> str:

@@ -68,7 +68,7 @@ def _pair(binder: QueryBinder, name: exp.Identifier, left: Node, right: Node) ->
     for side, node in (("left", left), ("right", right)):
         found = next((field for field in node.schema if same(field.name, name.name)), None)
         if found is None:
-            hint = did_you_mean(name.name, node.schema.names)
+            hint = did_you_mean(name.name, list(node.schema.names))
             binder.refuse(f"EXCEPT ALL BY: there is no column {name.name} on the {side} side", name, hint)
         columns.append(Column(found.type, found.name))
     ours, theirs = columns
