@@ -53,13 +53,11 @@ class Join(Operator):
     _columns: pa.Schema = field(init=False)
 
     def __post_init__(self) -> None:
-        self.output = Edge(
+        self.output = self.left.derived(
             self.left.schema + self.right.schema,
             harder(self.left.pattern, self.right.pattern),
-            self.left.strategy,
             leaves_early=any(e.leaves_early for e in (self.left, self.right) if e.is_weighted),
             has_until=self.left.has_until or self.right.has_until,
-            calendar_days=self.left.calendar_days,
         )
         self._columns = self.output.columns
         self.left_state = self.left.buffer(self.left_keys, nulls_equal=self.nulls_equal)

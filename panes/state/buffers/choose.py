@@ -30,6 +30,7 @@ from panes.state.buffers.chunked import ChunkedBuffer, Combine, sum_weights
 from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
 from panes.state.buffers.keyed_versions import KeyedVersions
+from panes.state.buffers.lazy_expiration import LazyExpiration
 from panes.state.buffers.scan import Scan
 from panes.state.buffers.timer_queue import TimerQueue
 
@@ -84,24 +85,25 @@ def choose_buffer(
     leaves_early: bool = True,
     nulls_equal: bool = False,
     calendar_days: int = 10,
+    lazy_expiration: str | None = None,
 ) -> ChunkedBuffer:
     """An empty buffer for the rows of an edge, to be probed by `keys`."""
     kind, reason = layout_of(pattern, strategy, leaves_early=leaves_early)
     # Whoever reads rows of an edge without weights does not look at weights: equal rows stay apart.
     combine = sum_weights if pattern is Pattern.STRICT else None
+    buffer: ChunkedBuffer
     if kind == Keyed.kind:
-        return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
-    if kind == Calendar.kind:
-        return Calendar(
-            keys,
-            reason=reason,
-            calendar_days=_days_to_probe(calendar_days),
-            nulls_equal=nulls_equal,
-            combine=combine,
-        )
-    if kind == Scan.kind:
-        return Scan(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
-    return Fifo(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+        buffer = Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+    elif kind == Calendar.kind:
+        days = _days_to_probe(calendar_days)
+        buffer = Calendar(keys, reason=reason, calendar_days=days, nulls_equal=nulls_equal, combine=combine)
+    elif kind == Scan.kind:
+        buffer = Scan(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+    else:
+        buffer = Fifo(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+    if lazy_expiration is not None:
+        buffer.lazy_expiration = LazyExpiration.of(lazy_expiration)
+    return buffer
 
 
 def choose_for_duplicates(

@@ -4,9 +4,9 @@ A chunk of a buffer with keys is sorted by the hash of the key, so a probe is a 
 key of the log is `_exp`: a chunk knows the first and the last instant at which any of its rows leaves.
 
 Expiry drops chunks whose rows are all dead. In a chunk that straddles the instant the rows that leave are found by
-their order of leaving (`expiry_order.py`). It is rewritten only when at least half of it is dead, so that the rows
-moved never exceed the rows removed; until then its dead rows lie in it, and every reader must look at `_exp`
-(`probe` may return them, `live` and `expire` do not).
+their order of leaving (`expiry_order.py`). It is rewritten only when enough of it is dead (`lazy_expiration.py`):
+by default half, so that the rows moved never exceed the rows removed. Until then its dead rows lie in it, and
+every reader must look at `_exp` (`probe` may return them, `live` and `expire` do not).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from panes.state.buffers.base import Buffer
 from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.expiry_order import ExpiryOrder, order_of
 from panes.state.buffers.hash_search import HashSearch, find, hashes_of
+from panes.state.buffers.lazy_expiration import DEFAULT
 from panes.state.log import MergePolicy
 
 Combine = Callable[[pa.Table], pa.Table]
@@ -107,6 +108,8 @@ class ChunkedBuffer(Buffer):
         self.nulls_equal = nulls_equal
         self._combine = combine
         self._expired_to = BEGINNING
+        self.lazy_expiration = DEFAULT
+        """When a chunk with dead rows is rewritten."""
 
     def insert(self, rows: pa.Table) -> None:
         if rows.num_rows:
@@ -261,8 +264,9 @@ class ChunkedBuffer(Buffer):
         """What a chunk becomes."""
         if dead == chunk.rows:
             return []
-        if 2 * dead < chunk.rows:
+        if not self.lazy_expiration.is_due(chunk, dead, now):
             return [chunk]
+        self.touched += chunk.rows
         return [self._chunk(take(chunk.table, where(int64(chunk.table, EXP) > now)), [chunk])]
 
     def _alive(self, chunk: Chunk, now: int) -> pa.Table:
