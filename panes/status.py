@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
@@ -13,6 +14,8 @@ from panes.optimizer.statistics import Statistics
 from panes.stages.measure_log import Measured
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
 from panes.state.storage.manifest import ANSWER
+
+_OfBox = TypeVar("_OfBox")
 
 RECENT = 10
 """The number of epochs over which the rate of rows is measured."""
@@ -63,6 +66,12 @@ class Status:
     """Rows per second of event time that each stream brings, averaged over recent epochs."""
     utilization: str = ""
     """How busy all queries are expected to keep the cluster, and whether that is feasible."""
+    kept: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The shares of the newest rows that queries keep now, by query and stream, where that is not everything."""
+    shed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many rows were dropped for each query since it began, by query and stream, where some were."""
+    not_shed: Mapping[str, str] = field(default_factory=dict)
+    """The queries that were registered under `SET shed = 'auto'` and stay exact, with the reason."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -82,11 +91,12 @@ def status_of(
     incomplete: Mapping[str, int],
     statistics: Statistics,
     utilization: str,
+    not_shed: Mapping[str, str],
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number, and queries
     also by that of the plan that runs each."""
     if not recent:
-        return Status(is_running, failed=failed, utilization=utilization)
+        return Status(is_running, failed=failed, utilization=utilization, not_shed=not_shed)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -112,7 +122,25 @@ def status_of(
         utilization=utilization,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
         measured={plans[plan]: m for plan, m in _by_plan(measured).items() if plan in plans},
+        kept={
+            name: some
+            for name, boxes in _named(last.boxes, queries, streams).items()
+            if (some := {stream: box.share for stream, box in boxes.items() if box.share < 1})
+        },
+        shed=_named(last.shed, queries, streams),
+        not_shed=not_shed,
     )
+
+
+def _named(
+    of_boxes: Mapping[int, Mapping[int, _OfBox]], queries: Mapping[int, str], streams: Mapping[int, str]
+) -> dict[str, dict[str, _OfBox]]:
+    """What there is of each drop box, by the names of its query and its stream."""
+    return {
+        queries[query]: {streams[stream]: one for stream, one in found.items() if stream in streams}
+        for query, found in of_boxes.items()
+        if query in queries
+    }
 
 
 def _by_plan(measured: Measured) -> Mapping[int, Measures]:

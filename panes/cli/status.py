@@ -16,6 +16,7 @@ from panes.cli.tables import console, print_line, print_table, size
 from panes.cli.value_text import text
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
+from panes.plan.kept_text import kept_text
 from panes.status import Status
 
 _LIVE_SECONDS = 24 * 3600
@@ -72,10 +73,25 @@ def print_status(out: Console, found: Status) -> None:
     incomplete = [
         {"incomplete query": name, "has seen all from": since} for name, since in found.incomplete.items()
     ]
-    for rows in (streams, queries, failed, incomplete):
+    exact = [{"exact query": name, "does not shed": why} for name, why in found.not_shed.items()]
+    for rows in (streams, queries, _shed(found), exact, failed, incomplete):
         if rows:
             print_line(out, "")
             print_table(out, pa.Table.from_pylist(rows))
+
+
+def _shed(found: Status) -> list[dict[str, object]]:
+    """What queries keep of each stream, and how many rows were dropped."""
+    boxes = {name: {**found.shed.get(name, {}), **found.kept.get(name, {})} for name in found.queries}
+    return [
+        {
+            "shedding query": name,
+            "keeps": kept_text(stream, found.kept.get(name, {}).get(stream, 1.0)),
+            "rows shed": found.shed.get(name, {}).get(stream, 0),
+        }
+        for name, streams in boxes.items()
+        for stream in streams
+    ]
 
 
 def _moment(instant_us: int) -> datetime | None:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
+from panes.plan.band import band_of
 from panes.plan.describe import describe
-from panes.plan.nodes import Drop, MultiJoin, Node, StreamScan
+from panes.plan.kept_text import kept_text
+from panes.plan.nodes import Drop, Join, MultiJoin, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
 from panes.plan.shape import shape
@@ -167,8 +169,7 @@ class _Tree:
         if not isinstance(step.node, Drop):
             return does_of(step)
         stream = step.node.stream
-        share = self.kept.get(stream, 1.0)
-        return f"Drop: keep {f'{100 * share:.3g} %' if share < 1 else 'all'} of {stream}"
+        return f"Drop: keep {kept_text(stream, self.kept.get(stream, 1.0))}"
 
     def _step(
         self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]
@@ -199,6 +200,9 @@ def does_of(step: PhysicalStep) -> str:
     if step.operator in _DOES:
         return _DOES[step.operator]
     how = _HOW.get(step.operator)
+    if step.operator == "Join" and isinstance(step.node, Join) and not step.node.left_keys:
+        band = band_of(step.node.residual, *(set(side.schema.names) for side in step.node.children))
+        how = None if band is None else f"by ranges of {band.left} and {band.right}"
     return f"{describe(step.node)} ({how})" if how else describe(step.node)
 
 
