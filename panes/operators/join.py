@@ -14,7 +14,7 @@ from panes.delta.evaluate import mask_of
 from panes.delta.keys import has_null
 from panes.delta.rows import Positions, array_of, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
-from panes.operators.tools.band_search import search_chunk, search_table
+from panes.operators.tools.band_search import BandSearch
 from panes.operators.tools.edge import Edge, harder
 from panes.operators.tools.split_span import cuts_of, split_span
 from panes.plan.band import Band, band_of
@@ -147,15 +147,16 @@ class Join(Operator):
         if band is None:
             yield from state.matches(new, keys)
             return
+        search = BandSearch(band)
         for chunk in state.chunks:
-            at, stored_at = search_chunk(band, new, chunk)
+            at, stored_at = search.in_chunk(new, chunk)
             state.touched += len(at)
             if len(at):
                 yield at, chunk.table, stored_at
 
     def _match(self, left: pa.Table, right: pa.Table) -> Match:
         if self._band is not None:
-            at, stored_at = search_table(self._band, left, right)
+            at, stored_at = BandSearch(self._band).in_table(left, right)
             return at, right, stored_at
         return matching(left, self.left_keys, right, self.right_keys, nulls_equal=self.nulls_equal)
 

@@ -41,17 +41,22 @@ _sorted: WeakKeyDictionary[Chunk, dict[Expression, _Sorted]] = WeakKeyDictionary
 """Of chunks that were searched: a chunk never changes. It is never stored."""
 
 
-def search_chunk(band: Band, needles: pa.Table, chunk: Chunk) -> Pairs:
-    """The rows of a chunk, with the right side of a band, that lie in it around needles, with the left side."""
-    known = _sorted.setdefault(chunk, {})
-    if band.right not in known:
-        known[band.right] = _sort(band.right, chunk.table)
-    return _search(band, needles, known[band.right])
+@dataclass(frozen=True)
+class BandSearch:
+    """Finds the rows, with the right side of a band, that lie in it around needles, with the left side."""
 
+    band: Band
 
-def search_table(band: Band, needles: pa.Table, table: pa.Table) -> Pairs:
-    """`search_chunk` for rows that are in no chunk."""
-    return _search(band, needles, _sort(band.right, table))
+    def in_chunk(self, needles: pa.Table, chunk: Chunk) -> Pairs:
+        """The rows of a chunk, which is sorted when it is first searched."""
+        known = _sorted.setdefault(chunk, {})
+        if self.band.right not in known:
+            known[self.band.right] = _sort(self.band.right, chunk.table)
+        return _search(self.band, needles, known[self.band.right])
+
+    def in_table(self, needles: pa.Table, table: pa.Table) -> Pairs:
+        """The rows of a table that is searched once."""
+        return _search(self.band, needles, _sort(self.band.right, table))
 
 
 def _sort(expression: Expression, table: pa.Table) -> _Sorted:

@@ -15,7 +15,7 @@ import pytest
 from panes.delta.delta import EXP
 from panes.delta.evaluate import mask_of
 from panes.operators.tools import band_search
-from panes.operators.tools.band_search import search_chunk, search_table
+from panes.operators.tools.band_search import BandSearch
 from panes.plan.band import band_of
 from panes.plan.expressions import Call, Column, Expression, Literal, conjunction
 from panes.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INTERVAL, STRING, TIMESTAMP, Type, decimal
@@ -85,10 +85,10 @@ def check(seed: int, type_: Type) -> int:
         return 0
     assert condition is not None
     left, right = tables(random, type_)
-    at, stored_at = search_table(band, left, right)
+    at, stored_at = BandSearch(band).in_table(left, right)
     found = list(zip(at.tolist(), stored_at.tolist(), strict=True))
     if right.num_rows:
-        again = search_chunk(band, left, Chunk.of(right))
+        again = BandSearch(band).in_chunk(left, Chunk.of(right))
         assert [list(part) for part in again] == [list(at), list(stored_at)]
     assert len(set(found)) == len(found)
     pairs = [(a, b) for a in range(left.num_rows) for b in range(right.num_rows)]
@@ -96,7 +96,7 @@ def check(seed: int, type_: Type) -> int:
         assert not passes(condition, left, right, pair), (
             f"{condition}: {pair} of {left['l']} and {right['r']}"
         )
-    flipped = search_table(band.flipped(), right, left)
+    flipped = BandSearch(band.flipped()).in_table(right, left)
     assert len(flipped[0]) >= sum(passes(condition, left, right, pair) for pair in found)
     return len(pairs) - len(found)
 
