@@ -88,9 +88,7 @@ class StoredPlans:
         """Lets go of a plan that the catalog no longer has."""
         self._known.pop(number, None)
 
-    def _chosen(
-        self, planned: Rewritten, settings: QuerySettings, *, is_of_group: bool = False
-    ) -> PhysicalPlan:
+    def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
         planning = Planning(
             settings.strategy,
             settings.calendar_days,
@@ -100,14 +98,13 @@ class StoredPlans:
             rules_in(settings.rules_off),
             self._catalog.cores,
             settings.join,
-            # No query of a group sheds, though the plan that they share may be one that could.
-            not is_of_group and sheds(planned.plan, settings),
+            sheds(planned.plan, settings),
         )
         rules = tuple(rule.name for rule in planned.applied)
         return choose_plan(planned.plan, self._statistics(), planning, rules)
 
     def _made(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
-        made = self._chosen(planned, record.settings, is_of_group=record.group is not None)
+        made = self._chosen(planned, record.settings)
         if not self._catalog.is_read_only:
             chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
             self._catalog.set_plan(record, plan_text(made), chosen)

@@ -9,7 +9,7 @@ from time import thread_time_ns
 import pyarrow as pa
 
 from panes.delta.consolidate import consolidate
-from panes.delta.delta import EXP, UNTIL, Delta
+from panes.delta.delta import EXP, FOREVER, UNTIL, Delta
 from panes.operators.base import Operator
 from panes.operators.input import Entry
 from panes.operators.measures import Measures, counted
@@ -84,6 +84,11 @@ class Dataflow:
             told = {"touched": operator.touched, "dropped": operator.dropped, "state_rows": rows}
             self.measures[step.name] = replace(self.measures[step.name], **told, **operator.noted)
         return self._answer(deltas[-1])
+
+    def next_change(self, clock: int) -> int:
+        """The first instant after the clock at which something may happen though nothing comes; FOREVER when there
+        is none."""
+        return min((operator.next_change(clock) for operator in self.operators), default=FOREVER)
 
     def _answer(self, delta: Delta) -> Delta:
         """Results of INTERNAL windows stay in the answer until `_until`, while operators let go of their rows

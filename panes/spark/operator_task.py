@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from panes.answers.answer_store import AnswerStore, changes_chunk
-from panes.delta.delta import BEGINNING, Delta
+from panes.delta.delta import BEGINNING, FOREVER, Delta
 from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.measures import STORE, Measures, as_list
 from panes.sharing.selection_store import SelectionStore
@@ -32,6 +32,7 @@ from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.redistribute import Redistribution
 from panes.stages.sketches import Sketches
+from panes.state.buffers.base import next_expiry
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.files import flushed_together
@@ -60,6 +61,8 @@ class Report:
     """What each step did, by name; the answer is one of them."""
     inputs: InputSteps = field(default_factory=dict)
     """What the steps before the next shuffle did, by the number of the input."""
+    next_change: int | None = None
+    """The first instant at which something happens here though nothing comes; None when nobody has looked."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ class OperatorTask:
     states: StatesBefore
     writer: str
     """What tells this attempt at the epoch from all others."""
+    asleep: frozenset[int]
+    """The queries that are not among the plans, because nothing happens to them: their states stay."""
     is_last: bool
     """Whether the driver is next to hear of this level."""
 
@@ -134,6 +139,7 @@ class OperatorTask:
         sketches = Sketches()
         before = self.states.opened()
         states = TaskStates(before, self.rule.epoch, self.level, task, writer)
+        states.keep_all(self.asleep)
         for stage in self._stages():
             query = stage.query
             span = moved.spans.get(query.id)
@@ -285,9 +291,13 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
         steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), chunks, before)
+    next_change = None
+    if span.is_silent and span.clock > BEGINNING:
+        # Where rows keep coming nobody sleeps, so nobody needs to look.
+        next_change = min(dataflow.next_change(span.clock), next_expiry(chunks.get(ANSWER, ()), span.clock))
     came = sum(steps[step.name].rows_in for step in stage.fragment.steps if step.buffers)
     steps[STORE] = Measures(rows_in=came, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
-    return work.report(delta.rows, before, after, steps), delta
+    return replace(work.report(delta.rows, before, after, steps), next_change=next_change), delta
 
 
 def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Report:
@@ -309,7 +319,9 @@ def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Repor
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), store.chunks, before)
     steps[STORE] = Measures(rows_in=changes, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
-    return work.report(changes, before, after, steps)
+    # Each query has a window of its own over the tuples, so as long as there are some, any instant may matter.
+    next_change = None if store.rows else FOREVER
+    return replace(work.report(changes, before, after, steps), next_change=next_change)
 
 
 def _with_bytes(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
+from panes.delta.delta import FOREVER
 from panes.spark.operator_task import Report
 from panes.stages.clock_rule import Moved, Span
 from panes.stages.exchange import Message
@@ -26,7 +27,8 @@ def queries_after(
         if query.id not in failed:
             progress = done.get(query.id) or before.progress_of(query.id, query.query)
             assert progress is not None, f"plan {query.id} was never run"
-            after[query.known_as] = progress
+            # Where nothing happened to it, its clock has come further all the same.
+            after[query.known_as] = replace(progress, clock=moved.clocks[query.id])
     return after
 
 
@@ -48,8 +50,14 @@ def _done(
             changes=so_far.changes + report.changes * is_answer,
             bytes=so_far.bytes + report.bytes,
             segments=so_far.segments + report.segments,
+            next_change=_earlier(so_far.next_change, report.next_change),
         )
     return progress
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    """The earlier of two instants; None when one of them is not known."""
+    return None if one is None or other is None else min(one, other)
 
 
 def _begun(span: Span, query: RunningQuery) -> QueryProgress:
@@ -65,4 +73,5 @@ def _begun(span: Span, query: RunningQuery) -> QueryProgress:
         spread=query.shards,
         spread_before=span.spread,
         answer=query.place_of(query.plan.last),
+        next_change=FOREVER,
     )

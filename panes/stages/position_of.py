@@ -24,4 +24,4 @@ def position_of(
     ran = before.progress_of(query.id, query.query)
     if ran is None or query.first_epoch > before.epoch:
         return Position(numbers, before.clock_of(numbers), -1, begins=begins, has_changes=has_changes)
-    return Position(numbers, ran.clock, ran.epoch, ran.spread, begins, has_changes)
+    return Position(numbers, ran.clock, ran.epoch, ran.spread, begins, has_changes, ran.next_change)
