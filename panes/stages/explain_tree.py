@@ -11,6 +11,7 @@ from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
 from panes.plan.band import band_of
 from panes.plan.describe import describe
 from panes.plan.kept_text import kept_text
+from panes.plan.lost_results import lost_results
 from panes.plan.nodes import Drop, Join, MultiJoin, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
@@ -62,6 +63,8 @@ class ExplainedStep:
     """Of a shuffle: under which key its cost is known."""
     orders: tuple[str, ...] = ()
     """Of a pipelined join: for each input, in which order its new rows meet the others."""
+    lost: float = 0.0
+    """Of a join of windows with SLIDE: the share of the results that come and go between two slides."""
 
     @property
     def cost_key(self) -> StepKey | None:
@@ -192,6 +195,7 @@ class _Tree:
             below,
             fragment.digests[place] if part else "",
             orders=_orders(step.node) if isinstance(step.node, MultiJoin) else (),
+            lost=lost_results(step.node) if step.operator in ("Join", "MultiJoin") else 0.0,
         )
 
 
