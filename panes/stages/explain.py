@@ -177,6 +177,8 @@ def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:
     }
     if step.orders:
         data["orders"] = list(step.orders)
+    if step.lost:
+        data["lost_without_restore"] = step.lost
     expected = (explained.expected or {}).get(step.cost_key) if step.cost_key is not None else None
     if expected is not None:
         data["expected"] = asdict(expected)
@@ -260,9 +262,9 @@ def _join_notes(step: ExplainedStep, expected: Mapping[StepKey, StepCost]) -> li
             f"{line}: {figure(visits)} combinations/s"
             for line, visits in zip(lines, cost.visits, strict=True)
         ]
-    if cost is not None and cost.lost:
+    if step.lost:
         lines.append(
-            f"without RESTORE up to {100 * cost.lost:.0f} % of the results are never seen (slide ÷ range)"
+            f"without RESTORE about {100 * step.lost:.0f} % of the results come and go between slides"
         )
     return lines
 
