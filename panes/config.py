@@ -100,6 +100,14 @@ SETTINGS: dict[str, Setting] = {
             is_of_query=True,
         ),
         Setting(
+            "join",
+            AUTO,
+            "joins of three and more windows: by cost, in one pipeline or as a tree; fixed at registration",
+            _one_of(AUTO, "pipelined", "tree"),
+            "'auto', 'pipelined' or 'tree'",
+            is_of_query=True,
+        ),
+        Setting(
             "rules_off",
             "",
             "rules of the optimizer that are not applied, separated by commas; fixed when a query is registered",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock
 from panes.config import AUTO, Value
 from panes.errors import CatalogError
@@ -21,6 +21,7 @@ from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan_history import ChosenPlan
+from panes.query_settings import QuerySettings
 from panes.sharing.group import Group
 from panes.sharing.template import template_of
 from panes.stages.explain import Explained

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 
-from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock
 from panes.config import AUTO
 from panes.optimizer.choose_plan import choose_plan
@@ -16,6 +16,7 @@ from panes.plan.shape import shape
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import tables_of
 from panes.plan_history import ChosenPlan
+from panes.query_settings import QuerySettings
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 
@@ -88,9 +89,7 @@ class StoredPlans:
         """Lets go of a plan that the catalog no longer has."""
         self._known.pop(number, None)
 
-    def _chosen(
-        self, planned: Rewritten, settings: QuerySettings, *, is_of_group: bool = False
-    ) -> PhysicalPlan:
+    def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
         planning = Planning(
             settings.strategy_of_plan,
             settings.calendar_days,
@@ -99,14 +98,14 @@ class StoredPlans:
             settings.negation,
             rules_in(settings.rules_off),
             self._catalog.cores,
-            # No query of a group sheds, though the plan that they share may be one that could.
-            not is_of_group and sheds(planned.plan, settings),
+            settings.join,
+            sheds(planned.plan, settings),
         )
         rules = tuple(rule.name for rule in planned.applied)
         return choose_plan(planned.plan, self._statistics(), planning, rules)
 
     def _made(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
-        made = self._chosen(planned, record.settings, is_of_group=record.group is not None)
+        made = self._chosen(planned, record.settings)
         if not self._catalog.is_read_only:
             chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
             self._catalog.set_plan(record, plan_text(made), chosen)

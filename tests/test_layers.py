@@ -21,6 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "delta plan",
         "language",
         "plan_history",
+        "query_settings",
         "catalog",
         "followed_catalog",
         "state aggregates synopses",

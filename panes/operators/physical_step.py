@@ -20,12 +20,15 @@ from panes.operators.dstream import Dstream
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.generated_results import GeneratedResults
 from panes.operators.group_by import GroupBy
+from panes.operators.heaviest_of_panes import HeaviestOfPanes
+from panes.operators.heaviest_of_stream import HeaviestOfStream
 from panes.operators.input import Entry
 from panes.operators.istream import Istream
 from panes.operators.join import Join
 from panes.operators.lookup import Lookup
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
+from panes.operators.multi_join import MultiJoin
 from panes.operators.over import Over
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
@@ -58,11 +61,14 @@ _CLASSES: tuple[type[Operator], ...] = (
     ExplicitExpiry,
     GeneratedResults,
     GroupBy,
+    HeaviestOfPanes,
+    HeaviestOfStream,
     Istream,
     Join,
     Lookup,
     Match,
     MatchAndSum,
+    MultiJoin,
     Over,
     PreAggregate,
     Project,

@@ -132,7 +132,7 @@ def _output(step: PhysicalStep, below: Sequence[Lies]) -> Lies:
         case "Project":
             passed = [(name, e.name) for name, e in arguments["columns"] if isinstance(e, Column)]
             return _mapped(below[0], lambda old: {new for new, name in passed if name in old})
-        case "PreAggregate" | "GroupBy":
+        case "PreAggregate" | "HeaviestOfPanes" | "HeaviestOfStream" | "GroupBy":
             keys = arguments["node"].keys
             return _mapped(below[0], lambda old: old.intersection(keys))
         case "Join" | "Lookup" if arguments.get("kind", "inner") == "inner":
@@ -143,6 +143,10 @@ def _output(step: PhysicalStep, below: Sequence[Lies]) -> Lies:
             if not isinstance(left, tuple) or right is None:
                 return left
             return tuple(a | b for a, b in zip(left, right, strict=True))
+        case "MultiJoin":
+            sides = [side for side in below if isinstance(side, tuple)]
+            assert len(sides) == len(below), f"the inputs of {step.name} lie by its keys"
+            return tuple(frozenset[str]().union(*columns) for columns in zip(*sides, strict=True))
         case _:
             # The rows of the only or the left input, or some of them.
             return below[0]
@@ -171,7 +175,9 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
     match step.operator, buffer:
         case ("Rstream", "begun"):
             return Everywhere()
-        case ("GroupBy" | "RowsWindow" | "SessionWindow" | "TopN", _) if buffer != "expiring":
+        case ("GroupBy" | "HeaviestOfStream" | "RowsWindow" | "SessionWindow" | "TopN", _) if (
+            buffer != "expiring"
+        ):
             return ByHash(FIRST)
         case ("SetOperationByLifetime" | "SetOperationByCount", _):
             return _place(own)  # rows of both inputs are kept under the names of the output
@@ -185,6 +191,8 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
             return _place(below[1])  # the versions of the table: nothing else is kept
         case ("Join" | "SemiJoin" | "AntiJoin", _) if buffer.endswith("right"):
             return _place(below[1])
+        case ("MultiJoin", _):
+            return _place(below[int(buffer.removeprefix("input_"))])
         case ("ReleaseOnTime" | "ExplicitExpiry", _) if not arguments["edge"].is_weighted:
             return _place(below[0])  # no retraction has to find a row, so its key may be gone
         case _:
@@ -202,7 +210,7 @@ def _hashed_keys(step: PhysicalStep) -> Sequence[str]:
     """The columns of which an operator keeps hashes alone; none for most."""
     arguments = _arguments(step)
     match step.operator:
-        case "GroupBy":
+        case "GroupBy" | "HeaviestOfStream":
             return arguments["node"].keys  # type: ignore[no-any-return]
         case "TopN":
             return arguments["node"].partition_by  # type: ignore[no-any-return]

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from panes import errors
-from panes.catalog import QuerySettings
 from panes.config import SETTINGS
+from panes.query_settings import QuerySettings
 
 
 def test_a_query_without_a_name_gets_a_free_one(db):
@@ -141,3 +141,13 @@ def test_queries_that_shed_share_no_plan(db):
     groups = [record.group for record in db._catalog.queries()]
     assert groups[:4] == [None] * 4
     assert groups[4] == groups[5] is not None
+
+
+def test_queries_that_cannot_shed_share_a_plan_under_the_setting_of_all(db):
+    db.sql("SET share_from = 2; SET shed = 'auto'")
+    for least in range(3):
+        db.register(
+            f"{COUNTS.replace('GROUP', f'WHERE ts > {least} GROUP')} HAVING count(*) > 3", name=f"q{least}"
+        )
+    assert db._catalog.query("q2").group is not None
+    assert "Drop" not in db.sql("EXPLAIN q2")
