@@ -50,9 +50,9 @@ Q2 = (
 PAPER = {
     "7b, 7c": "the delay of the input-triggered approach grows as fewer tuples pass, and more when these come "
     "together; that of negative tuples depends on neither",
-    "8a": "one negative tuple for each positive one; join messages need fewer, the more tuples each one joins with",
+    "8a": "one negative tuple for each positive one; join messages need fewer, the more each tuple joins with",
     "8b": "the capacity of the join doubles when negative tuples need not be joined",
-    "9a, 9b": "piggybacking has the least delay at all rates, and fewer negative tuples the more results there are",
+    "9a, 9b": "piggybacking has the least delay at all rates, and fewer negative tuples the more results come",
     "10": "throughput under load: negative tuples < input-triggered < optimized",
 }
 
