@@ -62,9 +62,7 @@ class RunningQueries:
         def why_not_switched(record: QueryRecord) -> str | None:
             return self._replanning.why_not(record, before)
 
-        # An operator that goes by its tuples cannot take over the clock of another.
-        exact = [record for record in self._alone if not record.settings.is_input_triggered]
-        self._replanning.look(exact, before)
+        self._replanning.look(self._alone, before)
         records = self._catalog.begin_queries(epoch, clock_of, cores, why_not_switched)
         self._kept = {record.id: self._kept.get(record.id, {}) for record in records}
         # What a suspended query needs stays, so that it can be resumed.
