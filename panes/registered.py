@@ -236,12 +236,13 @@ class Registered:
         pin = None if latest is None else latest.pins.get(PIN)
         shown = Explained(
             self.physical_plan(record),
-            record.shards,
+            1 if record.settings.is_input_triggered else record.shards,
             sum(other.group == record.group for other in self._catalog.queries()) if record.group else 0,
             self._shared_with_others(number),
             None if measures is None else measures.of_query(pin, number),
             None if record.group is None else plan,
             kept=self.kept_now(record, latest),
+            is_input_triggered=record.settings.is_input_triggered,
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
@@ -250,8 +251,10 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(planned.plan):
             return Explained(planned.plan)
-        physical = self._physical.under(self._catalog.query_settings(), planned)
-        shown = Explained(physical, _number(self._catalog.setting("shards")))
+        settings = self._catalog.query_settings()
+        physical, is_triggered = self._physical.under(settings, planned), settings.is_input_triggered
+        shards = 1 if is_triggered else _number(self._catalog.setting("shards"))
+        shown = Explained(physical, shards, is_input_triggered=is_triggered)
         return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:
