@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 from uuid import uuid4
 
 from panes.config import SETTINGS, Value, check_setting
@@ -33,8 +33,11 @@ from panes.language.statements import (
 from panes.plan.stream import Stream
 from panes.plan_history import SCHEMA as PLANS
 from panes.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
+from panes.query_settings import QuerySettings
 from panes.sqlite_file import Change, Copy, SqliteFile
 
+_SETTINGS = ", ".join(f'"{name}"' for name in QuerySettings._fields)
+_SETTINGS_DEFINED = ", ".join(f'"{name}" NOT NULL' for name in QuerySettings._fields)
 _SCHEMA = f"""
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
@@ -42,18 +45,13 @@ CREATE TABLE objects (
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
-  rules_off TEXT NOT NULL, "join" TEXT NOT NULL, shed TEXT NOT NULL,
-  priority NUMERIC NOT NULL, given TEXT NOT NULL, template TEXT,
+  {_SETTINGS_DEFINED}, given TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
   plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
-  rules_off TEXT NOT NULL, "join" TEXT NOT NULL, shed TEXT NOT NULL, priority NUMERIC NOT NULL,
-  first_epoch INTEGER,
-  UNIQUE (template, strategy, calendar_days, changes, negation, rules_off, "join", shed, priority));
+  {_SETTINGS_DEFINED}, first_epoch INTEGER, UNIQUE (template, {_SETTINGS}));
 {PLANS}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE comments (
@@ -65,24 +63,6 @@ CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
 _LAST_NUMBER, _CORES = "last number of a query or group", "cores of the cluster"
 """The names of marks."""
-
-
-class QuerySettings(NamedTuple):
-    """The settings that a query has from its registration on: those of its plan."""
-
-    strategy: str = str(SETTINGS["strategy"].default)
-    calendar_days: int = int(SETTINGS["calendar_days"].default)
-    changes: str = str(SETTINGS["changes"].default)
-    """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
-    negation: str = str(SETTINGS["negation"].default)
-    rules_off: str = str(SETTINGS["rules_off"].default)
-    join: str = str(SETTINGS["join"].default)
-    shed: str = str(SETTINGS["shed"].default)
-    """Whether rows may be dropped for it: 'never', or 'auto' when the load is too high."""
-    priority: float = float(SETTINGS["priority"].default)
-
-
-_SETTINGS = ", ".join(f'"{name}"' for name in QuerySettings._fields)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,10 @@ Value = int | float | str
 AUTO = "auto"
 """The value of settings that Panes decides: the number of shards then follows the cores of the cluster."""
 NEVER = "never"
+NONE = "none"
+"""The value of a setting that limits nothing."""
+PIGGYBACK, NEGATIVE, INPUT_TRIGGERED = "piggyback", "negative", "input_triggered"
+"""The ways for time to reach operators."""
 MOST_SHARDS = 65_536
 
 
@@ -96,19 +100,19 @@ SETTINGS: dict[str, Setting] = {
             is_of_query=True,
         ),
         Setting(
-            "rules_off",
-            "",
-            "rules of the optimizer that are not applied, separated by commas; fixed when a query is registered",
-            lambda value: isinstance(value, str),
-            "names of rules, separated by commas",
-            is_of_query=True,
-        ),
-        Setting(
             "join",
             AUTO,
             "joins of three and more windows: by cost, in one pipeline or as a tree; fixed at registration",
             _one_of(AUTO, "pipelined", "tree"),
             "'auto', 'pipelined' or 'tree'",
+            is_of_query=True,
+        ),
+        Setting(
+            "rules_off",
+            "",
+            "rules of the optimizer that are not applied, separated by commas; fixed when a query is registered",
+            lambda value: isinstance(value, str),
+            "names of rules, separated by commas",
             is_of_query=True,
         ),
         Setting(
@@ -125,6 +129,14 @@ SETTINGS: dict[str, Setting] = {
             "the weight of a query where queries that shed share too little; fixed when a query is registered",
             _positive,
             "a number above 0",
+            is_of_query=True,
+        ),
+        Setting(
+            "expiration",
+            PIGGYBACK,
+            "how time reaches operators: with deltas, as negative tuples, or with tuples; fixed at registration",
+            _one_of(PIGGYBACK, NEGATIVE, INPUT_TRIGGERED),
+            f"'{PIGGYBACK}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
             is_of_query=True,
         ),
         Setting(
@@ -182,6 +194,13 @@ SETTINGS: dict[str, Setting] = {
             "seconds of silence after which the clock moves on by itself, where tuples carry their arrival time",
             _positive,
             "a number of seconds above 0",
+        ),
+        Setting(
+            "max_delay",
+            NONE,
+            "seconds after which changes are visible at the latest: shortens heartbeat and idle_after as needed",
+            lambda value: value == NONE or _positive(value),
+            f"'{NONE}' or a number of seconds above 0",
         ),
         Setting(
             "retain_epochs",

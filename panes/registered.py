@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock
 from panes.config import AUTO, Value
 from panes.errors import CatalogError
@@ -21,6 +21,7 @@ from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan_history import ChosenPlan
+from panes.query_settings import QuerySettings
 from panes.sharing.group import Group
 from panes.sharing.template import template_of
 from panes.stages.explain import Explained
@@ -297,8 +298,8 @@ def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
 
 def _template(plan: Node, settings: QuerySettings) -> str | None:
     """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
-    boxes of its own."""
-    found = None if sheds(plan, settings) else template_of(plan)
+    boxes of its own, and one whose time is that of its own tuples cannot share it."""
+    found = None if sheds(plan, settings) or settings.is_input_triggered else template_of(plan)
     return None if found is None else found[0].key
 
 

@@ -40,6 +40,8 @@ class Status:
     minus the clock: for a live stream, how far the answers are behind. `phases` says how the seconds of the last
     epoch were spent. State is what the last epoch names: what older epochs that are still readable need comes on
     top of it. `streams` and `queries` have the clock of each; `clock` is that of the furthest stream.
+    `output_delay_seconds` says how long after the instants at which they happen the changes of answers became
+    visible in the last epoch, on average, and `max_output_delay_seconds` at most; None when nothing changed.
     `failed` are the queries that are suspended, with the reason, and `incomplete` those whose windows may lack
     tuples, with the instant from which on each has seen all.
     """
@@ -50,6 +52,8 @@ class Status:
     rows: int = 0
     rows_per_second: float = 0.0
     lag_seconds: float | None = None
+    output_delay_seconds: float | None = None
+    max_output_delay_seconds: float | None = None
     epoch_seconds: float = 0.0
     phases: Mapping[str, float] = field(default_factory=dict)
     state_bytes: int = 0
@@ -107,6 +111,8 @@ def status_of(
         rows=sum(stream.rows for stream in last.streams.values()),
         rows_per_second=came * 1_000_000 / passed_us if passed_us > 0 else 0.0,
         lag_seconds=None if last.clock == BEGINNING else (now_us - last.clock) / 1_000_000,
+        output_delay_seconds=_mean_delay(last),
+        max_output_delay_seconds=_max_delay(last),
         epoch_seconds=last.seconds,
         phases=last.phases,
         state_bytes=last.state_bytes,
@@ -141,6 +147,21 @@ def _named(
         for query, found in of_boxes.items()
         if query in queries
     }
+
+
+def _delayed(last: EpochRecord) -> list[QueryProgress]:
+    """The queries whose answers the epoch has changed."""
+    return [query for query in last.queries.values() if query.epoch == last.epoch and query.delayed]
+
+
+def _mean_delay(last: EpochRecord) -> float | None:
+    found = _delayed(last)
+    changes = sum(query.delayed for query in found)
+    return sum(query.delay_us * query.delayed for query in found) / changes / 1e6 if changes else None
+
+
+def _max_delay(last: EpochRecord) -> float | None:
+    return max((query.max_delay_us / 1e6 for query in _delayed(last)), default=None)
 
 
 def _by_plan(measured: Measured) -> Mapping[int, Measures]:

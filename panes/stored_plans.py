@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 
-from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock
 from panes.config import AUTO
 from panes.optimizer.choose_plan import choose_plan
@@ -16,6 +16,7 @@ from panes.plan.shape import shape
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import tables_of
 from panes.plan_history import ChosenPlan
+from panes.query_settings import QuerySettings
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 
@@ -90,7 +91,7 @@ class StoredPlans:
 
     def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
         planning = Planning(
-            settings.strategy,
+            settings.strategy_of_plan,
             settings.calendar_days,
             settings.changes == "instant",
             self._large_tables(planned.plan),

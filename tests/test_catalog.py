@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from panes.catalog import Catalog, QuerySettings
+from panes.catalog import Catalog
 from panes.errors import CatalogError, SettingError, StateError
 from panes.language import parse
 from panes.language.statements import CreateStream
+from panes.query_settings import QuerySettings
 
 
 @pytest.fixture

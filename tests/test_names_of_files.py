@@ -49,6 +49,7 @@ GROUPS = {
     "onetime/can_ask_once.py": "gives the reason when a query cannot be asked once",
     "optimizer/fact_names.py": "one function per kind of fact that has a name",
     "plan/join_keys.py": "equalities as keys: found, split and computed",
+    "plan/sketch_sizes.py": "how much each sketch keeps, and its error",
     "plan/sql_functions.py": "the calls and casts of DuckDB",
     "spark/batch_files.py": "the files of a micro-batch",
     "spark/daemon.py": "a program: Spark starts it by the name of the module",

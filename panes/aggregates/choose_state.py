@@ -18,9 +18,12 @@ def choose_for_sums(keys: Sequence[str], reason: str) -> AccumulatorTable:
     return AccumulatorTable(keys, reason)
 
 
-def choose_for_values(value_type: pa.DataType, keys: Sequence[str], reason: str) -> Frequencies:
-    """For the values of each key in their order, with how often each is there."""
-    return Frequencies(value_type, keys, reason)
+def choose_for_values(
+    value_type: pa.DataType, keys: Sequence[str], reason: str, amounts: int = 0
+) -> Frequencies:
+    """For the values of each key in their order, with how often each is there, and amounts that are summed for
+    each."""
+    return Frequencies(value_type, keys, reason, amounts)
 
 
 def choose_for_rows(

@@ -26,7 +26,8 @@ class Frequencies(State):
     """The counts of the values of each group: a log of differences, as in AccumulatorTable.
 
     Each chunk is sorted by the hash of the group, so the values of a group are a slice of each chunk. `keys`
-    are the columns that the hashes are of.
+    are the columns that the hashes are of. Besides how often it occurs, `amounts` may be summed for each value;
+    then also for NULL, which is not counted.
     """
 
     kind = "value counts"
@@ -36,15 +37,19 @@ class Frequencies(State):
         value_type: pa.DataType,
         keys: Sequence[str] = (),
         reason: str = "values of a group in their order",
+        amounts: int = 0,
     ) -> None:
         super().__init__(MergePolicy(), reason, keys)
-        self._schema = pa.schema(
-            [(FIRST, pa.uint64()), (SECOND, pa.uint64()), (VALUE, value_type), (COUNT, pa.int64())]
-        )
+        self._numbers = [COUNT, *map(amount_name, range(amounts))]
+        hashes = [(FIRST, pa.uint64()), (SECOND, pa.uint64()), (VALUE, value_type)]
+        self._schema = pa.schema([*hashes, *((name, pa.int64()) for name in self._numbers)])
 
-    def add(self, first: Hashes, second: Hashes, values: pa.ChunkedArray, counts: Ints) -> None:
-        """Adds to the counts of values; NULL is not counted."""
-        added = self._chunk(_summed(_frame(pa.table([first, second, values, counts], schema=self._schema))))
+    def add(
+        self, first: Hashes, second: Hashes, values: pa.ChunkedArray, counts: Ints, *amounts: Ints
+    ) -> None:
+        """Adds to the counts of values, and to their amounts; NULL is not counted."""
+        rows = pa.table([first, second, values, counts, *amounts], schema=self._schema)
+        added = self._chunk(_summed(not_counting_null(_frame(rows))))
         if added is not None:
             self._log.append(added, self._merged)
 
@@ -111,7 +116,9 @@ class Frequencies(State):
         at = begin[which] + np.arange(len(which)) - np.repeat(np.cumsum(read) - read, read)
         self.touched += len(at)
         found = _frame(chunk.table.take(pa.array(at))).with_columns(pl.Series(GROUP, groups[which]))
-        own = found.filter(pl.Series(second[groups[which]]) == found[SECOND]).select(GROUP, VALUE, COUNT)
+        own = found.filter(pl.Series(second[groups[which]]) == found[SECOND]).select(
+            GROUP, VALUE, *self._numbers
+        )
         cut = np.flatnonzero(read < length)
         last = begin[cut] if greatest else begin[cut] + read[cut] - 1
         bound = _frame(chunk.table.select([VALUE]).take(pa.array(last)))
@@ -119,7 +126,7 @@ class Frequencies(State):
 
     def _nothing(self) -> pl.DataFrame:
         empty = _frame(self._schema.empty_table())
-        return empty.select(pl.lit(0, pl.Int64).alias(GROUP), VALUE, COUNT).head(0)
+        return empty.select(pl.lit(0, pl.Int64).alias(GROUP), VALUE, *self._numbers).head(0)
 
     def _merged(self, chunks: Sequence[Chunk]) -> Chunk | None:
         self.touched += sum(chunk.rows for chunk in chunks[:-1])
@@ -132,10 +139,23 @@ class Frequencies(State):
         return Chunk.of_sorted(table, FIRST)
 
 
+def amount_name(number: int) -> str:
+    """The column of an amount that is summed for each value."""
+    return f"_amount_{number}"
+
+
+def not_counting_null(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that say something: of NULL only amounts do."""
+    is_null = pl.col(VALUE).is_null()
+    if amount_name(0) not in frame.columns:
+        return frame.filter(~is_null)
+    return frame.with_columns(pl.when(is_null).then(0).otherwise(pl.col(COUNT)).alias(COUNT))
+
+
 def held(counted: pl.DataFrame) -> pl.DataFrame:
-    """The values that are held at least once, sorted by group and value."""
-    summed = counted.group_by(GROUP, VALUE).agg(pl.col(COUNT).sum())
-    return summed.filter(pl.col(COUNT) > 0).sort(GROUP, VALUE)
+    """The values that are held at least once, and the amounts of NULL, sorted by group and value."""
+    summed = counted.group_by(GROUP, VALUE).agg(pl.exclude(GROUP, VALUE).sum())
+    return summed.filter((pl.col(COUNT) > 0) | pl.col(VALUE).is_null()).sort(GROUP, VALUE)
 
 
 def _up_to_bounds(values: pl.DataFrame, bounds: pl.DataFrame, *, greatest: bool) -> pl.DataFrame:
@@ -157,10 +177,9 @@ def _has_two(table: pa.Table, begin: Ints, length: Ints) -> npt.NDArray[np.bool_
 
 
 def _summed(frame: pl.DataFrame) -> pl.DataFrame:
-    counted = (
-        frame.filter(pl.col(VALUE).is_not_null()).group_by(FIRST, SECOND, VALUE).agg(pl.col(COUNT).sum())
-    )
-    return counted.filter(pl.col(COUNT) != 0).sort(FIRST, SECOND, VALUE)
+    keys = [FIRST, SECOND, VALUE]
+    counted = frame.group_by(keys).agg(pl.exclude(keys).sum())
+    return counted.filter(pl.any_horizontal(pl.exclude(keys) != 0)).sort(keys)
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:

@@ -43,10 +43,8 @@ def is_linear(aggregate: Aggregate) -> bool:
 
 
 def is_of_distinct(aggregate: Aggregate) -> bool:
-    """Whether distinct values are counted or summed; the approximate form is answered exactly."""
-    return aggregate.function == "approx_count_distinct" or (
-        aggregate.function in LINEAR and aggregate.distinct
-    )
+    """Whether distinct values are counted or summed."""
+    return aggregate.function in LINEAR and aggregate.distinct
 
 
 @dataclass(frozen=True)
@@ -80,6 +78,9 @@ class Linear:
         self._args: list[Expression] = []
         self._width = 0
         self._add("count", None)
+        for aggregate in aggregates:
+            if aggregate.function == "top_k" and aggregate.by is not None:
+                self._add("sum", aggregate.by)  # for GroupBy, value by value
         for aggregate in self._aggregates:
             if aggregate.arg is None:
                 continue
@@ -129,6 +130,11 @@ class Linear:
     @property
     def partials(self) -> tuple[Partial, ...]:
         return tuple(column.partial for column in self._columns.values())
+
+    def sum_of(self, arg: Expression) -> range:
+        """The accumulators of a sum."""
+        column = self._columns["sum", arg, None]
+        return range(column.start, column.start + column.adder.width)
 
     @property
     def distinct(self) -> tuple[Expression, ...]:
@@ -223,10 +229,11 @@ def _pair(aggregate: Aggregate) -> tuple[Expression, Expression]:
     """The two columns that moments are computed of, both NULL where one is."""
     x, y = aggregate.arg, aggregate.by
     assert x is not None
-    return (x, x) if y is None else (_where_there(x, y), _where_there(y, x))
+    return (x, x) if y is None else (where_there(x, y), where_there(y, x))
 
 
-def _where_there(value: Expression, other: Expression) -> Expression:
+def where_there(value: Expression, other: Expression) -> Expression:
+    """The value, NULL where the other one is."""
     there = Call(BOOLEAN, "is_not_null", (other,))
     return Case(value.type, ((there, value),), Literal(value.type, None))
 

@@ -17,6 +17,7 @@ from panes.cli.value_text import text
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.plan.kept_text import kept_text
+from panes.state.storage.epoch_log import QueryProgress
 from panes.status import Status
 
 _LIVE_SECONDS = 24 * 3600
@@ -66,6 +67,7 @@ def print_status(out: Console, found: Status) -> None:
             "segments": progress.segments,
             "state": size(progress.bytes),
             "changes": progress.changes,
+            "delay": _delay(progress, found),
         }
         for name, progress in found.queries.items()
     ]
@@ -96,6 +98,15 @@ def _shed(found: Status) -> list[dict[str, object]]:
 
 def _moment(instant_us: int) -> datetime | None:
     return None if instant_us == BEGINNING else to_datetime(instant_us)
+
+
+def _delay(progress: QueryProgress, found: Status) -> str:
+    """How late the changes of the last epoch that ran the query were seen; rows of long ago have no delay worth
+    telling."""
+    seconds = progress.max_delay_us / 1e6
+    if not progress.delayed or not found.is_running or seconds > _LIVE_SECONDS:
+        return ""
+    return f"{progress.delay_us / 1e6:,.1f} s, at most {seconds:,.1f} s"
 
 
 def _behind(found: Status) -> str:

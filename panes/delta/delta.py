@@ -37,7 +37,9 @@ UNTIL = "_until"
 CAME = "_came"
 """The first instant after the clock when a tuple of a stream came: a query cannot see it earlier. Tuples carry it
 up to where they are held until they are seen, if that clock is not the one before the span."""
-HIDDEN = (TS, EXP, WEIGHT, UNTIL, CAME)
+PANE = "_pane"
+"""The number of the pane of a count window that a row is in: where whole panes are made smaller."""
+HIDDEN = (TS, EXP, WEIGHT, UNTIL, CAME, PANE)
 
 ALWAYS = BEGINNING + 1
 """The `ts` of a row that was there before anything came, like the one of a group-by without keys."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from panes.plan.nodes import Node
+from panes.plan.aggregates import AGGREGATES
+from panes.plan.nodes import GroupBy, Node
 from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.walk import walk
@@ -17,6 +18,13 @@ def why_not_once(plan: Node) -> str | None:
         )
     if has_internal(plan):
         return "INTERNAL bounds what a standing query remembers, and a query that is asked once remembers nothing"
+    for node in walk(plan):
+        for aggregate in node.aggregates if isinstance(node, GroupBy) else ():
+            if not aggregate.path and AGGREGATES[aggregate.function].needs_panes:
+                return (
+                    f"{aggregate.function} is kept by a standing query as panes close; a query that is asked once "
+                    "sees all values, and top_k_counts(x, k) counts them"
+                )
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,24 @@ from panes.aggregates import holistic
 from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable
 from panes.aggregates.base import Accumulators, Ints
 from panes.aggregates.choose_state import choose_for_sums, choose_for_values
-from panes.aggregates.frequencies import COUNT, GROUP, VALUE, Frequencies, held
+from panes.aggregates.frequencies import (
+    COUNT,
+    GROUP,
+    VALUE,
+    Frequencies,
+    amount_name,
+    held,
+    not_counting_null,
+)
 from panes.aggregates.linear import ROWS, Linear, is_linear, is_of_distinct
-from panes.aggregates.partials import KeptValue, partial_schema, value_name
+from panes.aggregates.partials import (
+    KeptValue,
+    bound_name,
+    cut_schema,
+    kept_value,
+    value_name,
+    values_of,
+)
 from panes.aggregates.replay import STEP, replayed
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
@@ -76,14 +91,16 @@ class GroupBy(Operator):
         self.holistic = {name: a for name, a in aggregates.items() if not is_of_distinct(a)}
         self.linear = Linear(self.node.aggregates)
         self.groups = choose_for_sums(self.node.keys, "sums of a group change by adding and subtracting")
-        schema = partial_schema(self.node).arrow
+        schema = cut_schema(self.node).arrow
         counted = {value_name(self.node, KeptValue(arg)) for arg in self.linear.distinct}
         keys, why = self.node.keys, "copies of each value of a group are counted"
         self.distinct = {name: choose_for_sums((*keys, name), why) for name in sorted(counted)}
         ordered = {self._kept(a) for a in self.holistic.values()}
         why = "values of a group are read in their order"
         self.frequencies = {
-            name: choose_for_values(schema.field(name).type, keys, why) for name in sorted(ordered)
+            name: choose_for_values(schema.field(name).type, keys, why, self._amounts_of(value))
+            for name, value in values_of(self.node)
+            if name in ordered
         }
         for name, type_ in ((FIRST, pa.uint64()), (SECOND, pa.uint64()), (EXP, pa.int64())):
             schema = schema.append(pa.field(name, type_))
@@ -97,7 +114,11 @@ class GroupBy(Operator):
 
     def _kept(self, aggregate: Aggregate) -> str:
         """The column of what a holistic aggregate keeps."""
-        return value_name(self.node, KeptValue.of(aggregate))
+        return value_name(self.node, kept_value(self.node, aggregate))
+
+    def _amounts_of(self, value: KeptValue) -> int:
+        """How many amounts are summed for each value that is kept."""
+        return len(self.linear.sum_of(value.weight)) if value.weight is not None else int(value.has_bounds)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
@@ -131,7 +152,15 @@ class GroupBy(Operator):
         instants = np.concatenate([delta.ts, going.column(EXP).to_numpy(), exp[gone]])
         came = rows.num_rows
         changes = {number: _signed(lifted, came) for number, lifted in self.linear.lift(table).items()}
-        return _Events(table, instants, changes, _signed(table.column(ROWS).to_numpy(), came))
+        amounts: dict[str, tuple[Ints, ...]] = {}
+        for name, value in values_of(self.node):
+            if value.weight is not None:
+                nothing = np.zeros(len(instants), np.int64)
+                amounts[name] = tuple(changes.get(n, nothing) for n in self.linear.sum_of(value.weight))
+            elif value.has_bounds:
+                amounts[name] = (_signed(_zero_filled(table, bound_name(name)), came),)
+        counts = _signed(table.column(ROWS).to_numpy(), came)
+        return _Events(table, instants, changes, counts, amounts)
 
     def _with_birth(self, events: _Events, since: int) -> _Events:
         """Without keys there is a row from the first instant on, even if nothing ever comes."""
@@ -145,7 +174,9 @@ class GroupBy(Operator):
         rows = pa.concat_tables([events.rows, pa.table(columns, schema=names)])
         changes = {number: np.append(change, 0) for number, change in events.changes.items()}
         changes[_BORN] = np.append(np.zeros(len(events.instants), np.int64), 1)
-        return _Events(rows, np.append(events.instants, since + 1), changes, np.append(events.counts, 0))
+        amounts = {name: tuple(np.append(a, 0) for a in some) for name, some in events.amounts.items()}
+        instants, counts = np.append(events.instants, since + 1), np.append(events.counts, 0)
+        return _Events(rows, instants, changes, counts, amounts)
 
     def _apply(self, events: _Events, *, ends: bool = False) -> list[pa.Table]:
         """Moves the state on by the events, and says what changed.
@@ -267,8 +298,9 @@ class GroupBy(Operator):
                 VALUE: pl.from_arrow(events.rows.column(name)),
                 COUNT: events.counts,
             }
+            | {amount_name(number): amount for number, amount in enumerate(events.amounts.get(name, ()))}
         )
-        return replayed(base, changes.filter(pl.col(VALUE).is_not_null()), lengths)
+        return replayed(base, not_counting_null(changes), lengths)
 
     def _ends(self, steps: Steps) -> Mapping[str, pa.Array]:
         results: dict[str, pa.Array] = {}
@@ -280,7 +312,8 @@ class GroupBy(Operator):
 
     def _count(self, events: _Events) -> None:
         for name, frequencies in self.frequencies.items():
-            frequencies.add(*events.hashes, events.rows.column(name), events.counts)
+            amounts = events.amounts.get(name, ())
+            frequencies.add(*events.hashes, events.rows.column(name), events.counts, *amounts)
 
     def _rows(self, keys: pa.Table, accumulators: Accumulators, values: Mapping[str, pa.Array]) -> pa.Table:
         columns = dict(zip(keys.column_names, keys.columns, strict=True))
@@ -307,6 +340,8 @@ class _Events:
     changes: Accumulators
     counts: Ints
     """How many rows each of them stands for, below zero for those that go."""
+    amounts: Mapping[str, tuple[Ints, ...]]
+    """What else is summed for each value, by the column of the values."""
 
     @property
     def hashes(self) -> tuple[Hashes, Hashes]:
@@ -314,12 +349,18 @@ class _Events:
 
     def at(self, clock: int) -> _Events:
         """The same, as if all happened at the clock."""
-        return _Events(self.rows, np.full(len(self.instants), clock), self.changes, self.counts)
+        return replace(self, instants=np.full(len(self.instants), clock))
 
     def take(self, places: Ints) -> _Events:
         """The events at these places."""
         changes = {number: change[places] for number, change in self.changes.items()}
-        return _Events(self.rows.take(pa.array(places)), self.instants[places], changes, self.counts[places])
+        amounts = {name: tuple(a[places] for a in some) for name, some in self.amounts.items()}
+        rows = self.rows.take(pa.array(places))
+        return _Events(rows, self.instants[places], changes, self.counts[places], amounts)
+
+
+def _zero_filled(table: pa.Table, name: str) -> Ints:
+    return np.asarray(table.column(name).fill_null(0).to_numpy())
 
 
 def _signed(amounts: Ints, came: int) -> Ints:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict, Unpack
 
-from panes.aggregates.partials import partial_schema
+from panes.aggregates.partials import cut_schema, cut_values_of, partial_schema
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
 from panes.operators.constant import Constant
@@ -18,6 +18,8 @@ from panes.operators.except_ import except_
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.generated_results import GeneratedResults
 from panes.operators.group_by import GroupBy
+from panes.operators.heaviest_of_panes import HeaviestOfPanes
+from panes.operators.heaviest_of_stream import HeaviestOfStream
 from panes.operators.input import Entry, Input
 from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
@@ -46,6 +48,7 @@ from panes.plan.expand_outer_join import expand_outer_join
 from panes.plan.lookups import Matching
 from panes.plan.output_streams import counts_each_result, generated_stream, gives_generated, is_over_slides
 from panes.plan.patterns import MONOTONIC, STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
+from panes.plan.window_of_panes import window_of_panes
 from panes.plan.windows import BeginEndWindow
 from panes.plan.windows import RowsWindow as RowsSpec
 from panes.plan.windows import SessionWindow as SessionSpec
@@ -122,7 +125,9 @@ class _Lowering:
     leaves_early: bool
     has_until: bool
     steps: list[PhysicalStep] = field(default_factory=list)
-    _done: dict[tuple[nodes.Node, str, str, bool], _Made] = field(default_factory=dict)
+    names_panes: bool = False
+    """Whether rows of count windows say in which pane they are."""
+    _done: dict[tuple[nodes.Node, str, str, bool, bool], _Made] = field(default_factory=dict)
     _at: list[nodes.Node] = field(default_factory=list)
     """The nodes that are being lowered, the innermost last."""
 
@@ -135,7 +140,7 @@ class _Lowering:
         return self._once(node, "arrivals", self._arrivals)
 
     def _once(self, node: nodes.Node, what: str, make: Callable[[nodes.Node], _Made]) -> _Made:
-        key = (node, what, self.strategy, self.every_instant)
+        key = (node, what, self.strategy, self.every_instant, self.names_panes)
         if key not in self._done:
             self._at.append(node)
             self._done[key] = make(node)
@@ -341,7 +346,9 @@ class _Lowering:
         match node.spec:
             case RowsSpec():
                 is_base = isinstance(node, nodes.Window) and is_stream(node.child)
-                rows = RowsWindow(node.spec, has_until=self.has_until, ties_by_value=not is_base)
+                rows = RowsWindow(
+                    node.spec, self.has_until, ties_by_value=not is_base, names_panes=self.names_panes
+                )
                 return self._add("window", rows, edge, self._below(node, self.relation))
             case SessionSpec():
                 session = SessionWindow(node.spec, has_until=self.has_until)
@@ -373,15 +380,33 @@ class _Lowering:
 
     def _group_by(self, node: nodes.GroupBy, given: Input | None) -> _Made:
         slides = is_over_slides(node.child)
+        is_cut = bool(cut_values_of(node))
         if given is None:
-            child = self.relation(node.child)
+            child = self._in_panes(node.child) if is_cut else self.relation(node.child)
             partials = self._add("pre_aggregate", PreAggregate(node, combine=slides), child.edge, child)
         else:
             edge = Edge(partial_schema(node), lifetimes_of(node), self.strategy)
             partials = self._hold(self._add("input", Entry(given.name, edge.schema), edge))
+        if is_cut:
+            partials = self._heaviest(node, partials)
         edge = self._edge(node, has_until=self.has_until)
         group_by = GroupBy(node, slides or self.every_instant, has_until=self.has_until)
         return self._add("group_by", group_by, edge, partials)
+
+    def _in_panes(self, node: nodes.Node) -> _Made:
+        """The relation whose rows tell their pane: by their lifetimes, or by its number."""
+        before, self.strategy, self.names_panes = (self.strategy, self.names_panes), "upa", True
+        made = self.relation(node)
+        self.strategy, self.names_panes = before
+        return made
+
+    def _heaviest(self, node: nodes.GroupBy, partials: _Made) -> _Made:
+        """The partial rows of the most frequent values."""
+        window = window_of_panes(node.child)
+        edge = replace(partials.edge, schema=cut_schema(node))
+        if window is None:
+            return self._add("heaviest", HeaviestOfStream(node), edge, partials)
+        return self._add("heaviest", HeaviestOfPanes(node, window), edge, partials)
 
 
 def lifetimes_of(group_by: nodes.GroupBy) -> Pattern:

@@ -20,6 +20,8 @@ from panes.operators.dstream import Dstream
 from panes.operators.explicit_expiry import ExplicitExpiry
 from panes.operators.generated_results import GeneratedResults
 from panes.operators.group_by import GroupBy
+from panes.operators.heaviest_of_panes import HeaviestOfPanes
+from panes.operators.heaviest_of_stream import HeaviestOfStream
 from panes.operators.input import Entry
 from panes.operators.istream import Istream
 from panes.operators.join import Join
@@ -59,6 +61,8 @@ _CLASSES: tuple[type[Operator], ...] = (
     ExplicitExpiry,
     GeneratedResults,
     GroupBy,
+    HeaviestOfPanes,
+    HeaviestOfStream,
     Istream,
     Join,
     Lookup,

@@ -11,15 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panes.aggregates.base import Partial
+from panes.aggregates.distinct_sketch import register_of
 from panes.aggregates.linear import signed
-from panes.aggregates.partials import can_round, partial_schema, partials_of, values_of
+from panes.aggregates.partials import partial_schema, partials_of, values_of
 from panes.aggregates.products import product
-from panes.delta.delta import EXP, TS, WEIGHT, Delta
+from panes.delta.delta import EXP, PANE, TS, WEIGHT, Delta
 from panes.delta.evaluate import evaluate
 from panes.delta.rows import int64, take, with_column
 from panes.operators.base import Operator
+from panes.operators.tools.combined_partials import combined_partials
 from panes.plan import nodes
-from panes.plan.types import DOUBLE, MOST_DIGITS
+
+_CELL, _REGISTER = "_cell", "_register"
 
 
 @dataclass
@@ -47,32 +50,37 @@ class PreAggregate(Operator):
         table = delta.table
         columns = {key: table.column(key) for key in self.node.keys}
         columns |= {name: value.column(table) for name, value in values_of(self.node)}
-        together = list(columns)
         weight = pa.array(delta.weight)
         for partial in partials_of(self.node):
             columns[partial.name] = _amount(partial, table, weight, delta.is_weighted)
-        columns[TS], columns[EXP] = table.column(TS), table.column(EXP)
-        schema = (
-            partial_schema(self.node).arrow.append(pa.field(TS, pa.int64())).append(pa.field(EXP, pa.int64()))
-        )
+        schema = partial_schema(self.node).arrow
+        for hidden in (TS, EXP, PANE):
+            if hidden in table.column_names:
+                columns[hidden] = table.column(hidden)
+                schema = schema.append(pa.field(hidden, pa.int64()))
         rows = pa.table(columns, schema=schema)
-        if self.combine and delta.rows > 1 and self._can_combine(rows, delta.is_weighted):
-            rows = _combined(rows, [*together, TS, EXP])
+        if self.combine and not delta.is_weighted:
+            rows = self._greatest_cells(rows)
+        if self.combine:
+            rows = combined_partials(self.node, rows, is_weighted=delta.is_weighted)
         return Delta(rows, clock)
 
-    def _can_combine(self, rows: pa.Table, is_weighted: bool) -> bool:
-        partials = partials_of(self.node)
-        for partial in partials:
-            if partial.type == DOUBLE:
-                if is_weighted or not can_round(partials, rows, rows.num_rows):
-                    return False
-            elif partial.function == "sum":
-                ends = pc.min_max(rows.column(partial.name)).as_py()
-                largest = max(abs(ends["min"] or 0), abs(ends["max"] or 0))
-                most = 10 ** (MOST_DIGITS - partial.type.scale) if partial.type.is_decimal else 2**63
-                if largest * rows.num_rows >= most:
-                    return False
-        return True
+    def _greatest_cells(self, rows: pa.Table) -> pa.Table:
+        """The rows with the greatest cell of each register, lifetime and group, and NULL for the others: they say
+        nothing as long as that one is there, and leave with it."""
+        for name, value in values_of(self.node):
+            if value.form == "cell":
+                cells = rows.column(name).fill_null(0).to_numpy()
+                frame = pl.DataFrame(rows.select([*self.node.keys, TS, EXP])).with_columns(
+                    pl.Series(_CELL, cells), pl.Series(_REGISTER, register_of(cells))
+                )
+                greatest = pl.col(_CELL).max().over([*self.node.keys, TS, EXP, _REGISTER])
+                is_less = (
+                    frame.select((pl.col(_CELL) < greatest) | (pl.col(_CELL) == 0)).to_series().to_numpy()
+                )
+                greatest_only = pa.array(cells, pa.int32(), mask=is_less)
+                rows = rows.set_column(rows.column_names.index(name), name, greatest_only)
+        return rows
 
 
 def _amount(
@@ -105,13 +113,3 @@ def _one_by_one(delta: Delta) -> Delta:
         return delta
     table = take(delta.table, np.repeat(np.arange(delta.rows), copies))
     return Delta(with_column(table, WEIGHT, np.sign(int64(table, WEIGHT))), delta.clock)
-
-
-def _combined(rows: pa.Table, together: list[str]) -> pa.Table:
-    """One row per lifetime and group."""
-    sums = (
-        pl.DataFrame(rows)
-        .group_by(together, maintain_order=True)
-        .agg(pl.col(name).sum() for name in rows.column_names if name not in together)
-    )
-    return sums.to_arrow().select(rows.column_names).cast(rows.schema)

@@ -12,11 +12,12 @@ import pyarrow as pa
 from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable
 from panes.aggregates.base import Ints
 from panes.aggregates.choose_state import choose_for_sums
-from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants
+from panes.delta.delta import EXP, FOREVER, PANE, TS, UNTIL, WEIGHT, Delta, Instants
 from panes.delta.grouped import starts_of
 from panes.delta.hashing import hash_pair, hash_rows, in_buckets_of
 from panes.delta.rows import Positions, take
 from panes.operators.base import Operator
+from panes.plan.window_of_panes import pane_numbers
 from panes.plan.windows import RowsWindow as Spec
 from panes.state.buffers.base import State
 from panes.state.buffers.choose import choose_for_retractions
@@ -51,6 +52,8 @@ class RowsWindow(Operator):
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
     ties_by_value: bool = False
     """Whether the tuples are results of a query."""
+    names_panes: bool = False
+    """Whether rows say in which pane they are: those of one pane come and leave together."""
     lies_by: tuple[str, ...] = ()
     """The columns that decide the shard of a partition, where these are not all of its own in their order."""
     numbers: AccumulatorTable = field(init=False)
@@ -113,6 +116,8 @@ class RowsWindow(Operator):
             _LEAVES: leaves,
             EXP: np.full(len(first), FOREVER),
         }
+        if self.names_panes:
+            columns[PANE] = pane_numbers(self.spec, comes, leaves)
         for name, values in columns.items():
             rows = rows.append_column(name, pa.array(values))
         return _Batch(rows, ts, number, before, start, np.repeat(lengths, lengths))

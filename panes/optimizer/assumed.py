@@ -67,6 +67,8 @@ _COSTS: dict[str, dict[str, float]] = {
     "Entry": {"row": 0.03, FIXED: 170.0},
     "ExplicitExpiry": {"row": 1.0, FIXED: 1300.0},
     "GroupBy": {"row": 4.0, FIXED: 2100.0},
+    "HeaviestOfPanes": {"row": 1.0, FIXED: 4000.0},
+    "HeaviestOfStream": {"row": 1.0, FIXED: 4000.0},
     "Lookup": {"row": 0.5, FIXED: 1000.0},
     "MatchAndSum": {"row": 0.3, FIXED: 2500.0},
     "Over": {"row": 4.0, FIXED: 4000.0},

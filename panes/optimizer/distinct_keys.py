@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from panes.aggregates.distinct_sketch import Registers, distinct_in
 from panes.optimizer.fact_names import distinct_name
 from panes.optimizer.statistics import FactName
 from panes.plan.nodes import GroupBy
-from panes.stages.distinct_sketch import Registers, distinct_in
 from panes.stages.physical_plan import PhysicalInput
 
 _INPUTS = 32

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from panes.aggregates.partials import cut_values_of
 from panes.operators.physical_step import PhysicalStep
 from panes.optimizer.estimates import Estimates, slide_of
 from panes.optimizer.fact_names import output_name
@@ -20,6 +21,8 @@ BRING_TOGETHER = {
     "Distinct",
     "DistinctStar",
     "GroupBy",
+    "HeaviestOfPanes",
+    "HeaviestOfStream",
     "MatchAndSum",
     "Over",
     "PreAggregate",
@@ -59,6 +62,10 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
             return Flow(inputs[0].came, inputs[0].came)
         case "PreAggregate" | "MatchAndSum":
             return _partials(step, inputs[0], estimates)
+        case "HeaviestOfPanes":
+            return _heaviest(step, inputs[0], estimates)
+        case "HeaviestOfStream":
+            return inputs[0]
         case "GroupBy":
             return _groups(step, estimates)
         case "TopN" | "Over":
@@ -135,6 +142,14 @@ def _partials(step: PhysicalStep, flow: Flow, estimates: Estimates) -> Flow:
         flow = flow.share(estimates.matches(matched))
     combined = estimates.values_among(node.child, estimates.summed_by(node), flow.rows * seconds)
     return Flow(min(flow.rows, combined / seconds))
+
+
+def _heaviest(step: PhysicalStep, flow: Flow, estimates: Estimates) -> Flow:
+    """Of each pane and group the values on its list, and a row for all others."""
+    node = step.node
+    assert isinstance(node, nodes.GroupBy)
+    kept = sum(most + 1 for _, _, most in cut_values_of(node)) * max(1.0, estimates.of(node).size)
+    return Flow(min(flow.came, kept / (slide_of(node.child) or estimates.span)), flow.gone)
 
 
 def _groups(step: PhysicalStep, estimates: Estimates) -> Flow:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from panes.aggregates.partials import cut_values_of
 from panes.operators.physical_step import PhysicalStep
 from panes.optimizer.estimates import Estimates, slide_of
 from panes.optimizer.flow import Flow
@@ -48,6 +49,11 @@ def step_state(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates)
             return estimates.distinct(node.children[0], node.schema.names) + _by_time(step, inputs, below[0])
         case "GroupBy":
             return _groups(node, inputs, estimates)
+        case "HeaviestOfPanes":
+            return inputs[0].came * estimates.of(node.children[0]).seconds
+        case "HeaviestOfStream":
+            assert isinstance(node, nodes.GroupBy)
+            return estimates.of(node).size * sum(most for _, _, most in cut_values_of(node))
         case "TopN":
             return below[0] + _by_time(step, inputs, below[0])
         case "SemiJoin" | "AntiJoin":

@@ -2,7 +2,7 @@
 
 All of them ignore rows whose arguments are NULL (count(*) counts rows), and all but the counts give NULL when
 nothing is left to aggregate. Only what ORDER BY inside an aggregate reads may be NULL: it comes last. The
-approximate forms are computed exactly: there are no sketches.
+approximate forms keep a sketch in place of all values; `plan/stated_error.py` says what may be wrong then.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from panes.plan.expressions import Value
 from panes.plan.functions import Signature, WrongTypes, numeric
+from panes.plan.sketch_sizes import COUNT_ERROR, REGISTER_BITS, VALUE_BITS, VALUE_ERROR
 from panes.plan.types import (
     BIGINT,
     BOOLEAN,
@@ -23,6 +24,7 @@ from panes.plan.types import (
     Type,
     decimal,
     list_of,
+    struct_of,
 )
 
 
@@ -36,23 +38,28 @@ class AggregateFunction:
     parameters: tuple[str, ...] = ()
     check: Callable[[Sequence[Value]], None] = lambda _: None
     takes_two: bool = False
+    takes_weight: bool = False
+    """Whether a column to sum may follow the constants."""
     takes_distinct: bool = False
     takes_order: bool = False
     """Whether ORDER BY may stand inside."""
     needs_time: bool = False
     """Whether it asks for the time of tuples."""
-    is_approximate: bool = False
     short_for: str | None = None
     """The aggregate that the binder writes for it."""
     keeps_values: bool = False
     """Whether every value of a group must be remembered, though the group may only grow."""
+    needs_panes: bool = False
+    """Whether rows must come and go pane by pane."""
+    approximately: str | None = None
+    """The aggregate that gives about the same, and remembers a sketch only."""
 
     @property
     def form(self) -> str:
         """How a call is written."""
         columns = ("x", "y") if self.takes_two else ("x",)
-        order = " [ORDER BY y]" if self.takes_order else ""
-        return f"{self.name}({', '.join((*columns, *self.parameters))}{order})"
+        more = " [ORDER BY y]" if self.takes_order else "[, weight]" if self.takes_weight else ""
+        return f"{self.name}({', '.join((*columns, *self.parameters))}{more})"
 
     def signature(self, arg: Type, parameters: Sequence[Value] = (), by: Type | None = None) -> Signature:
         """The types for this argument, or for two; WrongTypes when they are not taken."""
@@ -86,9 +93,24 @@ def _extreme(arg: Type) -> Signature:
     return Signature((kept,), kept)
 
 
-def _top_k(arg: Type) -> Signature:
+def _top_k(arg: Type, weight: Type | None = None) -> Signature:
     kept = _comparable(arg)
-    return Signature((kept,), list_of(kept))
+    if weight is None:
+        return Signature((kept,), list_of(kept))
+    if not weight.is_integer and weight != NULL:
+        raise WrongTypes(f"takes whole numbers as weight, not {weight}; write CAST(… AS BIGINT)")
+    return Signature((kept, BIGINT), list_of(kept))
+
+
+def _top_k_counts(arg: Type) -> Signature:
+    kept = _comparable(arg)
+    return Signature((kept,), list_of(struct_of([("value", kept), ("n", BIGINT)])))
+
+
+def _frequent(arg: Type) -> Signature:
+    kept = _comparable(arg)
+    fields = [("value", kept), ("at_least", BIGINT), ("at_most", BIGINT)]
+    return Signature((kept,), list_of(struct_of(fields)))
 
 
 def _moment(*args: Type) -> Signature:
@@ -210,26 +232,53 @@ _ALL = (
     ),
     AggregateFunction(
         "quantile", _quantile, "the p-quantile, interpolated between neighbors", ("p",), _check_fraction,
-        keeps_values=True,
-    ),
-    AggregateFunction("median", _quantile, "the same as quantile(x, 0.5)", keeps_values=True),
-    AggregateFunction(
-        "mode", _extreme, "the most frequent value, of several the smallest", keeps_values=True
+        keeps_values=True, approximately="approx_quantile(x, p)",
     ),
     AggregateFunction(
-        "top_k", _top_k, "list of the k most frequent values, most frequent first, ties by the smaller value",
-        ("k",), _check_rank, keeps_values=True,
+        "median", _quantile, "the same as quantile(x, 0.5)",
+        keeps_values=True, approximately="approx_quantile(x, 0.5)",
     ),
     AggregateFunction(
-        "approx_count_distinct", _count, "the same as count(DISTINCT x)", is_approximate=True, keeps_values=True
+        "mode", _extreme, "the most frequent value, of several the smallest",
+        keeps_values=True, approximately="approx_top_k(x, 1)",
     ),
     AggregateFunction(
-        "approx_quantile", _quantile, "the same as quantile(x, p)", ("p",), _check_fraction,
-        is_approximate=True, keeps_values=True,
+        "top_k", _top_k,
+        "list of the k most frequent values, or of those with the greatest sums of weights, greatest first, ties "
+        "by the smaller value",
+        ("k",), _check_rank, takes_weight=True, keeps_values=True, approximately="approx_top_k(x, k)",
     ),
     AggregateFunction(
-        "approx_top_k", _top_k, "the same as top_k(x, k)", ("k",), _check_rank,
-        is_approximate=True, keeps_values=True,
+        "top_k_counts", _top_k_counts, "the same list with how often each value occurs: value and n",
+        ("k",), _check_rank, keeps_values=True, approximately="approx_top_k(x, k)",
+    ),
+    AggregateFunction(
+        "frequent", _frequent,
+        "list of the values that are certain to occur more often than frequent_threshold(x, k), from the k most "
+        "frequent of each pane: value, at_least and at_most",
+        ("k",), _check_rank, needs_panes=True,
+    ),
+    AggregateFunction(
+        "frequent_threshold", _count,
+        "how often a value can occur that is in none of the lists that frequent(x, k) keeps",
+        ("k",), _check_rank, needs_panes=True,
+    ),
+    AggregateFunction(
+        "approx_count_distinct", _count,
+        f"about count(DISTINCT x), from a sketch of {1 << REGISTER_BITS} registers: "
+        f"standard error {100 * COUNT_ERROR:.1f} %",
+    ),
+    AggregateFunction(
+        "approx_quantile", _quantile,
+        f"about quantile(x, p), of values with {VALUE_BITS} significant bits: "
+        f"within {100 * VALUE_ERROR:.1f} % of the value",
+        ("p",), _check_fraction,
+    ),
+    AggregateFunction(
+        "approx_top_k", _top_k,
+        "about top_k(x, k), from at least 100 counters per pane, or for a whole stream: counts up to 1 % of the "
+        "rows too low; exact where rows leave one by one",
+        ("k",), _check_rank,
     ),
 )  # fmt: skip
 

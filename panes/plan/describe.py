@@ -7,8 +7,9 @@ from typing import Any
 
 from panes.plan import nodes
 from panes.plan.estimated_group_by import HIDDEN_SUM, is_hidden
-from panes.plan.expressions import Column, Expression, columns_of
+from panes.plan.expressions import Aggregate, Column, Expression, columns_of
 from panes.plan.lookups import Matching
+from panes.plan.stated_error import stated_error
 
 
 def describe(node: nodes.Node) -> str:
@@ -66,10 +67,16 @@ def _item(name: str, expression: Expression) -> str:
 
 def _group_by(node: nodes.GroupBy) -> str:
     keys = ", ".join(node.keys) or "all rows"
-    shown = [a.name for a in node.aggregates if not is_hidden(a.name)]
+    shown = [_aggregate(node, a) for a in node.aggregates if not is_hidden(a.name)]
     hidden = len(node.aggregates) - len(shown)
     aggregates = ", ".join([*shown, *([f"{hidden} sums for estimates"] if hidden else [])])
     return f"Group by {keys}" + (f": {aggregates}" if aggregates else "")
+
+
+def _aggregate(node: nodes.GroupBy, aggregate: Aggregate) -> str:
+    """An aggregate; with what may be wrong in it, where it is approximate."""
+    error = stated_error(node, aggregate)
+    return aggregate.name if error is None else f"{aggregate.name} ({error})"
 
 
 def _over(node: nodes.Over) -> str:

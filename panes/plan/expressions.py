@@ -155,7 +155,8 @@ class Aggregate:
 
     `arg` is None for count(*). `parameters` are the constants after the argument: p of quantile, k of top_k.
     `by` is the second column of aggregates of pairs: y of covar_pop(x, y) and max_by(x, y), the time of the tuple
-    for first(x) and last(x), and what array_agg and string_agg are ordered by where that is not their argument.
+    for first(x) and last(x), what array_agg and string_agg are ordered by where that is not their argument, and
+    the weight that top_k sums.
     """
 
     name: str
@@ -180,9 +181,13 @@ class Aggregate:
         if self.distinct:
             inside = f"DISTINCT {inside}"
         shown = [inside]
+        parameters = [f"'{p}'" if isinstance(p, str) else str(p) for p in self.parameters]
+        if self.function == "top_k":
+            shown += parameters
         if self.by is not None and self.function not in (*_LISTS, "first", "last"):
             shown.append(str(self.by))
-        shown += [f"'{p}'" if isinstance(p, str) else str(p) for p in self.parameters]
+        if self.function != "top_k":
+            shown += parameters
         order = f" ORDER BY {self.by or self.arg}{' DESC' * self.descending}"
         is_ordered = self.function in _LISTS and (self.by is not None or self.descending)
         return f"{self.function}({', '.join(shown)}{order * is_ordered})"

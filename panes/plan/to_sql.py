@@ -192,7 +192,7 @@ def literal_sql(value: Value, type_: Type) -> str:
 
 
 def aggregate_sql(aggregate: Aggregate) -> str:
-    """An aggregate; the approximate forms exactly."""
+    """An aggregate; the approximate forms exactly. `frequent` has none: it is what a standing query keeps."""
     if aggregate.arg is None:
         return "count(*)"
     arg = expression_sql(aggregate.arg)
@@ -211,8 +211,12 @@ def aggregate_sql(aggregate: Aggregate) -> str:
             return f"quantile_cont({arg}, {aggregate.parameters[0]!s})"
         case "median":
             return f"quantile_cont({arg}, 0.5)"
+        case "top_k" if aggregate.by is not None:
+            return _heaviest_sql(arg, expression_sql(aggregate.by), aggregate.parameters[0])
         case "top_k" | "approx_top_k":
             return _top_k_sql(arg, aggregate.parameters[0])
+        case "top_k_counts":
+            return _top_k_sql(arg, aggregate.parameters[0], "{'value': e.v, 'n': -e.n}")
         case "mode":
             return f"{_top_k_sql(arg, 1)}[1]"
         case "min_by" | "first" | "max_by" | "last" | "array_agg" | "string_agg":
@@ -293,11 +297,27 @@ def _moment_sql(aggregate: Aggregate, arg: str) -> str:
     return f"(CASE {whens} ELSE {call} END)"
 
 
-def _top_k_sql(arg: str, k: Value) -> str:
+def _heaviest_sql(arg: str, weight: str, k: Value) -> str:
+    """The values with the greatest sums of weights: first the pairs that differ, with how often each occurs."""
+    pairs = (
+        f"histogram({{'v': {arg}, 'w': {weight}}}) FILTER (WHERE {arg} IS NOT NULL AND {weight} IS NOT NULL)"
+    )
+    of_value = "list_filter(p, lambda e: e.key.v = v)"
+    summed = f"list_sum(list_transform({of_value}, lambda e: e.key.w::HUGEINT * e.value))"
+    values = "list_distinct(list_transform(p, lambda e: e.key.v))"
+    each = f"list_transform({values}, lambda v: {{'n': -{summed}, 'v': v}})"
+    # A list of one list: what is inside is computed once, and has a name.
+    named = (
+        f"list_transform([map_entries({pairs})], lambda p: list_transform(list_sort({each}), lambda e: e.v))"
+    )
+    return f"{named}[1][1:{k!s}]"
+
+
+def _top_k_sql(arg: str, k: Value, item: str = "e.v") -> str:
     counted = (
         f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
     )
-    return f"list_transform(list_sort({counted}), lambda e: e.v)[1:{k!s}]"
+    return f"list_transform(list_sort({counted}), lambda e: {item})[1:{k!s}]"
 
 
 def order_sql(order: Sequence[SortKey]) -> str:

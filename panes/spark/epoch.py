@@ -219,15 +219,16 @@ class EpochRunner:
             done,
             self._writer,
         )
+        finished_us = self._clock.now_us()
         record = EpochRecord(
             epoch=rule.epoch,
             batch=batch_id,
             rows=moved.rows,
             seconds=self._clock.elapsed() - began.elapsed,
-            finished_us=self._clock.now_us(),
+            finished_us=finished_us,
             phases=self._phases,
             streams=moved.streams,
-            queries=queries_after(workload.queries, messages, moved, before, failed),
+            queries=queries_after(workload.queries, messages, moved, before, failed, finished_us),
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
             shed=shed_after(workload.queries, self._numbers, before, done, failed),
             boxes=workload.boxes,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from panes.aggregates.distinct_sketch import Registers
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
 from panes.optimizer.distinct_keys import DistinctKeys
@@ -16,7 +17,6 @@ from panes.plan.stream import Stream
 from panes.spark.job_plan import JobPlan
 from panes.stages.clock_rule import ClockRule, Moved
 from panes.stages.clock_rule import Measured as StreamMeasured
-from panes.stages.distinct_sketch import Registers
 from panes.stages.exchange import BESIDE, SKETCH, Message
 from panes.stages.measure_log import Measured, StepPlace
 from panes.stages.running_query import RunningQuery

@@ -23,6 +23,8 @@ _DOES = {
     "ExplicitExpiry": "Expire by negative tuples",
     "ToSlide": "Wait for the slide",
     "PreAggregate": "Sum per lifetime and group",
+    "HeaviestOfPanes": "Keep the most frequent values of each pane and group",
+    "HeaviestOfStream": "Lower the counts of values together where there are too many",
     "MatchAndSum": "Match with the selections of all queries of the group, sum per pane and group",
 }
 """What steps do that are not the main step of their node."""

@@ -132,7 +132,7 @@ def _output(step: PhysicalStep, below: Sequence[Lies]) -> Lies:
         case "Project":
             passed = [(name, e.name) for name, e in arguments["columns"] if isinstance(e, Column)]
             return _mapped(below[0], lambda old: {new for new, name in passed if name in old})
-        case "PreAggregate" | "GroupBy":
+        case "PreAggregate" | "HeaviestOfPanes" | "HeaviestOfStream" | "GroupBy":
             keys = arguments["node"].keys
             return _mapped(below[0], lambda old: old.intersection(keys))
         case "Join" | "Lookup" if arguments.get("kind", "inner") == "inner":
@@ -175,7 +175,9 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
     match step.operator, buffer:
         case ("Rstream", "begun"):
             return Everywhere()
-        case ("GroupBy" | "RowsWindow" | "SessionWindow" | "TopN", _) if buffer != "expiring":
+        case ("GroupBy" | "HeaviestOfStream" | "RowsWindow" | "SessionWindow" | "TopN", _) if (
+            buffer != "expiring"
+        ):
             return ByHash(FIRST)
         case ("SetOperationByLifetime" | "SetOperationByCount", _):
             return _place(own)  # rows of both inputs are kept under the names of the output
@@ -208,7 +210,7 @@ def _hashed_keys(step: PhysicalStep) -> Sequence[str]:
     """The columns of which an operator keeps hashes alone; none for most."""
     arguments = _arguments(step)
     match step.operator:
-        case "GroupBy":
+        case "GroupBy" | "HeaviestOfStream":
             return arguments["node"].keys  # type: ignore[no-any-return]
         case "TopN":
             return arguments["node"].partition_by  # type: ignore[no-any-return]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from panes.aggregates.distinct_sketch import Registers, distinct_sketch
 from panes.delta.hashing import Hashes
-from panes.stages.distinct_sketch import Registers, distinct_sketch
 from panes.stages.exchange import SKETCH, Message
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from panes.catalog import Catalog, QuerySettings
+from panes.catalog import Catalog
 from panes.config import AUTO
 from panes.language import bind, bind_query
 from panes.language.positions import offset_of, refuse
@@ -12,6 +12,7 @@ from panes.optimizer.planning import rules_in
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import is_table_only, tables_of
+from panes.query_settings import QuerySettings
 
 
 def plan_query(query: SelectQuery, catalog: Catalog) -> Rewritten:

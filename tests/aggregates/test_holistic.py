@@ -17,7 +17,7 @@ from panes.aggregates.holistic import result
 from panes.aggregates.linear import is_linear, is_of_distinct
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.expressions import Aggregate, Column
-from panes.plan.types import BIGINT, DOUBLE, STRING, Type, list_of
+from panes.plan.types import BIGINT, DOUBLE, INT, STRING, Type, list_of, struct_of
 
 GROUPS = 3
 
@@ -46,10 +46,17 @@ def test_there_is_a_way_to_compute_every_aggregate() -> None:
         of_pairs = AGGREGATES[name].takes_two or AGGREGATES[name].needs_time
         if AGGREGATES[name].short_for or of_pairs or name == "string_agg":
             continue
+        if AGGREGATES[name].needs_panes:
+            continue  # their values have bounds
         if not is_linear(aggregate) and not is_of_distinct(aggregate):
             type_ = list_of(DOUBLE) if "top_k" in name or name == "array_agg" else DOUBLE
-            parameters = {"top_k": (1,), "quantile": (0.5,)}.get(name.removeprefix("approx_"), ())
-            assert len(results(table, name, type_, *parameters)) == GROUPS
+            parameters = {"top_k": (1,), "top_k_counts": (1,), "quantile": (0.5,)}.get(
+                name.removeprefix("approx_"), ()
+            )
+            if name == "top_k_counts":
+                type_ = list_of(struct_of([("value", DOUBLE), ("n", BIGINT)]))
+            counted = frequencies(INT, (0, 1, 1)) if name == "approx_count_distinct" else table
+            assert len(results(counted, name, type_, *parameters)) == GROUPS
 
 
 @pytest.mark.parametrize(
@@ -138,3 +145,70 @@ def test_least_value_is_found_without_reading_the_others() -> None:
     before = table.touched
     assert table.ends(one[:1], one[:1], greatest=False)["_value"].to_list() == [0]
     assert table.touched - before <= 8
+
+
+def with_amounts(amounts: int, *values: tuple[int, Any, int, *tuple[int, ...]]) -> Frequencies:
+    """Counts and amounts of texts from (group, value, count, amounts…)."""
+    table = Frequencies(pa.string(), amounts=amounts)
+    for group, value, *numbers in values:
+        column = pa.chunked_array([pa.array([value], pa.string())])
+        hashes = np.array([group], np.uint64), np.array([7], np.uint64)
+        table.add(*hashes, column, *(np.array([number]) for number in numbers))
+    return table
+
+
+def test_values_over_the_threshold_have_bounds() -> None:
+    # Group 0 has two panes: a 5 and b 3 are on the first list, whose bound is 3; a 4 and c 4 on the second, of 4.
+    # Group 1 has one pane with fewer values than its list takes.
+    table = with_amounts(
+        1,
+        (0, "a", 5, 3),
+        (0, "b", 3, 3),
+        (0, None, 10, 3),
+        (0, "a", 4, 4),
+        (0, "c", 4, 4),
+        (0, None, 2, 4),
+        (1, "b", 2, 0),
+    )
+    fields = struct_of([("value", STRING), ("at_least", BIGINT), ("at_most", BIGINT)])
+    assert results(table, "frequent", list_of(fields), 2) == [
+        [{"value": "a", "at_least": 9, "at_most": 9}],
+        [{"value": "b", "at_least": 2, "at_most": 2}],
+        None,
+    ]
+    assert results(table, "frequent_threshold", BIGINT, 2) == [7, 0, 0]
+
+
+def test_no_value_over_the_threshold_is_an_empty_list() -> None:
+    table = with_amounts(1, (0, "a", 5, 5), (0, None, 3, 5))
+    fields = struct_of([("value", STRING), ("at_least", BIGINT), ("at_most", BIGINT)])
+    assert results(table, "frequent", list_of(fields), 1) == [[], None, None]
+
+
+def test_what_left_leaves_no_amount() -> None:
+    table = with_amounts(1, (0, "a", 5, 5), (0, None, 3, 5), (0, "a", -5, -5), (0, None, -3, -5))
+    assert table.of(np.zeros(1, np.uint64), np.full(1, 7, np.uint64)).height == 0
+
+
+def test_sums_of_weights_decide_even_where_they_are_greater_than_64_bits() -> None:
+    least, most = -(2**63), 2**63 - 1
+
+    def halves(number: int) -> tuple[int, int]:
+        return number & (2**32 - 1), number >> 32
+
+    weights = [
+        ("a", most),
+        ("a", most),
+        ("b", most),
+        ("b", 1),
+        ("c", least),
+        ("c", least),
+        ("d", -1),
+        ("e", -1),
+    ]
+    table = with_amounts(2, *((0, value, 1, *halves(weight)) for value, weight in weights))
+    aggregate = Aggregate(
+        "x", "top_k", Column(STRING, "v"), list_of(STRING), parameters=(4,), by=Column(BIGINT, "w")
+    )
+    held_now = held(table.of(np.zeros(1, np.uint64), np.full(1, 7, np.uint64)))
+    assert result(aggregate, held_now, 1).to_pylist() == [["a", "b", "d", "e"]]

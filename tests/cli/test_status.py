@@ -8,13 +8,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from panes.catalog import Catalog, QuerySettings
+from panes.catalog import Catalog
 from panes.cli.main import app
 from panes.cli.status import print_status
 from panes.clock import HandClock, to_microseconds
 from panes.database import Database
 from panes.language import parse
 from panes.plan.box_schedule import BoxSchedule
+from panes.query_settings import QuerySettings
 from panes.state.storage.epoch_log import EpochLog, EpochRecord, MissingRows, QueryProgress, StreamProgress
 from tests.cli.conftest import NOON
 

@@ -36,6 +36,7 @@ OTHER_IN_DUCKDB = (
     "TIME ZONE",
     "top_k", "quantile", "percentile", "approx_", "mean", "concat(", "CAST(1.9", "000001Z",
     "any_value", "first(", "last(", "mode(", "corr(", "list(", "every(", "reach(", "spread(",
+    "frequent", "share(",
 )  # fmt: skip
 """Queries with these have another meaning in DuckDB, or none."""
 

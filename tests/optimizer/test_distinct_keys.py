@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from panes.aggregates.distinct_sketch import ERROR, Registers, distinct_sketch
 from panes.delta.hashing import hash_rows
 from panes.language import bind, parse
 from panes.optimizer import distinct_keys
 from panes.optimizer.distinct_keys import DistinctKeys, keys_fact
 from panes.optimizer.optimizer import optimize
 from panes.optimizer.statistics import FactName
-from panes.stages.distinct_sketch import ERROR, Registers, distinct_sketch
 from panes.stages.make_plan import make_plan
 from panes.stages.physical_plan import PhysicalInput
 from tests.optimizer.rewriting import CATALOG

@@ -117,9 +117,7 @@ def test_plans_are_broadcast_when_the_queries_change_and_those_not_used_lately_g
     second = broadcasts.plans(context, plans_of(one, two))
     assert second.number == first.number + 1
     assert second.name != first.name, "workers remember both"
-    assert broadcasts.plans(context, plans_of(one)) is first, (
-        "queries that sleep and wake do not cost one each time"
-    )
+    assert broadcasts.plans(context, plans_of(one)) is first, "queries that wake do not cost one each time"
     third = broadcasts.plans(context, plans_of(two))
     assert context.alive == [first.broadcast, second.broadcast, third.broadcast]
     fourth = broadcasts.plans(context, plans_of())

@@ -151,6 +151,8 @@ def test_queries_to_which_nothing_happens_sleep_while_their_clocks_move_on(spark
             assert len(short.invoke()) == 0
             as_of = to_microseconds(long.invoke().as_of)
             assert as_of == (JANUARY + 1 + 4 * 61) * SECOND - 1
+            assert status.queries["short"].delayed == 1
+            assert status.queries["short"].max_delay_us > 0
             past = long.invoke(as_of=at(JANUARY + 150))
             assert past.to_pylist() == [{"n": 1}]
             sums = [change.table.column("_weight").to_pylist() for change in short.changes(reader="r")]

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from panes import errors
-from panes.catalog import QuerySettings
 from panes.config import SETTINGS
+from panes.query_settings import QuerySettings
 
 
 def test_a_query_without_a_name_gets_a_free_one(db):

@@ -174,11 +174,17 @@ class GroupedBinder(ExpressionBinder):
                 f"{name}(DISTINCT …) takes one value", node,
                 f"{name}(*) over a derived table: (SELECT DISTINCT a, b FROM …)",
             )  # fmt: skip
+        weight = (
+            args.pop()
+            if function.takes_weight and len(args) == columns + len(function.parameters) + 1
+            else None
+        )
         if len(args) != columns + len(function.parameters):
             hint = "count(*) counts rows" if name == "count" else None
             self.refuse(f"{name} is written {function.form}", node, hint)
         bound = [self._argument(arg, node) for arg in args[:columns]]
         parameters = tuple(self._parameter(item).value for item in args[columns:])
+        bound += [] if weight is None else [self._argument(weight, node)]
         descending = False
         if order is not None:
             if not function.takes_order:

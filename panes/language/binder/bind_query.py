@@ -45,6 +45,7 @@ from panes.language.binder.refusals import (
     has_slide,
 )
 from panes.language.binder.scope import Scope
+from panes.language.binder.share_of_window import has_share, with_shares_written
 from panes.language.names import same
 from panes.language.parser.syntax import (
     Nested,
@@ -128,6 +129,8 @@ class QueryBinder:
         """The plan of a SELECT, and beside its columns those that it is sorted by and does not show."""
         if has_windowed_call(block):
             block = over_last_results(block, self.text)
+        if has_share(block):
+            block = with_shares_written(block, self.text)
         scope, plan, correlated = self.source(block, outer)
         if correlated:
             self.refuse(

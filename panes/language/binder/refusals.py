@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from panes.language.positions import refuse
 from panes.plan.aggregates import AGGREGATES
 from panes.plan.begin_end import is_begin_end
+from panes.plan.expressions import Aggregate
 from panes.plan.lookups import is_lookup
 from panes.plan.nodes import (
     AntiJoin,
@@ -33,6 +34,7 @@ from panes.plan.nodes import (
 from panes.plan.output_streams import OUTPUT_STREAMS
 from panes.plan.patterns import has_internal
 from panes.plan.walk import has_relation, is_table_only, tables_of, walk
+from panes.plan.window_of_panes import window_of_panes
 from panes.plan.windows import RowsWindow, UnboundedWindow, WindowSpec
 
 _BROKEN = "results that stay would break the condition they were given under"
@@ -203,15 +205,31 @@ def check_always_on(what: str, node: Node, text: str, offset: int) -> None:
 
 
 def check_aggregates(node: GroupBy, text: str, places: Mapping[str, int]) -> None:
-    """Aggregates that must see all values need a window; `places` says where each of them stands."""
+    """Aggregates that must see all values need a window, some of them one with panes; `places` says where each of
+    them stands."""
+    for aggregate in node.aggregates if window_of_panes(node.child) is None else ():
+        if not aggregate.path and AGGREGATES[aggregate.function].needs_panes:
+            refuse(
+                f"{aggregate} keeps the heaviest values of each pane, so rows must come and go pane by pane, "
+                "first in first out", text, places[aggregate.name],
+                "put it over one stream with SLIDE, such as [RANGE 10 MINUTES SLIDE 1 MINUTE] or "
+                "[ROWS 10000 SLIDE 100], with selections and projections at most; else use top_k_counts(x, k)",
+            )  # fmt: skip
     alias = unbounded_stream(node.child)
     for aggregate in node.aggregates if alias is not None else ():
-        is_approximate = not aggregate.path and AGGREGATES[aggregate.function].is_approximate
         if aggregate.distinct or aggregate.path or AGGREGATES[aggregate.function].keeps_values:
-            exactly = (
-                "; approx_ aggregates are computed exactly, and keep every value" if is_approximate else ""
-            )
             refuse(
                 f"state grows without bound because {aggregate} must remember every value of {alias}",
-                text, places[aggregate.name], f"give {alias} a window: {alias} [RANGE 10 MINUTES]{exactly}",
+                text, places[aggregate.name],
+                f"give {alias} a window: {alias} [RANGE 10 MINUTES]{_or_approximately(aggregate)}",
             )  # fmt: skip
+
+
+def _or_approximately(aggregate: Aggregate) -> str:
+    """What else to write where about the same will do."""
+    if aggregate.path:
+        return ""
+    if aggregate.distinct:
+        return ", or use approx_count_distinct(x)" if aggregate.function == "count" else ""
+    short = AGGREGATES[aggregate.function].approximately
+    return "" if short is None else f", or use {short}"

@@ -81,14 +81,20 @@ class DefinitionParser(QueryParser):
 
     def _option(self) -> tuple[Token, str, OptionValue]:
         token = self._curr
-        if token.token_type == TokenType.IDENTIFIER:  # options of others may have dots: "kafka.group.id"
-            self._advance()
-            name = token.text
-        else:
-            name = self._setting_name("an option").lower()
+        name = self._option_name("an option")
         if not self._match(TokenType.EQ):
             self._unexpected("=")
         return token, name, self._option_value()
+
+    def _option_name(self, what: str) -> str:
+        token = self._curr
+        if token.token_type == TokenType.IDENTIFIER:  # options of others may have dots: "kafka.group.id"
+            self._advance()
+            return str(token.text)
+        if token.text.lower() in SETTINGS:  # one of them is a reserved word: join
+            self._advance()
+            return str(token.text.lower())
+        return self._name(what).name.lower()
 
     def _option_value(self) -> OptionValue:
         token = self._curr

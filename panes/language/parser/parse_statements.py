@@ -314,7 +314,7 @@ class StatementParser(TableParser):
         if not self._word("SET"):
             self._unexpected("AS, RENAME TO, RESUME, REPLAN or SET")
         token = self._curr
-        setting = self._setting_name("a setting")
+        setting = self._option_name("a setting")
         if not same(setting, "shards"):
             self._fail(
                 f"{setting!r} cannot be changed while a query is registered",
@@ -381,13 +381,10 @@ class StatementParser(TableParser):
         return token, clause, self._interval_us()
 
     def _set(self) -> st.Statement:
-        token = self._curr
-        name = self._setting_name("a setting")
+        name = self._option_name("a setting")
         if not self._match(TokenType.EQ) and not self._word("TO"):
             self._unexpected("=")
-        return st.SetSetting(
-            name.lower() if token.token_type == TokenType.VAR else name, self._option_value()
-        )
+        return st.SetSetting(name, self._option_value())
 
 
 _CREATES: dict[

@@ -61,10 +61,6 @@ class WordParser(Parser):
         """The name of a column, a function, an option."""
         return self._identifier(what, why_no_column)
 
-    def _setting_name(self, what: str) -> str:
-        """The name of a setting or an option; `join` is one, though the word is reserved elsewhere."""
-        return "join" if self._word("JOIN") else self._name(what).name
-
     def _relation_name(self, what: str) -> exp.Identifier:
         """The name of a stream, a table or a query, or an alias of one: it may have dots."""
         return self._identifier(what, why_no_name)

@@ -83,6 +83,24 @@ class QueryProgress:
     next_change: int | None = None
     """The first instant at which something happens to it though nothing comes to it; None when that is not
     known."""
+    reached: int | None = None
+    """The clock up to which it has seen its streams, where its answer lags behind: None: `clock`."""
+    delayed: int = 0
+    """How many changes of its answer happened in the span: rows that came, that were taken back, that expired.
+    Those of a first epoch, and of selections that share a stream, are not counted."""
+    delay_us: float = 0.0
+    max_delay_us: int = 0
+    """By how much wall time these became visible after the instants at which they happen, on average and at
+    most."""
+
+    @property
+    def seen_to(self) -> int:
+        """The clock up to which it has seen its streams."""
+        return self.clock if self.reached is None else self.reached
+
+    def moved_to(self, clock: int) -> QueryProgress:
+        """The same when its streams have come to a clock, and nothing has happened to it."""
+        return replace(self, clock=clock) if self.reached is None else replace(self, reached=clock)
 
 
 @dataclass(frozen=True)

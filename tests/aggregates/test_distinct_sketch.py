@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from panes.aggregates.distinct_sketch import ERROR, Registers, distinct_in, distinct_sketch
 from panes.delta.hashing import hash_rows
-from panes.stages.distinct_sketch import ERROR, Registers, distinct_in, distinct_sketch
 from panes.stages.routing import shards_of
 
 
