@@ -327,14 +327,13 @@ def bands(units: float) -> Iterator[dict[str, Any]]:
 
 def charts(rows: Sequence[Mapping[str, Any]]) -> None:
     """Figures 5.2 to 5.4 of those rows."""
-    best = {row["algorithm"]: row["ms"] for row in rows if row.get("order") == " ".join(ORDERS[0])}
+    orders = [" ".join(order) for order in ORDERS]
+    of_orders = [row for row in rows if row.get("figure") == "5.2"]
+    best = {row["algorithm"]: row["ms"] for row in of_orders if row["order"] == orders[0]}
     relative: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if row.get("figure") == "5.2":
-            place = 1 + [" ".join(order) for order in ORDERS].index(row["order"])
-            relative.setdefault(row["algorithm"], []).append(
-                (place, row["ms"] / (best[row["algorithm"]] or 1))
-            )
+    for row in of_orders:
+        cost = row["ms"] / (best[row["algorithm"]] or 1)
+        relative.setdefault(row["algorithm"], []).append((1 + orders.index(row["order"]), cost))
     panels = [Panel("5.2: time by order", relative, "order", "times the best", is_log_x=False)]
     for figure, title in (("5.3", "5.3: nested loops"), ("5.4", "5.4: hash buckets")):
         by_name: dict[str, list[tuple[float, float]]] = {}

@@ -83,4 +83,4 @@ def _why(one: Costed, best: Costed) -> str:
 
 def _named(node: Node) -> str:
     text = shape(node)
-    return text if " " not in text or text.startswith(("δ", "γ")) else f"({text})"
+    return text if " " not in text or text.startswith(("δ", "γ", "⋈")) else f"({text})"
