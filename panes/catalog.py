@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Literal
 from uuid import uuid4
 
 from panes.config import SETTINGS, Value, check_setting
@@ -32,8 +33,11 @@ from panes.language.statements import (
 from panes.plan.stream import Stream
 from panes.plan_history import SCHEMA as PLANS
 from panes.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
+from panes.query_settings import QuerySettings
 from panes.sqlite_file import Change, Copy, SqliteFile
 
+_SETTINGS = ", ".join(f'"{name}"' for name in QuerySettings._fields)
+_SETTINGS_DEFINED = ", ".join(f'"{name}" NOT NULL' for name in QuerySettings._fields)
 _SCHEMA = f"""
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
@@ -41,16 +45,13 @@ CREATE TABLE objects (
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
-  rules_off TEXT NOT NULL, template TEXT,
+  {_SETTINGS_DEFINED}, given TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
   plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  strategy TEXT NOT NULL, calendar_days INTEGER NOT NULL, changes TEXT NOT NULL, negation TEXT NOT NULL,
-  rules_off TEXT NOT NULL, first_epoch INTEGER,
-  UNIQUE (template, strategy, calendar_days, changes, negation, rules_off));
+  {_SETTINGS_DEFINED}, first_epoch INTEGER, UNIQUE (template, {_SETTINGS}));
 {PLANS}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE comments (
@@ -62,20 +63,6 @@ CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 _BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
 _LAST_NUMBER, _CORES = "last number of a query or group", "cores of the cluster"
 """The names of marks."""
-
-
-class QuerySettings(NamedTuple):
-    """The settings that a query has from its registration on: those of its plan."""
-
-    strategy: str = str(SETTINGS["strategy"].default)
-    calendar_days: int = int(SETTINGS["calendar_days"].default)
-    changes: str = str(SETTINGS["changes"].default)
-    """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
-    negation: str = str(SETTINGS["negation"].default)
-    rules_off: str = str(SETTINGS["rules_off"].default)
-
-
-_SETTINGS = ", ".join(QuerySettings._fields)
 
 
 @dataclass(frozen=True)
@@ -91,6 +78,8 @@ class QueryRecord:
     shards: int | None
     """Over how many shards it is spread from the next epoch on; None when that is decided by then."""
     settings: QuerySettings
+    given: tuple[str, ...]
+    """The settings that its statement gave in WITH; the others were those of the database."""
     group: int | None
     """The group of queries with which it shares a plan."""
     first_epoch: int | None
@@ -333,20 +322,22 @@ class Catalog:
         shards: int | None,
         settings: QuerySettings,
         template: str | None = None,
+        given: Sequence[str] = (),
     ) -> QueryRecord:
         """Adds a query. When there are some of its template already, it shares a plan with those that follow.
 
         Without a number of shards it has as many as the cluster has cores. A query that joins a group goes by the
-        number of the group, as answers do not depend on it.
+        number of the group, as answers do not depend on it. `given` are the settings of its own statement.
         """
         with self._file.transaction():
             self._check_free(name)
             number = self._new_number()
             group = None if template is None else self._group_for(template, shards, settings)
-            values = (number, number, name, sql, shards, shards is None, *settings, template, group)
+            named = ",".join(given)
+            values = (number, number, name, sql, shards, shards is None, *settings, named, template, group)
             self._execute(
-                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, template, "
-                f"group_id) VALUES ({_marks(values)})",
+                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, "
+                f"template, group_id) VALUES ({_marks(values)})",
                 *values,
             )
             return self.query(name)
@@ -355,9 +346,16 @@ class Catalog:
         """Gives a query another text; `replace_query` is to follow, for it and for those that read it."""
         self._execute("UPDATE queries SET sql = ?, error = NULL WHERE id = ?", sql, query)
 
+    def set_settings(self, query: int, settings: QuerySettings, given: Sequence[str]) -> None:
+        """Gives a query other settings; `replace_query` is to follow. `given` are those of its own statement."""
+        values = (*settings, ",".join(given))
+        self._execute(
+            f"UPDATE queries SET ({_SETTINGS}, given) = ({_marks(values)}) WHERE id = ?", *values, query
+        )
+
     def replace_query(self, old: QueryRecord, template: str | None) -> QueryRecord:
         """Lets a query begin anew under another id, with the next epoch: what it computes is something else now.
-        Its settings stay, and so does its error when it is suspended."""
+        Its settings stay, and so does its error when it is suspended. `old` is what it was before."""
         with self._file.transaction():
             number = self._new_number()
             if old.group is not None:
@@ -369,7 +367,8 @@ class Catalog:
             ((shards,),) = self._select(
                 "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
             )
-            group = None if template is None else self._group_for(template, shards, old.settings)
+            settings = self.query(old.name).settings
+            group = None if template is None else self._group_for(template, shards, settings)
             self._plans.forget_current(old.id, self.last_begun, old.first_epoch)
             self._execute(
                 "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL, "
@@ -414,12 +413,12 @@ class Catalog:
 
     def registered(self, name: str) -> CreateQuery | None:
         """The statement that registered a query; None when there is no query of that name."""
-        rows = self._select("SELECT name, sql FROM queries WHERE name = ?", name)
-        return CreateQuery(str(rows[0][0]), _query_of(str(rows[0][1]))) if rows else None
+        found = self._queries("WHERE name = ?", name)
+        return _statement_of(found[0]) if found else None
 
     def all_registered(self) -> list[CreateQuery]:
         """The statements that registered the queries, in the order of registration."""
-        return [CreateQuery(query.name, _query_of(query.sql)) for query in self.queries()]
+        return [_statement_of(query) for query in self.queries()]
 
     def is_taken(self, name: str) -> bool:
         """Whether a stream, table or query has that name."""
@@ -649,9 +648,11 @@ class Catalog:
         rows = self._select("SELECT value FROM settings WHERE name = ?", name)
         return rows[0][0] if rows else SETTINGS[name].default
 
-    def query_settings(self) -> QuerySettings:
-        """The settings that a query gets that is registered now."""
-        return QuerySettings(*(self.setting(name) for name in QuerySettings._fields))  # type: ignore[arg-type]
+    def query_settings(self, given: Mapping[str, Value] = MappingProxyType({})) -> QuerySettings:
+        """The settings that a query gets that is registered now; `given` are those of its own statement."""
+        settings = {name: self.setting(name) for name in QuerySettings._fields}
+        own = {name: check_setting(name, value) for name, value in given.items()}
+        return QuerySettings(**{**settings, **own})  # type: ignore[arg-type]
 
     def set(self, name: str, value: Value) -> None:
         self._execute(
@@ -687,10 +688,18 @@ class Catalog:
         before = ("id", "origin", "name", "sql", f"iif(group_id IS NULL, shards, ({of_group}))")
         number = "coalesce(plan_number, group_id, id)"
         after = ("group_id", "first_epoch", "first_clock", "error", number)
-        columns = ", ".join((*before, _SETTINGS, *after))
+        columns = ", ".join((*before, _SETTINGS, "given", *after))
         rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
         first, last = len(before), -len(after)
-        return [QueryRecord(*row[:first], QuerySettings(*row[first:last]), *row[last:]) for row in rows]  # type: ignore[call-arg]
+        return [
+            QueryRecord(  # type: ignore[call-arg]
+                *row[:first],
+                QuerySettings(*row[first : last - 1]),
+                tuple(filter(None, str(row[last - 1]).split(","))),
+                *row[last:],
+            )
+            for row in rows
+        ]
 
     def _missing(self, kind: str, name: str) -> CatalogError:
         known = [q.name for q in self.queries()] if kind == "QUERY" else self._names(kind)
@@ -710,7 +719,9 @@ def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _query_of(sql: str) -> SelectQuery:
-    query = _parsed(sql)
-    assert isinstance(query, SelectQuery), sql
-    return query
+def _statement_of(record: QueryRecord) -> CreateQuery:
+    query = _parsed(record.sql)
+    assert isinstance(query, SelectQuery), record.sql
+    return CreateQuery(
+        record.name, query, tuple((name, getattr(record.settings, name)) for name in record.given)
+    )

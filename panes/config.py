@@ -13,7 +13,12 @@ from panes.errors import SettingError
 Value = int | float | str
 
 AUTO = "auto"
-"""The number of shards that follows the cores of the cluster."""
+"""The value of settings that Panes decides: the number of shards then follows the cores of the cluster."""
+NEVER = "never"
+NONE = "none"
+"""The value of a setting that limits nothing."""
+PIGGYBACK, NEGATIVE, INPUT_TRIGGERED = "piggyback", "negative", "input_triggered"
+"""The ways for time to reach operators."""
 MOST_SHARDS = 65_536
 
 
@@ -24,6 +29,8 @@ class Setting:
     help: str
     check: Callable[[Value], bool]
     takes: str
+    is_of_query: bool = False
+    """Whether a query has it from its registration on: `CREATE QUERY … WITH` may give it another value."""
 
 
 def _positive_int(value: Value) -> bool:
@@ -32,6 +39,14 @@ def _positive_int(value: Value) -> bool:
 
 def _positive(value: Value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _share(value: Value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1
+
+
+def _auto_or_share(value: Value) -> bool:
+    return value == AUTO or _share(value)
 
 
 def _auto_or_shards(value: Value) -> bool:
@@ -51,6 +66,7 @@ SETTINGS: dict[str, Setting] = {
             "how expirations travel: by update pattern, as negative tuples, or by whole scans",
             _one_of("upa", "nt", "direct"),
             "'upa', 'nt' or 'direct'",
+            is_of_query=True,
         ),
         Setting(
             "shards",
@@ -65,6 +81,7 @@ SETTINGS: dict[str, Setting] = {
             "days of a calendar queue, which partitions rows by expiry; fixed when a query is registered",
             _positive_int,
             "a whole number above 0",
+            is_of_query=True,
         ),
         Setting(
             "changes",
@@ -72,6 +89,7 @@ SETTINGS: dict[str, Setting] = {
             "changes of groups without SLIDE: net per epoch or of every instant; fixed when a query is registered",
             _one_of("epoch", "instant"),
             "'epoch' or 'instant'",
+            is_of_query=True,
         ),
         Setting(
             "negation",
@@ -79,6 +97,15 @@ SETTINGS: dict[str, Setting] = {
             "where negations stand beside joins: by cost, above, below or as written; fixed at registration",
             _one_of(AUTO, "up", "down", "written"),
             "'auto', 'up', 'down' or 'written'",
+            is_of_query=True,
+        ),
+        Setting(
+            "join",
+            AUTO,
+            "joins of three and more windows: by cost, in one pipeline or as a tree; fixed at registration",
+            _one_of(AUTO, "pipelined", "tree"),
+            "'auto', 'pipelined' or 'tree'",
+            is_of_query=True,
         ),
         Setting(
             "rules_off",
@@ -86,13 +113,52 @@ SETTINGS: dict[str, Setting] = {
             "rules of the optimizer that are not applied, separated by commas; fixed when a query is registered",
             lambda value: isinstance(value, str),
             "names of rules, separated by commas",
+            is_of_query=True,
+        ),
+        Setting(
+            "shed",
+            NEVER,
+            "whether rows may be dropped for a query when the load is too high; fixed when a query is registered",
+            _one_of(NEVER, AUTO),
+            f"'{NEVER}' or '{AUTO}'",
+            is_of_query=True,
+        ),
+        Setting(
+            "priority",
+            1,
+            "the weight of a query where queries that shed share too little; fixed when a query is registered",
+            _positive,
+            "a number above 0",
+            is_of_query=True,
+        ),
+        Setting(
+            "expiration",
+            PIGGYBACK,
+            "how time reaches operators: with deltas, as negative tuples, or with tuples; fixed at registration",
+            _one_of(PIGGYBACK, NEGATIVE, INPUT_TRIGGERED),
+            f"'{PIGGYBACK}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
+            is_of_query=True,
+        ),
+        Setting(
+            "capacity",
+            AUTO,
+            "the share of the cluster's cores that queries may keep busy before rows are dropped; auto: all",
+            _auto_or_share,
+            f"'{AUTO}' or a number above 0, at most 1",
+        ),
+        Setting(
+            "headroom",
+            0.9,
+            "the share of the capacity up to which queries are let before rows are dropped",
+            _share,
+            "a number above 0, at most 1",
         ),
         Setting(
             "replan",
             AUTO,
             "whether queries that run get other plans when statistics drift; ALTER QUERY … REPLAN always works",
-            _one_of(AUTO, "never"),
-            "'auto' or 'never'",
+            _one_of(AUTO, NEVER),
+            f"'{AUTO}' or '{NEVER}'",
         ),
         Setting(
             "share_from",
@@ -128,6 +194,13 @@ SETTINGS: dict[str, Setting] = {
             "seconds of silence after which the clock moves on by itself, where tuples carry their arrival time",
             _positive,
             "a number of seconds above 0",
+        ),
+        Setting(
+            "max_delay",
+            NONE,
+            "seconds after which changes are visible at the latest: shortens heartbeat and idle_after as needed",
+            lambda value: value == NONE or _positive(value),
+            f"'{NONE}' or a number of seconds above 0",
         ),
         Setting(
             "retain_epochs",

@@ -329,6 +329,7 @@ class Database:
             incomplete=self._running.incomplete(recent[-1]) if recent else {},
             statistics=self._statistics(),
             utilization=str(self._registered.utilization()),
+            not_shed=self._registered.not_shed(),
         )
 
     def close(self) -> None:

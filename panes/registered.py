@@ -19,14 +19,16 @@ from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
+from panes.plan.sheddable import why_not_sheddable
 from panes.plan_history import ChosenPlan
+from panes.query_settings import QuerySettings
 from panes.sharing.group import Group
 from panes.sharing.template import template_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
-from panes.stored_plans import StoredPlans
+from panes.stored_plans import StoredPlans, sheds
 
 
 class Registered:
@@ -52,17 +54,19 @@ class Registered:
 
     def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
+        given = dict(statement.settings)
+        settings = self._catalog.query_settings(given)
         if not is_begin_end(planned.plan):
             # What cannot run is refused before it is registered.
-            self._physical.under_settings(planned)
-        found = template_of(planned.plan)
+            self._physical.under(settings, planned)
         with self._catalog.transaction():
             record = self._catalog.register(
                 statement.name,
                 statement.query.sql,
                 _number(self._catalog.setting("shards")),
-                self._catalog.query_settings(),
-                None if found is None else found[0].key,
+                settings,
+                _template(planned.plan, settings),
+                tuple(given),
             )
             self._begin(record, planned)
 
@@ -77,11 +81,11 @@ class Registered:
     def alter(self, plans: Sequence[tuple[QueryRecord, Rewritten]]) -> None:
         """Lets queries that compute something else now, each with its new plan, begin anew with the next epoch.
 
-        The catalog has their texts already, in the transaction that this is a part of.
+        The catalog has their texts and settings already, in the transaction that this is a part of.
         """
         for old, planned in plans:
-            found = template_of(planned.plan)
-            self._begin(self._catalog.replace_query(old, None if found is None else found[0].key), planned)
+            settings = self._catalog.query(old.name).settings
+            self._begin(self._catalog.replace_query(old, _template(planned.plan, settings)), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -201,6 +205,25 @@ class Registered:
         """Lets go of all other physical plans."""
         self._physical.keep(numbers)
 
+    # Shedding.
+
+    def why_not_shed(self, record: QueryRecord) -> str | None:
+        """Why no rows are dropped for a query that was registered under a setting that lets others shed; None when
+        they may be, or when it was registered not to."""
+        return why_not_sheddable(self.plan_of(record)) if record.settings.shed == AUTO else None
+
+    def not_shed(self) -> dict[str, str]:
+        """The queries that do not shed though they were registered under a setting that lets others, with why."""
+        reasons = {record.name: self.why_not_shed(record) for record in self._catalog.queries()}
+        return {name: reason for name, reason in reasons.items() if reason is not None}
+
+    def kept_now(self, record: QueryRecord, latest: EpochRecord | None) -> Mapping[str, float]:
+        """The shares that the drop boxes of a query keep of the newest rows, by stream, where they ever kept less
+        than everything of what its windows hold."""
+        boxes = {} if latest is None else latest.boxes.get(record.running, {})
+        streams = self._catalog.base_streams() if boxes else ()
+        return {stream.name: boxes[stream.number].share for stream in streams if stream.number in boxes}
+
     # Explaining.
 
     def explained(self, name: str, latest: EpochRecord | None, measures: MeasureLog | None) -> Explained:
@@ -218,24 +241,18 @@ class Registered:
             self._shared_with_others(number),
             None if measures is None else measures.of_query(pin, number),
             None if record.group is None else plan,
-            kept=self._kept_now(record.running, latest),
+            kept=self.kept_now(record, latest),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
-
-    def _kept_now(self, running: int, latest: EpochRecord | None) -> Mapping[str, float]:
-        """The shares that the drop boxes of a query keep of the newest rows, by stream."""
-        boxes = {} if latest is None else latest.boxes.get(running, {})
-        streams = self._catalog.base_streams() if boxes else ()
-        return {stream.name: boxes[stream.number].share for stream in streams if stream.number in boxes}
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(planned.plan):
             return Explained(planned.plan)
-        shown = Explained(self._physical.under_settings(planned), _number(self._catalog.setting("shards")))
-        assert isinstance(shown.plan, PhysicalPlan)
-        return self._with_cost(shown, self._cost(shown.plan, shown.shards), self._costs().values())
+        physical = self._physical.under(self._catalog.query_settings(), planned)
+        shown = Explained(physical, _number(self._catalog.setting("shards")))
+        return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:
         """How busy all queries that run keep the cluster."""
@@ -277,6 +294,13 @@ class Registered:
 
 def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
     return (source for stage in plan.stages for source in stage.inputs)
+
+
+def _template(plan: Node, settings: QuerySettings) -> str | None:
+    """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
+    boxes of its own, and one whose time is that of its own tuples cannot share it."""
+    found = None if sheds(plan, settings) or settings.is_input_triggered else template_of(plan)
+    return None if found is None else found[0].key
 
 
 def _number(shards: Value) -> int | None:

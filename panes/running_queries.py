@@ -18,6 +18,7 @@ from panes.spark.epoch import Workload
 from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord
+from panes.waits import waits
 
 
 class RunningQueries:
@@ -76,9 +77,10 @@ class RunningQueries:
             RunningQuery(
                 id=record.plan_number,
                 plan=self._registered.physical_plan(record),
-                shards=_known(record.shards),
+                shards=_shards(record),
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 of=record.id,
+                is_input_triggered=record.settings.is_input_triggered,
             )
             for record in self._alone
         ]
@@ -95,7 +97,7 @@ class RunningQueries:
         return Workload(
             standing,
             retain_epochs=int(self._catalog.setting("retain_epochs")),
-            idle_after_us=int(float(self._catalog.setting("idle_after")) * 1_000_000),
+            idle_after_us=int(waits(self._catalog.setting).idle_after_s * 1_000_000),
             exchange=str(self._catalog.setting("exchange")),
             retained=kept,
             tables=self._catalog.tables(),
@@ -110,10 +112,11 @@ class RunningQueries:
             RunningQuery(
                 id=found.number,
                 plan=self._registered.successor(found.number),
-                shards=_known(alone[found.query].shards),
+                shards=_shards(alone[found.query]),
                 first_epoch=epoch,
                 of=found.query,
                 replaces=alone[found.query].plan_number,
+                is_input_triggered=alone[found.query].settings.is_input_triggered,
             )
             for found in self._catalog.successors()
             if found.query in alone
@@ -145,6 +148,11 @@ class RunningQueries:
             first_epoch=record.first_epoch,
             members=group.members(fresh, kept[stream.stream.number]),
         )
+
+
+def _shards(record: QueryRecord) -> int:
+    """The number of shards of a query that has begun; one where operators go by the newest tuple of all."""
+    return 1 if record.settings.is_input_triggered else _known(record.shards)
 
 
 def _known(shards: int | None) -> int:

@@ -22,6 +22,7 @@ from panes.spark.files_left import files_left
 from panes.standing_answers import StandingAnswers
 from panes.state.storage.epoch_log import EpochRecord
 from panes.status import Epoch, epoch_of
+from panes.waits import waits
 
 OnEpoch: TypeAlias = "Callable[[Epoch], None] | None"
 
@@ -123,7 +124,7 @@ class Runs:
             finally:
                 self._connection.after_epoch(record.epoch)
 
-        heartbeat = float(self._catalog.setting("heartbeat")) if in_background else None
+        heartbeat = waits(self._catalog.setting).heartbeat_s if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
         self._engine.start(
             streams,

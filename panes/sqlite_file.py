@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 
 from panes.errors import StateError
 
-LAYOUT = 6
+LAYOUT = 7
 """The layout of all files of a database. It is raised when one of an older layout can no longer be read; as it is
 part of the schema too, a file of an older layout is told from one whose number is damaged."""
 
@@ -223,14 +223,16 @@ def _make(path: Path, schema: str, database: str) -> None:
 
 @cache
 def _tables(schema: str) -> dict[str, tuple[str, ...]]:
-    """The tables of a schema and their columns."""
+    """The tables of a schema and their columns, in quotes: `join` is one of them."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(schema)
         names = connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         ).fetchall()
         return {
-            name: tuple(column[1] for column in connection.execute(f"PRAGMA table_info({name})").fetchall())
+            name: tuple(
+                f'"{column[1]}"' for column in connection.execute(f"PRAGMA table_info({name})").fetchall()
+            )
             for (name,) in names
         }
 

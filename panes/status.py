@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
@@ -13,6 +14,8 @@ from panes.optimizer.statistics import Statistics
 from panes.stages.measure_log import Measured
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
 from panes.state.storage.manifest import ANSWER
+
+_OfBox = TypeVar("_OfBox")
 
 RECENT = 10
 """The number of epochs over which the rate of rows is measured."""
@@ -37,6 +40,8 @@ class Status:
     minus the clock: for a live stream, how far the answers are behind. `phases` says how the seconds of the last
     epoch were spent. State is what the last epoch names: what older epochs that are still readable need comes on
     top of it. `streams` and `queries` have the clock of each; `clock` is that of the furthest stream.
+    `output_delay_seconds` says how long after the instants at which they happen the changes of answers became
+    visible in the last epoch, on average, and `max_output_delay_seconds` at most; None when nothing changed.
     `failed` are the queries that are suspended, with the reason, and `incomplete` those whose windows may lack
     tuples, with the instant from which on each has seen all.
     """
@@ -47,6 +52,8 @@ class Status:
     rows: int = 0
     rows_per_second: float = 0.0
     lag_seconds: float | None = None
+    output_delay_seconds: float | None = None
+    max_output_delay_seconds: float | None = None
     epoch_seconds: float = 0.0
     phases: Mapping[str, float] = field(default_factory=dict)
     state_bytes: int = 0
@@ -63,6 +70,12 @@ class Status:
     """Rows per second of event time that each stream brings, averaged over recent epochs."""
     utilization: str = ""
     """How busy all queries are expected to keep the cluster, and whether that is feasible."""
+    kept: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The shares of the newest rows that queries keep now, by query and stream, where that is not everything."""
+    shed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many rows were dropped for each query since it began, by query and stream, where some were."""
+    not_shed: Mapping[str, str] = field(default_factory=dict)
+    """The queries that were registered under `SET shed = 'auto'` and stay exact, with the reason."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -82,11 +95,12 @@ def status_of(
     incomplete: Mapping[str, int],
     statistics: Statistics,
     utilization: str,
+    not_shed: Mapping[str, str],
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number, and queries
     also by that of the plan that runs each."""
     if not recent:
-        return Status(is_running, failed=failed, utilization=utilization)
+        return Status(is_running, failed=failed, utilization=utilization, not_shed=not_shed)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -97,6 +111,8 @@ def status_of(
         rows=sum(stream.rows for stream in last.streams.values()),
         rows_per_second=came * 1_000_000 / passed_us if passed_us > 0 else 0.0,
         lag_seconds=None if last.clock == BEGINNING else (now_us - last.clock) / 1_000_000,
+        output_delay_seconds=_mean_delay(last),
+        max_output_delay_seconds=_max_delay(last),
         epoch_seconds=last.seconds,
         phases=last.phases,
         state_bytes=last.state_bytes,
@@ -112,7 +128,40 @@ def status_of(
         utilization=utilization,
         queries={queries[query]: p for query, p in last.queries.items() if query in queries},
         measured={plans[plan]: m for plan, m in _by_plan(measured).items() if plan in plans},
+        kept={
+            name: some
+            for name, boxes in _named(last.boxes, queries, streams).items()
+            if (some := {stream: box.share for stream, box in boxes.items() if box.share < 1})
+        },
+        shed=_named(last.shed, queries, streams),
+        not_shed=not_shed,
     )
+
+
+def _named(
+    of_boxes: Mapping[int, Mapping[int, _OfBox]], queries: Mapping[int, str], streams: Mapping[int, str]
+) -> dict[str, dict[str, _OfBox]]:
+    """What there is of each drop box, by the names of its query and its stream."""
+    return {
+        queries[query]: {streams[stream]: one for stream, one in found.items() if stream in streams}
+        for query, found in of_boxes.items()
+        if query in queries
+    }
+
+
+def _delayed(last: EpochRecord) -> list[QueryProgress]:
+    """The queries whose answers the epoch has changed."""
+    return [query for query in last.queries.values() if query.epoch == last.epoch and query.delayed]
+
+
+def _mean_delay(last: EpochRecord) -> float | None:
+    found = _delayed(last)
+    changes = sum(query.delayed for query in found)
+    return sum(query.delay_us * query.delayed for query in found) / changes / 1e6 if changes else None
+
+
+def _max_delay(last: EpochRecord) -> float | None:
+    return max((query.max_delay_us / 1e6 for query in _delayed(last)), default=None)
 
 
 def _by_plan(measured: Measured) -> Mapping[int, Measures]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 
-from panes.catalog import Catalog, QueryRecord, QuerySettings
+from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock
+from panes.config import AUTO
 from panes.optimizer.choose_plan import choose_plan
 from panes.optimizer.optimizer import Rewritten
 from panes.optimizer.planning import Planning, rules_in
 from panes.optimizer.statistics import Statistics
 from panes.plan.nodes import Node
 from panes.plan.shape import shape
+from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import tables_of
 from panes.plan_history import ChosenPlan
+from panes.query_settings import QuerySettings
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 
@@ -42,9 +45,10 @@ class StoredPlans:
         self._clock = clock
         self._known: dict[int, PhysicalPlan] = {}
 
-    def under_settings(self, planned: Rewritten) -> PhysicalPlan:
-        """The plan that a query would get if it were registered now; SettingError when it could not run."""
-        return self._chosen(planned, self._catalog.query_settings())
+    def under(self, settings: QuerySettings, planned: Rewritten) -> PhysicalPlan:
+        """The plan that a query would get if it were registered with some settings; SettingError when it could not
+        run."""
+        return self._chosen(planned, settings)
 
     def of(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
         """The plan that runs a query; `planned` is its logical plan, or that of its group."""
@@ -87,13 +91,15 @@ class StoredPlans:
 
     def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
         planning = Planning(
-            settings.strategy,
+            settings.strategy_of_plan,
             settings.calendar_days,
             settings.changes == "instant",
             self._large_tables(planned.plan),
             settings.negation,
             rules_in(settings.rules_off),
             self._catalog.cores,
+            settings.join,
+            sheds(planned.plan, settings),
         )
         rules = tuple(rule.name for rule in planned.applied)
         return choose_plan(planned.plan, self._statistics(), planning, rules)
@@ -104,6 +110,11 @@ class StoredPlans:
             chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
             self._catalog.set_plan(record, plan_text(made), chosen)
         return made
+
+
+def sheds(plan: Node, settings: QuerySettings) -> bool:
+    """Whether rows may be dropped for a query, by its logical plan and its settings."""
+    return settings.shed == AUTO and why_not_sheddable(plan) is None
 
 
 def shape_of(plan: PhysicalPlan) -> str:

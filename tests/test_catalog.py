@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from panes.catalog import Catalog, QuerySettings
+from panes.catalog import Catalog
 from panes.errors import CatalogError, SettingError, StateError
 from panes.language import parse
 from panes.language.statements import CreateStream
+from panes.query_settings import QuerySettings
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_a_catalog_of_the_layout_before_is_refused_in_a_sentence(tmp_path):
             connection.execute(f"ALTER TABLE {table} RENAME COLUMN calendar_days TO partitions")
         connection.execute("PRAGMA user_version = 2")
     told = (
-        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 6: "
+        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 7: "
         "open the database with the version that made it, or make a new one from the sources"
     )
     with pytest.raises(StateError, match=told):

@@ -143,7 +143,9 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     )
     ingest = FilesTask(context, (Feed(stream, job.inputs_of("packets")),), (((0, file),),))
     states = StatesBefore(tmp_path / "states")
-    operate = OperatorTask(0, sent, job.values, rule, tmp_path / "exchange", states, "a", is_last=True)
+    operate = OperatorTask(
+        0, sent, job.values, rule, tmp_path / "exchange", states, "a", frozenset(), is_last=True
+    )
     passed: list[str] = []
     with traced(passed):
         messages = list(ingest([pa.record_batch({"id": [0]})]))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
+from panes.plan.kept_text import kept_text
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -83,5 +85,5 @@ def may_lack(instant: str) -> str:
 
 def was_shed(kept: Mapping[str, float]) -> str:
     """What an answer that is partial says of itself."""
-    shares = (f"{100 * share:.3g} % of {stream}" for stream, share in kept.items() if share < 1)
+    shares = (kept_text(stream, share) for stream, share in kept.items() if share < 1)
     return f"it was computed from {' and '.join(shares)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 
@@ -112,10 +112,7 @@ class Readers:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
             kept = [self._ran(standing, epoch) for epoch in self._log.epochs if epoch >= hold.epoch]
-            # In the first epoch of a plan that replaced another the older one gave the answers, though what
-            # ran last may be the new one.
-            runs = {ran.epoch: ran for ran in reversed(kept) if ran is not None}
-            return invoke_at(standing, instant, list(reversed(runs.values())))
+            return invoke_at(standing, instant, _runs(kept))
 
     def _ran(self, standing: AnswerSource, epoch: int) -> QueryProgress | None:
         record = self._log.record(epoch)
@@ -163,9 +160,10 @@ class Readers:
                 # Before the clock has begun to move there is no instant at which anything could change.
                 change = None
                 if ran is not None and ran.clock > BEGINNING:
-                    if passed is None and not standing.is_whole_first_in(ran):
+                    is_run = ran.epoch == epoch
+                    if passed is None and not (is_run and standing.is_whole_first_in(ran)):
                         change = whole_answer(standing, ran)
-                    elif ran.epoch == epoch:
+                    elif is_run:
                         change = change_in(standing, ran)
                 # A plan that others share goes on without the query.
                 self._check_registered(standing)
@@ -266,6 +264,21 @@ class Readers:
             except PanesError as gone:
                 raise gone from error
             raise
+
+
+def _runs(kept: Iterable[QueryProgress | None]) -> list[QueryProgress]:
+    """What was done to a query up to each clock that it came to, from what the records of the epochs that are kept
+    say, in their order.
+
+    In the first epoch of a plan that replaced another the older one gave the answers, though what ran last may be
+    the new one.
+    """
+    runs: dict[tuple[int, int], QueryProgress] = {}
+    gave: dict[int, int] = {}
+    for ran in kept:
+        if ran is not None and gave.setdefault(ran.epoch, ran.answer.running) == ran.answer.running:
+            runs.setdefault((ran.epoch, ran.clock), ran)
+    return list(runs.values())
 
 
 def _dropped_while_read(standing: AnswerSource) -> str:

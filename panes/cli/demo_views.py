@@ -16,6 +16,7 @@ from rich.text import Text
 from panes.cli.snapshot import ShownAnswer, Snapshot
 from panes.cli.tables import size
 from panes.cli.value_text import text
+from panes.plan.kept_text import kept_text
 
 PANEL_WIDTH = 38
 """Columns of the screen that a panel needs at least."""
@@ -43,8 +44,18 @@ def status_line(snapshot: Snapshot) -> str:
     lag = "–" if snapshot.lag_seconds is None else f"{snapshot.lag_seconds:.1f} s"
     return (
         f"epoch {snapshot.epoch} ({snapshot.epoch_seconds:.1f} s)  clock {clock}  "
-        f"{snapshot.rows_per_second:,.0f} rows/s  lag {lag}  state {size(snapshot.state_bytes)}"
+        f"{snapshot.rows_per_second:,.0f} rows/s  lag {lag}  state {size(snapshot.state_bytes)}{_kept(snapshot)}"
     )
+
+
+def _kept(snapshot: Snapshot) -> str:
+    """How many queries shed rows, and the least share that one of them keeps; nothing when none does."""
+    shares = [(share, stream) for kept in snapshot.kept.values() for stream, share in kept.items()]
+    if not shares:
+        return ""
+    share, stream = min(shares)
+    queries = "1 query keeps" if len(snapshot.kept) == 1 else f"{len(snapshot.kept)} queries keep at least"
+    return f"  {queries} {kept_text(stream, share)}"
 
 
 class LiveView:

@@ -39,6 +39,8 @@ class Snapshot:
     rows_per_second: float
     lag_seconds: float | None
     state_bytes: int
+    kept: Mapping[str, Mapping[str, float]]
+    """The shares that queries keep now, by query and stream, where that is not everything."""
     answers: tuple[ShownAnswer, ...]
     last_change: str
     """The last change of the tables, in words."""
@@ -61,6 +63,7 @@ def take_snapshot(
         rows_per_second=status.rows_per_second,
         lag_seconds=status.lag_seconds,
         state_bytes=status.state_bytes,
+        kept=status.kept,
         answers=tuple(_shown(demo_query, query) for demo_query, query in queries.items()),
         last_change=last_change,
     )

@@ -16,6 +16,8 @@ from panes.cli.tables import console, print_line, print_table, size
 from panes.cli.value_text import text
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
+from panes.plan.kept_text import kept_text
+from panes.state.storage.epoch_log import QueryProgress
 from panes.status import Status
 
 _LIVE_SECONDS = 24 * 3600
@@ -65,6 +67,7 @@ def print_status(out: Console, found: Status) -> None:
             "segments": progress.segments,
             "state": size(progress.bytes),
             "changes": progress.changes,
+            "delay": _delay(progress, found),
         }
         for name, progress in found.queries.items()
     ]
@@ -72,14 +75,38 @@ def print_status(out: Console, found: Status) -> None:
     incomplete = [
         {"incomplete query": name, "has seen all from": since} for name, since in found.incomplete.items()
     ]
-    for rows in (streams, queries, failed, incomplete):
+    exact = [{"exact query": name, "does not shed": why} for name, why in found.not_shed.items()]
+    for rows in (streams, queries, _shed(found), exact, failed, incomplete):
         if rows:
             print_line(out, "")
             print_table(out, pa.Table.from_pylist(rows))
 
 
+def _shed(found: Status) -> list[dict[str, object]]:
+    """What queries keep of each stream, and how many rows were dropped."""
+    boxes = {name: {**found.shed.get(name, {}), **found.kept.get(name, {})} for name in found.queries}
+    return [
+        {
+            "shedding query": name,
+            "keeps": kept_text(stream, found.kept.get(name, {}).get(stream, 1.0)),
+            "rows shed": found.shed.get(name, {}).get(stream, 0),
+        }
+        for name, streams in boxes.items()
+        for stream in streams
+    ]
+
+
 def _moment(instant_us: int) -> datetime | None:
     return None if instant_us == BEGINNING else to_datetime(instant_us)
+
+
+def _delay(progress: QueryProgress, found: Status) -> str:
+    """How late the changes of the last epoch that ran the query were seen; rows of long ago have no delay worth
+    telling."""
+    seconds = progress.max_delay_us / 1e6
+    if not progress.delayed or not found.is_running or seconds > _LIVE_SECONDS:
+        return ""
+    return f"{progress.delay_us / 1e6:,.1f} s, at most {seconds:,.1f} s"
 
 
 def _behind(found: Status) -> str:

@@ -189,10 +189,13 @@ class CopyFrom(Statement):
 class CreateQuery(Statement):
     name: str
     query: SelectQuery
+    settings: tuple[tuple[str, OptionValue], ...] = ()
+    """Those that it has for itself, as they were written; it has the others from the database."""
 
     @property
     def sql(self) -> str:
-        return f"CREATE QUERY {quoted(self.name)} AS {self.query.sql}"
+        settings = f"{_options_text(dict(self.settings))} " if self.settings else ""
+        return f"CREATE QUERY {quoted(self.name)} {settings}AS {self.query.sql}"
 
 
 @dataclass(frozen=True)

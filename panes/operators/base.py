@@ -8,7 +8,8 @@ Promises, each a property test over all operators:
 
 * the output is never harder than the declared pattern: no `_weight` below 1 unless the pattern is STRICT;
 * cutting a span in two changes nothing in the concatenated output, after consolidation;
-* an operator rebuilt over the chunks of its buffers goes on as if nothing had happened.
+* an operator rebuilt over the chunks of its buffers goes on as if nothing had happened;
+* spans without input that end before `next_change` give nothing, and may as well be left out.
 
 An operator keeps everything it must remember in its `buffers`; it reads no clock, no setting, no file. The
 arguments that it is made from are data (`operators/physical_step.py`), so that a plan can be stored and shipped.
@@ -20,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from panes.delta.delta import Delta
+from panes.delta.delta import FOREVER, Delta
 from panes.state.buffers.base import State
 
 
@@ -47,6 +48,11 @@ class Operator(ABC):
         """Adds to what it did, by field of `Measures`."""
         for name, amount in amounts.items():
             self.noted[name] = self.noted.get(name, 0) + amount
+
+    def next_change(self, clock: int) -> int:
+        """The first instant after the clock at which it may have something to do though nothing comes; FOREVER
+        when there is none. Whatever waits for time is in a buffer, by the instant (`_exp`) that it waits for."""
+        return min((state.next_expiry(clock) for state in self.buffers.values()), default=FOREVER)
 
     @abstractmethod
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:

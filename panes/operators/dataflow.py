@@ -9,7 +9,7 @@ from time import thread_time_ns
 import pyarrow as pa
 
 from panes.delta.consolidate import consolidate
-from panes.delta.delta import EXP, UNTIL, Delta
+from panes.delta.delta import EXP, FOREVER, UNTIL, Delta
 from panes.operators.base import Operator
 from panes.operators.input import Entry
 from panes.operators.measures import Measures, counted
@@ -71,19 +71,32 @@ class Dataflow:
         if unknown:
             raise KeyError(f"{sorted(unknown)} are not inputs: {sorted(self.inputs)}")
         deltas: list[Delta] = []
-        for step, operator in zip(self.fragment.steps, self.operators, strict=True):
+        for number, (step, operator) in enumerate(zip(self.fragment.steps, self.operators, strict=True)):
             began = thread_time_ns()
             if isinstance(operator, Entry):
                 inputs = [operator.taken_in(arrivals.get(operator.name), clock)]
             else:
-                inputs = [deltas[number] for number in step.inputs]
-            deltas.append(operator.process(inputs, since, clock))
+                inputs = [deltas[place] for place in step.inputs]
+            deltas.append(self._through(number, inputs, since, clock))
             self.measures[step.name] += measured(step, inputs, deltas[-1], began)
         for step, operator in zip(self.fragment.steps, self.operators, strict=True):
             rows = sum(state.rows for state in operator.buffers.values())
             told = {"touched": operator.touched, "dropped": operator.dropped, "state_rows": rows}
             self.measures[step.name] = replace(self.measures[step.name], **told, **operator.noted)
         return self._answer(deltas[-1])
+
+    def told_to(self, since: int) -> int:
+        """The clock of the answer before a span that begins after `since`."""
+        return since
+
+    def _through(self, number: int, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
+        """What an operator gives in a span: every delta tells it the clock, so all of them go by the same one."""
+        return self.operators[number].process(inputs, since, clock)
+
+    def next_change(self, clock: int) -> int:
+        """The first instant after the clock at which something may happen though nothing comes; FOREVER when there
+        is none."""
+        return min((operator.next_change(clock) for operator in self.operators), default=FOREVER)
 
     def _answer(self, delta: Delta) -> Delta:
         """Results of INTERNAL windows stay in the answer until `_until`, while operators let go of their rows
@@ -102,7 +115,8 @@ def measured(step: PhysicalStep, inputs: Sequence[Delta], output: Delta, began: 
     """What a step did from the CPU time `began` on, but for its state."""
     left_in = inputs[0].rows if len(inputs) > 1 else 0
     rows_in = sum(delta.rows for delta in inputs)
-    return measured_rows(rows_in, output, step.pattern, began, left_in=left_in)
+    found = measured_rows(rows_in, output, step.pattern, began, left_in=left_in)
+    return replace(found, messages=len(inputs))
 
 
 def measured_rows(rows_in: int, output: Delta, pattern: Pattern, began: int, *, left_in: int = 0) -> Measures:

@@ -25,6 +25,7 @@ from panes.operators.intersect import intersect
 from panes.operators.istream import Istream
 from panes.operators.join import Join
 from panes.operators.lookup import Kind, Lookup
+from panes.operators.multi_join import MultiJoin
 from panes.operators.over import Over
 from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.pre_aggregate import PreAggregate
@@ -184,6 +185,8 @@ class _Lowering:
                 left, right = self.relation(node.left), self.relation(node.right)
                 join = Join(left.edge, right.edge, node.left_keys, node.right_keys, node.residual)
                 return self._add("join", join, join.output, left, right)
+            case nodes.MultiJoin():
+                return self._multi_join(node)
             case nodes.Distinct():
                 child = self.relation(node.child)
                 once = distinct(child.edge)
@@ -210,6 +213,12 @@ class _Lowering:
                 rest = except_(left.edge, right.edge, leaves_early=self.leaves_early)
                 return self._add("except", rest, rest.output, left, right)
         raise TypeError(f"there is no operator for {type(node).__name__}")
+
+    def _multi_join(self, node: nodes.MultiJoin) -> _Made:
+        below = [self.relation(child) for child in node.inputs]
+        slides = tuple(map(slides_of, node.inputs))
+        join = MultiJoin(tuple(made.edge for made in below), node.keys, node.residual, slides)
+        return self._add("multi_join", join, join.output, *below)
 
     def _lookup(self, node: Matching, time: str) -> _Made:
         left, right = self.relation(node.left), self.arrivals(node.right)

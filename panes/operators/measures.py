@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from operator import add, attrgetter
 
 import numpy as np
@@ -57,9 +57,10 @@ class Measures:
     early: float = 0
     """Results of a negation, and those of them that it took back before their time. Both are 0 where the two ways
     of leaving cannot be told apart. Of a join over rows with weights, all results that came or went."""
+    messages: float = 0
+    """Deltas that came, empty ones among them: each tells the clock, one on every edge and in every span."""
 
     def __add__(self, other: Measures) -> Measures:
-        # Not `astuple`: it copies each value by value, which small epochs feel.
         return Measures(*map(add, _values(self), _values(other)))
 
     def smoothed(self, new: Measures, weight: float) -> Measures:
@@ -75,6 +76,11 @@ class Measures:
     def of_state(self) -> Measures:
         """What it says of the state alone: all that is true of a step that was not run."""
         return Measures(**{name: getattr(self, name) for name in STATE})
+
+    def as_tuple(self) -> tuple[float, ...]:
+        """The values in the order of the fields."""
+        # Not `astuple`: it copies each value by value, which small epochs feel.
+        return tuple(_values(self))
 
     @property
     def rows_out(self) -> float:
@@ -99,4 +105,4 @@ def counted(delta: Delta, pattern: Pattern) -> Measures:
 
 def as_list(measures: Measures) -> list[int]:
     """The measures as they are reported, in whole numbers."""
-    return [round(value) for value in astuple(measures)]
+    return [round(value) for value in measures.as_tuple()]

@@ -28,6 +28,7 @@ from panes.operators.join import Join
 from panes.operators.lookup import Lookup
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
+from panes.operators.multi_join import MultiJoin
 from panes.operators.over import Over
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
@@ -67,6 +68,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     Lookup,
     Match,
     MatchAndSum,
+    MultiJoin,
     Over,
     PreAggregate,
     Project,

@@ -85,6 +85,12 @@ class Rstream(Operator):
         told = pa.concat_tables(parts)
         return Delta(told.append_column(EXP, pa.array(np.full(told.num_rows, FOREVER))), clock)
 
+    def next_change(self, clock: int) -> int:
+        found = super().next_change(clock)
+        if not self.slides_us or not self.begun.look_up(_NOBODY, _NOBODY) or not self.relation.rows:
+            return found
+        return min(found, *((clock // s + 1) * s for s in self.slides_us))
+
     def _held(self, changes: pa.Table, instants: Instants, clock: int) -> pa.Table:
         """The relation at each of the instants, from all changes of multiplicities up to the clock."""
         names = self.schema.names

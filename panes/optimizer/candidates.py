@@ -9,6 +9,7 @@ from panes.clock import Clock, WallClock
 from panes.optimizer.alternatives.alternative import Alternative
 from panes.optimizer.alternatives.distinct_below_joins import distinct_below_joins
 from panes.optimizer.alternatives.join_orders import join_orders
+from panes.optimizer.alternatives.pipeline_joins import pipeline_joins
 from panes.optimizer.alternatives.place_negation import negation_placed, place_negation
 from panes.optimizer.alternatives.push_lookups import push_lookups
 from panes.optimizer.checked import checked
@@ -29,6 +30,7 @@ ALTERNATIVES: dict[str, _Make] = {
     "distinct_below_joins": distinct_below_joins,
     "push_lookups": lambda plan, _: push_lookups(plan),
     "join_orders": join_orders,
+    "pipeline_joins": pipeline_joins,
 }
 """In the order in which they are tried, each on all plans that those before have left."""
 
@@ -49,7 +51,7 @@ def candidates(
     found = [Alternative(AS_WRITTEN, plan)]
     seconds: dict[str, float] = {}
     for name in _allowed(plan):
-        if name in planning.rules_off:
+        if name in planning.rules_off or (name == "pipeline_joins" and planning.join == "tree"):
             continue
         make = ALTERNATIVES[name]
         if name == "place_negation" and planning.negation != "auto":
@@ -60,6 +62,8 @@ def candidates(
             result = checked(name, one.plan, lambda: make(one.plan, estimates), clock)  # noqa: B023  called at once
             seconds[name] = seconds.get(name, 0.0) + result.seconds
             made += (_after(one, other) for other in result.plans)
+        if name == "pipeline_joins" and planning.join == "pipelined" and made:
+            found = made
         found = _promising(found + made, estimates)
     return Candidates(tuple(found), seconds)
 
@@ -84,7 +88,7 @@ def _allowed(plan: Node) -> tuple[str, ...]:
                 joins += 1
     if not joins:
         return ()
-    return ("join_orders",) if counts_rows else tuple(ALTERNATIVES)
+    return ("join_orders", "pipeline_joins") if counts_rows else tuple(ALTERNATIVES)
 
 
 def _by_setting(plan: Node, planning: Planning, clock: Clock) -> Alternative:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.optimizer.assumed import FIXED
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.flow import Flow
+from panes.optimizer.pipelined_visits import visits_by_origin
 from panes.optimizer.statistics import FactName, Statistics
 from panes.optimizer.step_cpu import step_cpu
 from panes.optimizer.step_flow import step_flow
@@ -138,9 +139,15 @@ class _Costing:
                 cpu,
                 self._is_assumed(step.node),
                 cpu_assumed=not self._is_measured(step.operator),
+                visits=self._visits(step, inputs),
             )
             flows.append(flow)
         return flows[-1]
+
+    def _visits(self, step: PhysicalStep, inputs: Sequence[Flow]) -> tuple[float, ...]:
+        if step.operator != "MultiJoin" or not isinstance(step.node, nodes.MultiJoin):
+            return ()
+        return visits_by_origin(step.node, [flow.rows for flow in inputs], self.estimates)
 
     def _entering(self, step: PhysicalStep, sources: Mapping[str, Flow]) -> Flow:
         name = str(dict(step.arguments)["name"])

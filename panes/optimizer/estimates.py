@@ -240,6 +240,8 @@ class Estimates:
                 return self._over(node)
             case nodes.Join() if node.time is None:
                 return self._join(node)
+            case nodes.MultiJoin():
+                return self._join(node)
             case nodes.Join():
                 return self.of(node.left).share(self.match(node) * self.of(node.right).size)
             case nodes.SemiJoin():
@@ -303,7 +305,7 @@ class Estimates:
         rate = max(below.rate, changing * below.size / partitions / seconds)
         return Estimate(rate, below.size, early=max(0.0, rate - below.rate))
 
-    def _join(self, node: nodes.Join) -> Estimate:
+    def _join(self, node: nodes.Join | nodes.MultiJoin) -> Estimate:
         joined = joined_relations(node)
         f = self._selectivity.of(joined)
         sides = [self.of(relation) for relation in joined.relations]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from panes.plan.expressions import Column, Expression, columns_of, conjuncts, substitute
-from panes.plan.nodes import Join, Node, Project
+from panes.plan.nodes import Join, MultiJoin, Node, Project
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,16 @@ def joined_relations(node: Node) -> JoinedRelations:
         if isinstance(node, Project) and all(isinstance(e, Column) for _, e in node.columns) and _joins(node):
             below = visit(node.child)
             return {name: substitute(expression, below) for name, expression in node.columns}
+        if isinstance(node, MultiJoin):
+            each = [visit(child) for child in node.inputs]
+            for place in range(len(node.keys[0])):
+                first, *rest = (
+                    _attribute(own[keys[place]]) for own, keys in zip(each, node.keys, strict=True)
+                )
+                pairs.extend((first, other) for other in rest)
+            every = {name: column for own in each for name, column in own.items()}
+            add_conditions(node.residual, every)
+            return every
         if not isinstance(node, Join) or node.time is not None:
             relations.append(node)
             number = len(relations) - 1
@@ -56,10 +66,14 @@ def joined_relations(node: Node) -> JoinedRelations:
         left, right = visit(node.left), visit(node.right)
         for one, other in zip(node.left_keys, node.right_keys, strict=True):
             pairs.append((_attribute(left[one]), _attribute(right[other])))
-        for condition in conjuncts(node.residual):
-            over = substitute(condition, {**left, **right})
+        both = {**left, **right}
+        add_conditions(node.residual, both)
+        return both
+
+    def add_conditions(residual: Expression | None, columns: Mapping[str, Expression]) -> None:
+        for condition in conjuncts(residual):
+            over = substitute(condition, columns)
             others.append((frozenset(int(name.partition(":")[0]) for name in columns_of(over)), over))
-        return {**left, **right}
 
     columns = {name: _attribute(column) for name, column in visit(node).items()}
     return JoinedRelations(tuple(relations), tuple(_classes(pairs)), tuple(others), columns)
@@ -69,7 +83,7 @@ def _joins(node: Node) -> bool:
     """Whether a join lies below projections."""
     while isinstance(node, Project):
         node = node.child
-    return isinstance(node, Join) and node.time is None
+    return isinstance(node, MultiJoin) or (isinstance(node, Join) and node.time is None)
 
 
 def _attribute(column: Expression) -> Attribute:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from panes.optimizer.estimates import Estimates
-from panes.plan.nodes import AntiJoin, Distinct, Except, GroupBy, Join, Node, OuterJoin, SemiJoin
+from panes.optimizer.pipelined_visits import pipelined_visits
+from panes.plan.nodes import AntiJoin, Distinct, Except, GroupBy, Join, MultiJoin, Node, OuterJoin, SemiJoin
 from panes.plan.walk import walk
 
-_KEEPING = (AntiJoin, Distinct, Except, GroupBy, Join, OuterJoin, SemiJoin)
+_KEEPING = (AntiJoin, Distinct, Except, GroupBy, Join, MultiJoin, OuterJoin, SemiJoin)
 """Nodes whose operators keep rows: what alternatives differ in."""
 
 
@@ -20,10 +21,12 @@ def _cost(node: Node, estimates: Estimates) -> float:
     name = type(node).__name__
     each = estimates.statistics.cost(name)
     given = estimates.of(node)
-    come = sum(below.rate + below.early for below in map(estimates.of, node.children))
-    if isinstance(node, Join):
+    rates = [below.rate + below.early for below in map(estimates.of, node.children)]
+    come = sum(rates)
+    if isinstance(node, (Join, MultiJoin)):
         cost = estimates.statistics.cost
-        return come * sum(cost(name, part) for part in ("probe", "insert", "expire")) + given.rate * cost(
+        visits = given.rate if isinstance(node, Join) else pipelined_visits(node, rates, estimates)
+        return come * sum(cost(name, part) for part in ("probe", "insert", "expire")) + visits * cost(
             name, "visit"
         )
     return come * each + (given.rate + given.early) * each

@@ -20,6 +20,9 @@ class Planning:
     """The names of rules that are not applied."""
     cores: int | None = None
     """How many the cluster has; None when no epoch has run yet, and nobody knows."""
+    join: str = "auto"
+    """How three and more windows are joined: 'auto' by cost, 'pipelined' in one operator where the keys allow it,
+    or in a 'tree' of joins of two."""
     sheds: bool = False
     """Whether its plan has drop boxes: only one for which `why_not_sheddable` has no reason may."""
 

@@ -14,7 +14,10 @@ from panes.operators.physical_step import PhysicalStep
 from panes.optimizer.assumed import FIXED, RETRACT, WEIGH
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.flow import Flow
-from panes.plan.nodes import Join
+from panes.optimizer.pipelined_visits import pipelined_visits
+from panes.plan.band import band_of
+from panes.plan.expressions import conjunction
+from panes.plan.nodes import Join, MultiJoin
 from panes.state.buffers.choose import FEW_LEAVE_EARLY
 from panes.state.buffers.scan import Scan
 
@@ -31,6 +34,12 @@ def step_cpu(
         micros += _visits(step.node, inputs, output, estimates) * cost("Join", "visit")
         if step.output.is_weighted:
             micros += output.rows * cost("Join", WEIGH)
+    elif isinstance(step.node, MultiJoin) and step.operator == "MultiJoin":
+        micros += rows * sum(cost("MultiJoin", part) for part in ("probe", "insert", "expire"))
+        visits = pipelined_visits(step.node, [flow.rows for flow in inputs], estimates)
+        micros += visits * cost("MultiJoin", "visit")
+        if step.output.is_weighted:
+            micros += output.rows * cost("MultiJoin", WEIGH)
     else:
         micros += rows * cost(step.operator, "row")
     if any(buffer.reason == FEW_LEAVE_EARLY.reason for buffer in step.buffers):
@@ -41,9 +50,11 @@ def step_cpu(
 
 
 def _visits(join: Join, inputs: Sequence[Flow], output: Flow, estimates: Estimates) -> float:
-    """Pairs with equal keys, of which those are results that pass the residual."""
+    """Pairs with equal keys, or in a band, of which those are results that pass the residual."""
     if join.residual is None:
         return output.rows
     left, right = (estimates.of(side).size for side in join.children)
     pairs = inputs[0].rows * right + inputs[1].rows * left
-    return max(output.rows, pairs * estimates.match(replace(join, residual=None)))
+    band = None if join.left_keys else band_of(join.residual, *(set(s.schema.names) for s in join.children))
+    searched = None if band is None else conjunction(band.conditions)
+    return max(output.rows, pairs * estimates.match(replace(join, residual=searched)))

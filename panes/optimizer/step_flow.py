@@ -74,7 +74,7 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
             return _appearing(node.children[0], node.schema.names, inputs[0], estimates)
         case "DistinctStar":
             return Flow(estimates.shown(node.children[0], node.schema.names, inputs[0].came))
-        case "Join":
+        case "Join" | "MultiJoin":
             return _pairs(node, inputs, estimates)
         case "SemiJoin" | "AntiJoin":
             assert isinstance(node, (nodes.SemiJoin, nodes.AntiJoin))
@@ -95,11 +95,10 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
 
 
 def _pairs(node: nodes.Node, inputs: Sequence[Flow], estimates: Estimates) -> Flow:
-    left, right = (estimates.of(child) for child in node.children)
     size = estimates.of(node).size
-    per_left = size / left.size if left.size else 0.0
-    per_right = size / right.size if right.size else 0.0
-    return inputs[0].share(per_left) + inputs[1].share(per_right)
+    held = (estimates.of(child).size for child in node.children)
+    each = (flow.share(size / below if below else 0.0) for flow, below in zip(inputs, held, strict=True))
+    return sum(each, Flow())
 
 
 def _met_or_alone(

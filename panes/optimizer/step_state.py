@@ -39,7 +39,7 @@ def step_state(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates)
             return inputs[0].came * (slide_of(node) or 0.0) / 2
         case "ExplicitExpiry" | "RowsWindow" | "SessionWindow":
             return estimates.of(node).size
-        case "Join" | "Over" | "Istream" | "Dstream" | "Rstream":
+        case "Join" | "MultiJoin" | "Over" | "Istream" | "Dstream" | "Rstream":
             return sum(below)
         case "DistinctStar":
             # The row that is shown, and where others came since, the youngest.

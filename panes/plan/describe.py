@@ -107,6 +107,13 @@ def _matching(word: str, of_lookup: str) -> Callable[[Any], str]:
     return text
 
 
+def _multi_join(node: nodes.MultiJoin) -> str:
+    equal = [" = ".join(names) for names in zip(*node.keys, strict=True)]
+    if node.residual is not None:
+        equal.append(str(node.residual))
+    return f"Join of {len(node.inputs)} on {' AND '.join(equal)}"
+
+
 def _tuple_of(time: str) -> str:
     """The alias of the tuple whose time a column has."""
     return time.rpartition(".")[0] or "the tuple"
@@ -141,6 +148,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.TopN: _top_n,
     nodes.OrderBy: lambda node: f"Sort by {', '.join(map(str, node.order))}",
     nodes.Join: _matching("Join", "Lookup"),
+    nodes.MultiJoin: _multi_join,
     nodes.OuterJoin: _outer_join,
     nodes.SemiJoin: _matching("Semi-join", "Lookup, semi-join"),
     nodes.AntiJoin: _anti_join,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from panes.plan.expressions import Call, Column, Expression, columns_of, conjunction
-from panes.plan.nodes import Join, Node, Project, Select, Unnest
+from panes.plan.nodes import Join, MultiJoin, Node, Project, Select, Unnest
 from panes.plan.unused import unused
 
 KeyPair = tuple[Expression, Expression]
@@ -41,12 +41,14 @@ def with_keys(
     left: Node, right: Node, pairs: Sequence[KeyPair]
 ) -> tuple[Node, Node, tuple[str, ...], tuple[str, ...]]:
     """Both sides with a column for every key, and the names of those columns."""
-    left, left_keys = _computed(left, [one for one, _ in pairs], right.schema.names)
-    right, right_keys = _computed(right, [other for _, other in pairs], left.schema.names)
+    left, left_keys = with_key_columns(left, [one for one, _ in pairs], right.schema.names)
+    right, right_keys = with_key_columns(right, [other for _, other in pairs], left.schema.names)
     return left, right, left_keys, right_keys
 
 
-def _computed(node: Node, keys: list[Expression], others: tuple[str, ...]) -> tuple[Node, tuple[str, ...]]:
+def with_key_columns(
+    node: Node, keys: Sequence[Expression], others: tuple[str, ...]
+) -> tuple[Node, tuple[str, ...]]:
     """The node with a column for every key, computed where it is more than a column.
 
     `others` are the columns of the other side.
@@ -73,7 +75,7 @@ def already_computed(node: Node, key: Expression) -> str | None:
             return already_computed(node.child, key)
         case Unnest() if node.column not in columns_of(key):
             return already_computed(node.child, key)
-        case Join():
+        case Join() | MultiJoin():
             sides = (side for side in node.children if all(name in side.schema for name in columns_of(key)))
             return next((found for side in sides if (found := already_computed(side, key))), None)
         case Project():

@@ -82,7 +82,7 @@ def joined(leaves: Sequence[Node], conditions: Sequence[Expression], columns: Co
     plan, *waiting = (selected(leaf, _taken(rest, leaf)) for leaf in leaves)
     for leaf in waiting:
         plan = _join(plan, leaf, rest, equal)
-    return _with_columns(selected(plan, rest), columns)
+    return with_columns(selected(plan, rest), columns)
 
 
 def _leads_to_join(node: Node) -> bool:
@@ -187,7 +187,7 @@ def _taken(conditions: list[Expression], *known: Node) -> list[Expression]:
     return mine
 
 
-def _with_columns(node: Node, columns: Columns) -> Node:
+def with_columns(node: Node, columns: Columns) -> Node:
     """The columns over a node, without computing again what a join has for its keys."""
     if tuple(name for name, _ in columns) == node.schema.names and all(
         e == Column(e.type, name) for name, e in columns

@@ -9,6 +9,7 @@ from panes.plan.nodes import (
     GroupBy,
     Intersect,
     Join,
+    MultiJoin,
     Node,
     OuterJoin,
     Over,
@@ -17,7 +18,7 @@ from panes.plan.nodes import (
     Window,
 )
 
-_ALWAYS = (Distinct, GroupBy, Join, OuterJoin, SemiJoin, AntiJoin, Intersect, Except, Over, TopN)
+_ALWAYS = (Distinct, GroupBy, Join, MultiJoin, OuterJoin, SemiJoin, AntiJoin, Intersect, Except, Over, TopN)
 
 
 def keeps_state(node: Node) -> bool:

@@ -385,6 +385,44 @@ class Join(_Matching):
 
 
 @dataclass(frozen=True)
+class MultiJoin(Node):
+    """All combinations of a row of each input that have equal keys (NULL equals nothing) and pass the residual.
+
+    It is the same as a tree of joins of its inputs, and only the optimizer makes it. The order of the inputs is
+    the global join order: a new row of one of them meets the others in that order.
+    """
+
+    inputs: tuple[Node, ...]
+    keys: tuple[tuple[str, ...], ...]
+    """The keys of each input. Those in one place are equal in all of them."""
+    residual: Expression | None = None
+
+    def __post_init__(self) -> None:
+        _need(len(self.inputs) > 1, "a join needs at least two inputs")
+        _need(len(self.keys) == len(self.inputs), "a join of many inputs needs keys for each of them")
+        types = [
+            tuple(node.schema[k].type for k in own) for node, own in zip(self.inputs, self.keys, strict=True)
+        ]
+        _need(bool(types[0]), "a join of many inputs needs a key")
+        _need(len(set(types)) == 1, f"the join keys {self.keys} are of different types")
+        if self.residual is not None:
+            _need_condition(self.residual, *self.inputs)
+        self.schema  # noqa: B018  two columns of one name are refused here
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return self.inputs
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return sum((node.schema for node in self.inputs), Schema(()))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+@dataclass(frozen=True)
 class OuterJoin(_Matching):
     """All matching pairs, and the left rows without a match, with NULL in the columns of the right.
 
@@ -512,6 +550,9 @@ def with_children(node: AnyNode, *children: Node) -> AnyNode:
     if isinstance(node, _Binary):
         left, right = children
         return node if left is node.left and right is node.right else replace(node, left=left, right=right)
+    if isinstance(node, MultiJoin):
+        is_same = all(one is other for one, other in zip(children, node.inputs, strict=True))
+        return node if is_same else replace(node, inputs=children)
     if children:
         raise PlanError(f"{type(node).__name__} has no children")
     return node

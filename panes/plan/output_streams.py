@@ -8,6 +8,7 @@ from panes.plan.nodes import (
     GroupBy,
     Istream,
     Join,
+    MultiJoin,
     Node,
     Over,
     Project,
@@ -59,7 +60,7 @@ def counts_each_result(relation: Node) -> bool:
             return True
         case Select() | Project() | Unnest() | Union():
             return all(map(counts_each_result, relation.children))
-        case Join():
+        case Join() | MultiJoin():
             return pattern_of(relation).pattern is not STRICT and all(
                 map(counts_each_result, relation.children)
             )

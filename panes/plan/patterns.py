@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     Istream,
     Join,
     Matched,
+    MultiJoin,
     Node,
     OrderBy,
     OuterJoin,
@@ -110,10 +111,17 @@ class _Labeling:
     def join(self, node: Join) -> Labeled:
         if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
-        return self._of_both(
+        return self._of_all(
             node,
             stay="pairs of rows that stay, stay",
             leave="a pair leaves with the first of its two rows to leave",
+        )
+
+    def multi_join(self, node: MultiJoin) -> Labeled:
+        return self._of_all(
+            node,
+            stay="combinations of rows that stay, stay",
+            leave="a combination leaves with the first of its rows to leave",
         )
 
     def outer_join(self, node: OuterJoin) -> Labeled:
@@ -124,7 +132,7 @@ class _Labeling:
     def semi_join(self, node: SemiJoin) -> Labeled:
         if node.time is not None or _reads_tables(node.right):
             return self._with_tables(node)
-        return self._of_both(
+        return self._of_all(
             node,
             stay="a match that stays keeps its row",
             leave="a row leaves with its last match, whose time is known",
@@ -155,7 +163,7 @@ class _Labeling:
         return Labeled(STRICT, "a row that comes may push another one out of the top")
 
     def intersect(self, node: Intersect) -> Labeled:
-        return self._of_both(
+        return self._of_all(
             node,
             stay="rows on both sides that stay, stay",
             leave="a row leaves when either side runs out of it, at a known time",
@@ -170,12 +178,12 @@ class _Labeling:
     def wstream(self, node: Wstream) -> Labeled:
         return node.spec.label()
 
-    def _of_both(self, node: Join | SemiJoin | Intersect, *, stay: str, leave: str) -> Labeled:
-        """A result lives as long as the rows on both sides that it is made of."""
-        left, right = self.label(node.left).pattern, self.label(node.right).pattern
-        if STRICT in (left, right):
+    def _of_all(self, node: Join | MultiJoin | SemiJoin | Intersect, *, stay: str, leave: str) -> Labeled:
+        """A result lives as long as the rows of all inputs that it is made of."""
+        hardest = max(self.label(child).pattern for child in node.children)
+        if hardest is STRICT:
             return Labeled(STRICT, "one of its inputs is STRICT")
-        if left is right is MONOTONIC:
+        if hardest is MONOTONIC:
             return Labeled(MONOTONIC, stay)
         return Labeled(WEAK, leave)
 
@@ -213,6 +221,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     OrderBy: _Labeling.unary,
     Union: _Labeling.union,
     Join: _Labeling.join,
+    MultiJoin: _Labeling.multi_join,
     OuterJoin: _Labeling.outer_join,
     SemiJoin: _Labeling.semi_join,
     AntiJoin: _Labeling.anti_join,

@@ -9,6 +9,7 @@ from panes.plan.nodes import (
     GroupBy,
     Intersect,
     Join,
+    MultiJoin,
     Node,
     OuterJoin,
     SemiJoin,
@@ -38,6 +39,8 @@ def _shape(node: Node) -> str:
     if _is_chain(node):
         return _alias(node)
     inside = [_shape(child) for child in node.children]
+    if isinstance(node, MultiJoin):
+        return f"({', '.join(inside)} ⋈ in a pipeline)"
     if type(node) in _SIGNS:
         sign = "×" if isinstance(node, Join) and not node.left_keys else _SIGNS[type(node)]
         return f"({inside[0]} {sign} {inside[1]})"

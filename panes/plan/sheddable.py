@@ -20,6 +20,7 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Join,
+    MultiJoin,
     Node,
     OrderBy,
     OuterJoin,
@@ -59,6 +60,7 @@ _ALLOWED = (
     Drop,
     GroupBy,
     Join,
+    MultiJoin,
     OrderBy,
     Project,
     Select,
@@ -170,7 +172,7 @@ def with_drop_boxes(plan: Node) -> Node:
     group_by = next((node for node in walk(plan) if isinstance(node, GroupBy)), None)
     if group_by is None:
         return _Boxes(is_weighted=False, is_grouped=False).boxed(plan)[0]
-    gives_many = any(isinstance(node, (Join, Unnest)) for node in walk(group_by))
+    gives_many = any(isinstance(node, (Join, MultiJoin, Unnest)) for node in walk(group_by))
     boxes = _Boxes(is_weighted=True, is_grouped=gives_many)
     return boxes.above(plan)
 

@@ -61,6 +61,9 @@ def _own(node: nodes.Node) -> Hashable:
             return order, node.limit, node.offset, tuple(map(named, node.partition_by))
         case nodes.Join() | nodes.OuterJoin() | nodes.SemiJoin() | nodes.AntiJoin():
             return _matching(node, places, named)
+        case nodes.MultiJoin():
+            residual = None if node.residual is None else substitute(node.residual, places)
+            return tuple(tuple(map(named, own)) for own in node.keys), residual
         case nodes.Istream() | nodes.Rstream():
             return node.restore
         case nodes.Wstream():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from panes.plan.expressions import Column
 from panes.plan.nodes import (
@@ -12,6 +13,7 @@ from panes.plan.nodes import (
     GroupBy,
     Intersect,
     Join,
+    MultiJoin,
     Node,
     OrderBy,
     Over,
@@ -58,7 +60,6 @@ def _found(node: Node) -> Iterator[frozenset[str]]:
             for columns in _found(node.child):
                 if columns <= kept.keys():
                     yield frozenset(kept[column] for column in columns)
-        case Join(time=None):
-            for left in _found(node.left):
-                for right in _found(node.right):
-                    yield left | right
+        case Join(time=None) | MultiJoin():
+            for each in product(*map(unique_columns, node.children)):
+                yield frozenset[str]().union(*each)

@@ -1,7 +1,7 @@
 """The Spark broadcasts through which query indexes and plans reach tasks.
 
 An index of thousands of queries is not small, and neither are a hundred plans. They are broadcast when the set of
-queries changes, and serve all epochs until the next change.
+queries changes, or of those that are awake, and serve all epochs until the next change.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from panes.stages.running_query import RunningQuery
 
 T = TypeVar("T")
 
+_PLANS_KEPT = 3
+"""The number of broadcasts of plans that are kept."""
+
 
 class Broadcasts:
     """The broadcasts of the last epoch, kept for the next one.
@@ -38,7 +41,8 @@ class Broadcasts:
         self._numbers = count()
         self._context: SparkContext | None = None
         self._indexes: dict[Indexes, Sent[Sequence[QueryIndex]]] = {}
-        self._plans: tuple[TaskPlans, Sent[TaskPlans]] | None = None
+        self._plans: list[tuple[TaskPlans, Sent[TaskPlans]]] = []
+        """Those that were used last, the last one at the end."""
 
     def shipped(self, context: SparkContext, queries: Sequence[RunningQuery]) -> list[RunningQuery]:
         """The queries with broadcasts in place of indexes, for an epoch in this context."""
@@ -53,35 +57,39 @@ class Broadcasts:
         return [query if query.members is None else self._with_broadcasts(query) for query in queries]
 
     def plans(self, context: SparkContext, plans: TaskPlans) -> Sent[TaskPlans]:
-        """The plans of an epoch in this context, in a broadcast: the last one, when they are the same."""
+        """The plans of an epoch in this context, in a broadcast: that of an earlier epoch, when they are the same.
+
+        Queries wake and sleep, so epochs with rows and epochs without may need other plans in turn.
+        """
         self._enter(context)
-        if self._plans is not None:
-            before, sent = self._plans
-            if before == plans:
-                return sent
-            _destroy(sent)
-        sent = self._send(context, "plans", plans)
-        self._plans = plans, sent
-        return sent
+        found = next((known for known in self._plans if known[0] == plans), None)
+        if found is None:
+            if len(self._plans) == _PLANS_KEPT:
+                _destroy(self._plans.pop(0)[1])
+            # A worker remembers one value under each name.
+            taken = {sent.name[1] for _, sent in self._plans}
+            free = next(name for number in range(_PLANS_KEPT) if (name := f"plans {number}") not in taken)
+            found = plans, self._send(context, free, plans)
+        self._plans = [*(known for known in self._plans if known is not found), found]
+        return found[1]
 
     def close(self) -> None:
         """Destroys the broadcasts, if their context still runs."""
         if self._context is not None and self._context._jsc is not None:
             for sent in self._all():
                 _destroy(sent)
-        self._context, self._indexes, self._plans = None, {}, None
+        self._context, self._indexes, self._plans = None, {}, []
 
     def _enter(self, context: SparkContext) -> None:
         if context is not self._context:
-            self._context, self._indexes, self._plans = context, {}, None
+            self._context, self._indexes, self._plans = context, {}, []
 
     def _send(self, context: SparkContext, name: str, value: T) -> Sent[T]:
         return Sent((self._database, name), next(self._numbers), context.broadcast(value))
 
     def _all(self) -> Iterator[Sent[Any]]:
         yield from self._indexes.values()
-        if self._plans is not None:
-            yield self._plans[1]
+        yield from (sent for _, sent in self._plans)
 
     def _with_broadcasts(self, query: RunningQuery) -> RunningQuery:
         assert query.members is not None

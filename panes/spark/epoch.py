@@ -173,9 +173,17 @@ class EpochRunner:
             arrivals = replace(arrivals, tables=_table_arrivals(workload.tables, applied))
         with self._phase("plan"):
             shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
-            plan = JobPlan(shipped, rule, self._clocks.of, workload.boxes)
+            plan = JobPlan(
+                shipped,
+                rule,
+                self._clocks.of,
+                workload.boxes,
+                may_come=arrivals.may_come,
+                tasks_before=before.tasks,
+            )
             plan.sketched = stores.epoch_facts.sketched(plan)
-        messages = self._tasks(session, workload, plan, arrivals, rule, before)
+        needs_tasks = occasion == "rows" or plan.stages or not _are_the_same(workload.queries, before)
+        messages = self._tasks(session, workload, plan, arrivals, rule, before) if needs_tasks else []
         bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
@@ -211,20 +219,21 @@ class EpochRunner:
             done,
             self._writer,
         )
+        finished_us = self._clock.now_us()
         record = EpochRecord(
             epoch=rule.epoch,
             batch=batch_id,
             rows=moved.rows,
             seconds=self._clock.elapsed() - began.elapsed,
-            finished_us=self._clock.now_us(),
+            finished_us=finished_us,
             phases=self._phases,
             streams=moved.streams,
-            queries=queries_after(workload.queries, messages, moved, before, failed),
+            queries=queries_after(workload.queries, messages, moved, before, failed, finished_us),
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
             shed=shed_after(workload.queries, self._numbers, before, done, failed),
             boxes=workload.boxes,
             pins=pins,
-            **stores.states_after(before, plan.levels, plan.tasks, messages)._asdict(),
+            **stores.states_after(before, plan.all_levels, plan.tasks, messages)._asdict(),
         )
         self._commit(record)
         with self._phase("collect"):
@@ -337,6 +346,13 @@ class EpochRunner:
         started = self._clock.elapsed()
         yield
         self._phases[name] = self._phases.get(name, 0.0) + self._clock.elapsed() - started
+
+
+def _are_the_same(queries: Sequence[RunningQuery], before: EpochRecord) -> bool:
+    """Whether the epoch before has the states of the same queries: else tasks forget those that are gone."""
+    return {query.id for query in queries} == {
+        progress.answer.running for progress in before.queries.values()
+    }
 
 
 def _found(bad_files: Sequence[BadFile]) -> tuple[Measured, ...]:

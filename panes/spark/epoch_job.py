@@ -76,6 +76,13 @@ class Arrivals:
     tables: Mapping[str, TableArrivals] = field(default_factory=dict)
     """By name."""
 
+    @property
+    def may_come(self) -> frozenset[int]:
+        """The numbers of the streams from which rows may come."""
+        return frozenset(
+            stream.number for stream in self.streams if (self.files.get(stream.number, self.batches))
+        )
+
 
 def epoch_job(
     session: SparkSession,
@@ -125,6 +132,7 @@ def epoch_job(
         }
         frames += [batch.mapInArrow(BatchTask(context, feeds), MESSAGES) for batch in arrivals.batches]
     messages = reduce(DataFrame.union, frames) if frames else None
+    rule = plan.rule
     for level in range(plan.levels):
         task = OperatorTask(
             level,
@@ -134,6 +142,7 @@ def epoch_job(
             folders.exchange,
             states,
             writer,
+            plan.asleep,
             is_last=level == plan.levels - 1,
         )
         if messages is None:

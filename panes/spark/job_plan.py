@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -45,11 +45,24 @@ class JobPlan:
         rule: ClockRule,
         clocks_of: Callable[[frozenset[int]], QueryClocks],
         boxes: Boxes | None = None,
+        *,
+        may_come: Set[int] | None = None,
+        tasks_before: int | None = None,
     ) -> None:
         """`clocks_of` gives the clocks that a query over the streams with some numbers had after earlier
-        epochs. `boxes` are the schedules of the drop boxes; all is kept where there is none."""
+        epochs. `boxes` are the schedules of the drop boxes; all is kept where there is none. `may_come` are the
+        numbers of the streams from which rows may come, `tasks_before` is the number of tasks of the epoch before:
+        where both are given, queries to which nothing can happen are left to sleep."""
         # A query that has another number of shards than before may have nothing to do: then its state stays.
         self.tasks = max((max(query.shards, rule.queries[query.id].spread) for query in queries), default=1)
+        self.all_levels = max((max(query.plan.levels) + 1 for query in queries), default=1)
+        """The levels of all queries, also of those that sleep."""
+        is_same = may_come is not None and self.tasks == tasks_before
+        self.asleep: frozenset[int] = (
+            rule.asleep(may_come) if is_same and may_come is not None else frozenset()
+        )
+        """The queries of which tasks hear nothing but that their states stay as they are."""
+        queries = [query for query in queries if query.id not in self.asleep]
         self.stages: list[StageTask] = []
         self.inputs: list[Route] = []
         self.input_levels: list[int] = []
@@ -74,6 +87,14 @@ class JobPlan:
         self._of_new: set[int] = set()
         for query in queries:
             self._add(query)
+
+    @property
+    def rule(self) -> ClockRule:
+        """The rule by which tasks find the clocks of the queries that they may run."""
+        awake = {
+            query: position for query, position in self._rule.queries.items() if query not in self.asleep
+        }
+        return replace(self._rule, queries=awake)
 
     @property
     def plans(self) -> TaskPlans:

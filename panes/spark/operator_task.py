@@ -11,8 +11,10 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from panes.answers.answer_store import AnswerStore, changes_chunk
-from panes.delta.delta import BEGINNING, Delta
+from panes.answers.output_delay import OutputDelay, output_delay
+from panes.delta.delta import BEGINNING, FOREVER, Delta
 from panes.operators.dataflow import Dataflow, measured_rows
+from panes.operators.input_triggered import InputTriggered
 from panes.operators.measures import STORE, Measures, as_list
 from panes.sharing.selection_store import SelectionStore
 from panes.spark.task_plans import PlanValues, SentPlans, StageTask
@@ -32,6 +34,7 @@ from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.redistribute import Redistribution
 from panes.stages.sketches import Sketches
+from panes.state.buffers.base import next_expiry
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.files import flushed_together
@@ -42,6 +45,7 @@ from panes.state.storage.task_states import TaskStates
 
 InputSteps = dict[int, dict[str, list[int]]]
 
+_NO_DELAY = OutputDelay()
 _FOR_ALL = ("measured", FAILED_INPUT)
 """The messages that every task gets from every task of the first level."""
 
@@ -60,6 +64,12 @@ class Report:
     """What each step did, by name; the answer is one of them."""
     inputs: InputSteps = field(default_factory=dict)
     """What the steps before the next shuffle did, by the number of the input."""
+    next_change: int | None = None
+    """The first instant at which something happens here though nothing comes; None when nobody has looked."""
+    delay: OutputDelay = _NO_DELAY
+    """Of the answer, if this is its stage."""
+    told: tuple[int, int] | None = None
+    """The clocks of the answer before and after the span, where they may be others than those of the span."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,8 @@ class OperatorTask:
     states: StatesBefore
     writer: str
     """What tells this attempt at the epoch from all others."""
+    asleep: frozenset[int]
+    """The queries that are not among the plans, because nothing happens to them: their states stay."""
     is_last: bool
     """Whether the driver is next to hear of this level."""
 
@@ -134,6 +146,7 @@ class OperatorTask:
         sketches = Sketches()
         before = self.states.opened()
         states = TaskStates(before, self.rule.epoch, self.level, task, writer)
+        states.keep_all(self.asleep)
         for stage in self._stages():
             query = stage.query
             span = moved.spans.get(query.id)
@@ -261,7 +274,7 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
     # In its first epoch a query sees what is there of all times; it has no answer to go on from.
     since = BEGINNING if work.is_first else span.since
     assert stage.fragment is not None
-    dataflow = Dataflow(stage.fragment)
+    dataflow = (InputTriggered if query.is_input_triggered else Dataflow)(stage.fragment)
     before = work.manifest()
     known = work.known(before)
     for name, buffer in dataflow.buffers.items():
@@ -273,21 +286,33 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
         for source, number in zip(stage.inputs, task.inputs, strict=True)
         if number in arrivals
     }
+    told_to = dataflow.told_to(since)
     delta = dataflow.process(mine, since, span.clock)
     steps = dict(dataflow.measures)
     chunks = {name: buffer.chunks for name, buffer in dataflow.buffers.items()}
+    delay = OutputDelay()
     if task.stage == query.plan.last:
         began = thread_time_ns()
         of_answer = known.get(ANSWER, ())
+        if not work.is_first:
+            delay = output_delay(delta, of_answer, told_to, span.clock)
         answer = AnswerStore.gathered(of_answer, since) if work.is_moved else AnswerStore(of_answer)
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
         steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), chunks, before)
+    next_change = None
+    if span.is_silent and span.clock > BEGINNING:
+        # Where rows keep coming nobody sleeps, so nobody needs to look.
+        next_change = dataflow.next_change(span.clock)
+        if not query.is_input_triggered:
+            next_change = min(next_change, next_expiry(chunks.get(ANSWER, ()), span.clock))
     came = sum(steps[step.name].rows_in for step in stage.fragment.steps if step.buffers)
     steps[STORE] = Measures(rows_in=came, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
-    return work.report(delta.rows, before, after, steps), delta
+    report = work.report(delta.rows, before, after, steps)
+    told = (told_to, delta.clock) if query.is_input_triggered else None
+    return replace(report, next_change=next_change, delay=delay, told=told), delta
 
 
 def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Report:
@@ -309,7 +334,9 @@ def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Repor
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), store.chunks, before)
     steps[STORE] = Measures(rows_in=changes, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
-    return work.report(changes, before, after, steps)
+    # Each query has a window of its own over the tuples, so as long as there are some, any instant may matter.
+    next_change = None if store.rows else FOREVER
+    return replace(work.report(changes, before, after, steps), next_change=next_change)
 
 
 def _with_bytes(

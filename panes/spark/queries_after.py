@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
+from panes.answers.output_delay import OutputDelay
+from panes.delta.delta import FOREVER
 from panes.spark.operator_task import Report
 from panes.stages.clock_rule import Moved, Span
 from panes.stages.exchange import Message
@@ -18,22 +20,26 @@ def queries_after(
     moved: Moved,
     before: EpochRecord,
     failed: Container[int],
+    finished_us: int,
 ) -> dict[int, QueryProgress]:
-    """Where each query stands after the epoch; those that failed in it stand nowhere."""
-    done = _done(messages, moved, {query.id: query for query in queries})
+    """Where each query stands after the epoch, which is committed at a wall time; those that failed in it stand
+    nowhere."""
+    done = _done(messages, moved, {query.id: query for query in queries}, finished_us)
     after = {}
     for query in queries:
         if query.id not in failed:
             progress = done.get(query.id) or before.progress_of(query.id, query.query)
             assert progress is not None, f"plan {query.id} was never run"
-            after[query.known_as] = progress
+            # Where nothing happened to it, its clock has come further all the same.
+            after[query.known_as] = progress.moved_to(moved.clocks[query.id])
     return after
 
 
 def _done(
-    messages: Sequence[Message], moved: Moved, queries: Mapping[int, RunningQuery]
+    messages: Sequence[Message], moved: Moved, queries: Mapping[int, RunningQuery], finished_us: int
 ) -> dict[int, QueryProgress]:
     """What the epoch did to each query that it ran, over all its stages and shards."""
+    delays: dict[int, OutputDelay] = {}
     progress: dict[int, QueryProgress] = {}
     reports = [Report(**message.content) for message in messages if message.kind == "report"]
     last: dict[int, int] = {}
@@ -42,14 +48,29 @@ def _done(
     for report in reports:
         so_far = progress.get(report.query) or _begun(moved.spans[report.query], queries[report.query])
         is_answer = report.stage == last[report.query]
+        delay = delays.get(report.query, OutputDelay()).with_other(OutputDelay(*report.delay))
+        delays[report.query] = delay
+        if is_answer and report.told is not None:
+            since, clock = report.told
+            so_far = replace(so_far, since=since, clock=clock, reached=moved.spans[report.query].clock)
+        after_us = finished_us - moved.spans[report.query].clock
         progress[report.query] = replace(
             so_far,
             shards=so_far.shards + is_answer,
             changes=so_far.changes + report.changes * is_answer,
             bytes=so_far.bytes + report.bytes,
             segments=so_far.segments + report.segments,
+            next_change=_earlier(so_far.next_change, report.next_change),
+            delayed=delay.changes,
+            delay_us=delay.mean_us(after_us),
+            max_delay_us=delay.max_us(after_us),
         )
     return progress
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    """The earlier of two instants; None when one of them is not known."""
+    return None if one is None or other is None else min(one, other)
 
 
 def _begun(span: Span, query: RunningQuery) -> QueryProgress:
@@ -65,4 +86,5 @@ def _begun(span: Span, query: RunningQuery) -> QueryProgress:
         spread=query.shards,
         spread_before=span.spread,
         answer=query.place_of(query.plan.last),
+        next_change=FOREVER,
     )

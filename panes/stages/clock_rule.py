@@ -3,8 +3,10 @@
 A stream is complete up to its newest tuple, minus its SLACK, minus one tick, because more tuples of that time may
 follow. A stream with IDLE ADVANCE that has been silent for long is taken to be complete up to that time plus the
 wall time since then. A query goes as far as the slowest stream that it reads; no other stream holds it back or
-pushes it on. Changes of tables move no clock while streams may bring more. When they have nothing more to bring, a
-stream goes on to the instant at which the last change takes effect for it.
+pushes it on. A query to which nothing comes is run only when its clock reaches the next instant at which something
+happens to it by itself: a row expires, or one that waits falls due. Changes of tables move no clock while streams
+may bring more. When they have nothing more to bring, a stream goes on to the instant at which the last change
+takes effect for it.
 
 Every task of an epoch hears what all tasks of the first level have measured and computes the same clocks, so an
 epoch needs no Spark job of its own to find them.
@@ -12,7 +14,7 @@ epoch needs no Spark job of its own to find them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -52,6 +54,8 @@ class Span:
     """The epoch whose manifests hold its state; -1 in its first epoch."""
     spread: int = 0
     """Over how many shards that epoch spread it; 0 in its first epoch."""
+    is_silent: bool = False
+    """Whether the clock moves and nothing else happens: no rows come to it, no table that it reads changes."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,12 @@ class Position:
     """Whether it, or a query that shares its plan, sees its first tuples in this epoch."""
     has_changes: bool = False
     """Whether a table that it reads changes in this epoch."""
+    next_change: int | None = None
+    """The first instant at which something happens to it though nothing comes; None when that is not known."""
+
+    def sleeps(self, clock: int) -> bool:
+        """Whether nothing happens to it up to the clock, when nothing comes."""
+        return self.next_change is not None and self.next_change > clock
 
 
 @dataclass(frozen=True)
@@ -77,8 +87,9 @@ class Moved:
 
     streams: Progress
     spans: Mapping[int, Span]
-    """Of the queries that the epoch runs: those whose clock moves, to which rows came, of which a table changes,
-    or that begin."""
+    """Of the queries that the epoch runs: those to which rows came, of which a table changes, or that begin, and
+    those whose clock moves to or past an instant at which something may happen to them. The clock of a query to
+    which nothing happens moves without it."""
     rows: int
     clocks: Mapping[int, int]
     """Of all queries."""
@@ -128,14 +139,29 @@ class ClockRule:
         if not is_there and not any(total.bad_files for total in found.values()):
             return None
         spans = {
-            query: Span(self.epoch, position.clock, clocks[query], position.epoch, position.spread)
+            query: Span(
+                self.epoch,
+                position.clock,
+                clocks[query],
+                position.epoch,
+                position.spread,
+                is_silent=is_silent,
+            )
             for query, position in self.queries.items()
-            if position.begins
-            or position.has_changes
-            or clocks[query] > position.clock
-            or position.streams & came
+            if not (is_silent := _is_silent(position, came))
+            or (clocks[query] > position.clock and not position.sleeps(clocks[query]))
         }
         return Moved(streams, spans, sum(total.rows for total in found.values()), clocks)
+
+    def asleep(self, may_come: Set[int]) -> frozenset[int]:
+        """The queries that the epoch does not run, whatever its tasks measure of the streams from which rows may
+        come."""
+        nothing = self.moved(())
+        return frozenset(
+            query
+            for query, position in self.queries.items()
+            if _is_silent(position, may_come) and (nothing is None or query not in nothing.spans)
+        )
 
     def _after(self, stream: Stream, found: Measured) -> StreamProgress:
         before = self.before.get(stream.number, StreamProgress(last_us=self.started_us))
@@ -162,6 +188,11 @@ class ClockRule:
             clock=max(before.clock, complete),
             is_awaited=self.occasion != "end" and not is_idle,
         )
+
+
+def _is_silent(position: Position, came: Set[int]) -> bool:
+    """Whether nothing happens to a query but that its clock may move."""
+    return not (position.begins or position.has_changes or position.streams & came)
 
 
 def _complete_to(stream: Stream, max_ts: int) -> int:

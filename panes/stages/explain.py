@@ -175,6 +175,10 @@ def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:
         "buffers": [asdict(b) | {"keys": b.keys and list(b.keys)} for b in step.buffers],
         "columns": {f.name: str(f.type) for f in step.columns},
     }
+    if step.orders:
+        data["orders"] = list(step.orders)
+    if step.lost:
+        data["lost_without_restore"] = step.lost
     expected = (explained.expected or {}).get(step.cost_key) if step.cost_key is not None else None
     if expected is not None:
         data["expected"] = asdict(expected)
@@ -242,8 +246,26 @@ def _plan_lines(tree: ExplainedStep, explained: Explained) -> list[str]:
         lines += [f"{first:<{left}}  {step.pattern!s:<9}{cells}".rstrip(), *others]
         for line in _state(step.buffers):
             lines += _wrapped(line, WIDTH, bars[1], f"{bars[1]}  ")
+        for line in _join_notes(step, explained.expected or {}):
+            lines += _wrapped(line, WIDTH, bars[1], f"{bars[1]}  ")
     if any("(" in cells for cells in figures[1:]):
         lines.append("(figures) are assumed: nothing was measured that they follow from")
+    return lines
+
+
+def _join_notes(step: ExplainedStep, expected: Mapping[StepKey, StepCost]) -> list[str]:
+    """In which orders a pipelined join meets its inputs, and what a join over slides does not show."""
+    cost = expected.get(step.cost_key) if step.cost_key is not None else None
+    lines = list(step.orders)
+    if cost is not None and cost.visits:
+        lines = [
+            f"{line}: {figure(visits)} combinations/s"
+            for line, visits in zip(lines, cost.visits, strict=True)
+        ]
+    if step.lost:
+        lines.append(
+            f"without RESTORE about {100 * step.lost:.0f} % of the results come and go between slides"
+        )
     return lines
 
 

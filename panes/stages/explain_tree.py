@@ -8,10 +8,14 @@ from typing import NamedTuple
 
 from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
+from panes.plan.band import band_of
 from panes.plan.describe import describe
-from panes.plan.nodes import Drop, Node, StreamScan
+from panes.plan.kept_text import kept_text
+from panes.plan.lost_results import lost_results
+from panes.plan.nodes import Drop, Join, MultiJoin, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
+from panes.plan.shape import shape
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 
 _DOES = {
@@ -59,6 +63,10 @@ class ExplainedStep:
     """What it computes, where it runs before a shuffle: other queries that compute the same share it."""
     routing: StepKey | None = None
     """Of a shuffle: under which key its cost is known."""
+    orders: tuple[str, ...] = ()
+    """Of a pipelined join: for each input, in which order its new rows meet the others."""
+    lost: float = 0.0
+    """Of a join of windows with SLIDE: the share of the results that come and go between two slides."""
 
     @property
     def cost_key(self) -> StepKey | None:
@@ -166,8 +174,7 @@ class _Tree:
         if not isinstance(step.node, Drop):
             return does_of(step)
         stream = step.node.stream
-        share = self.kept.get(stream, 1.0)
-        return f"Drop: keep {f'{100 * share:.3g} %' if share < 1 else 'all'} of {stream}"
+        return f"Drop: keep {kept_text(stream, self.kept.get(stream, 1.0))}"
 
     def _step(
         self, fragment: Fragment, place: int, stage: int, part: str, sources: dict[str, ExplainedStep]
@@ -189,6 +196,8 @@ class _Tree:
             step.output.schema,
             below,
             fragment.digests[place] if part else "",
+            orders=_orders(step.node) if isinstance(step.node, MultiJoin) else (),
+            lost=lost_results(step.node) if step.operator in ("Join", "MultiJoin") else 0.0,
         )
 
 
@@ -197,7 +206,18 @@ def does_of(step: PhysicalStep) -> str:
     if step.operator in _DOES:
         return _DOES[step.operator]
     how = _HOW.get(step.operator)
+    if step.operator == "Join" and isinstance(step.node, Join) and not step.node.left_keys:
+        band = band_of(step.node.residual, *(set(side.schema.names) for side in step.node.children))
+        how = None if band is None else f"by ranges of {band.left} and {band.right}"
     return f"{describe(step.node)} ({how})" if how else describe(step.node)
+
+
+def _orders(join: MultiJoin) -> tuple[str, ...]:
+    names = [shape(node) for node in join.inputs]
+    return tuple(
+        f"new rows of {name} meet {', '.join(names[:place] + names[place + 1 :])}"
+        for place, name in enumerate(names)
+    )
 
 
 def reason_of(step: PhysicalStep) -> str:

@@ -9,8 +9,8 @@ disk. The record of the epoch pins the file by its size and checksum.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -93,16 +93,15 @@ class MeasureLog:
         self._folder = folder
         self._folders: set[str] | None = None
         """Those that were there when they were first asked for, and those that were made since."""
+        self._rows: list[tuple[StepPlace, StepMeasures]] = []
+        self._table = _SCHEMA.empty_table()
+        """What the file that was written last has, row by row."""
 
     def write(self, epoch: int, measured: Measured, writer: str = "", facts: bytes = b"") -> str:
         """Writes the file of an epoch; gives its pin. `writer` tells the attempts at an epoch apart."""
-        columns = list(zip(*((*place, m.epoch, m.seconds) for place, m in measured.items()), strict=True))
-        columns += list(
-            zip(*((*astuple(m.last), *astuple(m.smooth)) for m in measured.values()), strict=True)
-        )
-        table = pa.table(columns, schema=_SCHEMA) if columns else _SCHEMA.empty_table()
+        self._table = self._with(measured)
         sink = pa.BufferOutputStream()
-        table = table.replace_schema_metadata({_FACTS: facts})
+        table = self._table.replace_schema_metadata({_FACTS: facts})
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with pa.ipc.new_file(sink, table.schema, options=options) as arrow:
             arrow.write_table(table)
@@ -112,6 +111,15 @@ class MeasureLog:
         if self._folders is not None:
             self._folders.add(_folder_of(epoch))
         return f"{epoch}:{content.size}:{zlib.crc32(content)}:{writer}"
+
+    def _with(self, measured: Measured) -> pa.Table:
+        """The rows of the file. Of thousands of queries most may sleep: what the file before has of them stays."""
+        kept = [number for number, (place, old) in enumerate(self._rows) if measured.get(place) is old]
+        rows = [self._rows[number] for number in kept]
+        there = {place for place, _ in rows}
+        new = [(place, m) for place, m in measured.items() if place not in there]
+        self._rows = rows + new
+        return pa.concat_tables([self._table.take(pa.array(kept, pa.int64())), _table(new)]).combine_chunks()
 
     def read(self, pin: str | None) -> Measured:
         """What an epoch knew, by its pin; nothing when it has none."""
@@ -164,6 +172,13 @@ class MeasureLog:
 
     def _path(self, epoch: int, writer: str) -> Location:
         return self._folder / _folder_of(epoch) / f"{numbered('epoch', epoch, writer)}.arrow"
+
+
+def _table(rows: Sequence[tuple[StepPlace, StepMeasures]]) -> pa.Table:
+    if not rows:
+        return _SCHEMA.empty_table()
+    values = ((*place, m.epoch, m.seconds, *m.last.as_tuple(), *m.smooth.as_tuple()) for place, m in rows)
+    return pa.table(list(zip(*values, strict=True)), schema=_SCHEMA)
 
 
 def _folder_of(epoch: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from panes.operators.lower import slides_of
@@ -19,6 +19,7 @@ from panes.plan.nodes import (
     Istream,
     Join,
     Matched,
+    MultiJoin,
     Node,
     OuterJoin,
     Over,
@@ -138,6 +139,10 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
             left, right = _matched(_pairs(node, inputs), wanted)
             _assign(node.left, left, inputs, keys)
             _assign(node.right, right, inputs, keys)
+        case MultiJoin():
+            routed = zip(*_of_all(_places(node, inputs), wanted), strict=True)
+            for child, own in zip(node.inputs, routed, strict=True):
+                _assign(child, own, inputs, keys)
         case Union() | Intersect() | Except():
             if wanted is None and not isinstance(node, Union):
                 wanted = _some(_columns(node, inputs))
@@ -246,6 +251,8 @@ def _columns(node: Node, inputs: _Inputs) -> Keys:
             allowed = {*left, *(other for one, other in both if one in left)}
         case Join() | SemiJoin() | AntiJoin():
             allowed = {name for pair in _pairs(node, inputs) for name in pair}
+        case MultiJoin():
+            allowed = {name for place in _places(node, inputs) for name in place}
         case Union() | Intersect() | Except():
             left, right = _columns(node.left, inputs), _columns(node.right, inputs)
             both = zip(node.schema.names, node.right.schema.names, strict=True)
@@ -262,6 +269,13 @@ def _pairs(node: Matching, inputs: _Inputs) -> list[tuple[str, str]]:
     left, right = _columns(node.left, inputs), _columns(node.right, inputs)
     pairs = zip(node.left_keys, node.right_keys, strict=True)
     return [(one, other) for one, other in pairs if one in left and other in right]
+
+
+def _places(node: MultiJoin, inputs: _Inputs) -> list[Keys]:
+    """The keys of a join of many inputs by which all of them can lie, place by place."""
+    have = [set(_columns(child, inputs)) for child in node.inputs]
+    places = zip(*node.keys, strict=True)
+    return [place for place in places if all(name in own for name, own in zip(place, have, strict=True))]
 
 
 def _some(columns: Keys) -> Keys:
@@ -285,12 +299,18 @@ def _within(have: Keys, wanted: Keys | None) -> Keys:
 
 
 def _matched(pairs: list[tuple[str, str]], wanted: Keys | None) -> tuple[Keys, Keys]:
+    found = _of_all(pairs, wanted)
+    return tuple(place[0] for place in found), tuple(place[1] for place in found)
+
+
+def _of_all(places: Sequence[Keys], wanted: Keys | None) -> Sequence[Keys]:
+    """The keys by which all sides of a join are routed, so that its rows lie by the wanted columns."""
     if wanted:
-        found = [next((pair for pair in pairs if name in pair), None) for name in wanted]
+        found = [next((place for place in places if name in place), None) for name in wanted]
         if None in found:
             raise _OneShard
         # Both columns of a pair may be wanted. Other inputs are then routed by two columns, so these are as well.
-        pairs = [pair for pair in found if pair is not None]
-    if not pairs:
+        places = [place for place in found if place is not None]
+    if not places:
         raise _OneShard
-    return tuple(left for left, _ in pairs), tuple(right for _, right in pairs)
+    return places

@@ -143,6 +143,10 @@ def _output(step: PhysicalStep, below: Sequence[Lies]) -> Lies:
             if not isinstance(left, tuple) or right is None:
                 return left
             return tuple(a | b for a, b in zip(left, right, strict=True))
+        case "MultiJoin":
+            sides = [side for side in below if isinstance(side, tuple)]
+            assert len(sides) == len(below), f"the inputs of {step.name} lie by its keys"
+            return tuple(frozenset[str]().union(*columns) for columns in zip(*sides, strict=True))
         case _:
             # The rows of the only or the left input, or some of them.
             return below[0]
@@ -187,6 +191,8 @@ def _place_of(step: PhysicalStep, buffer: str, below: Sequence[Lies], own: Lies)
             return _place(below[1])  # the versions of the table: nothing else is kept
         case ("Join" | "SemiJoin" | "AntiJoin", _) if buffer.endswith("right"):
             return _place(below[1])
+        case ("MultiJoin", _):
+            return _place(below[int(buffer.removeprefix("input_"))])
         case ("ReleaseOnTime" | "ExplicitExpiry", _) if not arguments["edge"].is_weighted:
             return _place(below[0])  # no retraction has to find a row, so its key may be gone
         case _:

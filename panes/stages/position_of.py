@@ -20,8 +20,8 @@ def position_of(
     replaced = None if query.replaces is None else before.progress_of(query.replaces, query.query)
     if replaced is not None:
         # The clocks of its streams may have fallen back behind that of the query, which never does.
-        return Position(numbers, replaced.clock, -1, begins=begins, has_changes=has_changes)
+        return Position(numbers, replaced.seen_to, -1, begins=begins, has_changes=has_changes)
     ran = before.progress_of(query.id, query.query)
     if ran is None or query.first_epoch > before.epoch:
         return Position(numbers, before.clock_of(numbers), -1, begins=begins, has_changes=has_changes)
-    return Position(numbers, ran.clock, ran.epoch, ran.spread, begins, has_changes)
+    return Position(numbers, ran.seen_to, ran.epoch, ran.spread, begins, has_changes, ran.next_change)

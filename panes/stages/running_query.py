@@ -25,6 +25,8 @@ class RunningQuery:
     """The number of the query that it runs; None: the same as that of the plan."""
     replaces: int | None = None
     """In its first epoch, the number of the plan that runs the query until then, when there is one."""
+    is_input_triggered: bool = False
+    """Whether time reaches its operators with tuples alone: then it has one shard, of which all of them hear."""
 
     @property
     def query(self) -> int:

@@ -18,3 +18,5 @@ class StepCost:
     rows_assumed: bool = False
     """Whether the rows follow from nothing that was measured."""
     cpu_assumed: bool = False
+    visits: tuple[float, ...] = ()
+    """Of a pipelined join, the combinations of rows that new rows of each input make."""

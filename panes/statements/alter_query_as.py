@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from panes.catalog import QueryRecord
 from panes.errors import CatalogError, PanesError
-from panes.language import bind_query, bind_stream
+from panes.language import bind_stream
 from panes.language.statements import AlterQueryAs, CreateDerivedStream, CreateQuery
-from panes.optimizer.optimizer import Rewritten, rewritten
-from panes.optimizer.planning import rules_in
+from panes.optimizer.optimizer import Rewritten
+from panes.optimizer.rule_names import check_rule_names
+from panes.plan.stream import OptionValue
 from panes.statements.context import Context
-from panes.statements.plan_query import check_fed
+from panes.statements.plan_query import plan_query_to_register
 from panes.statements.readers_of import all_readers_of, said
 
 
-def alter_query_as(statement: AlterQueryAs, context: Context) -> None:
+def alter_query_as(
+    statement: AlterQueryAs, context: Context, given: Mapping[str, OptionValue] | None = None
+) -> None:
     """Lets the query, and all that read it, begin anew with the next epoch, over what its streams keep.
 
-    Nothing happens when it has that text already. Raises SqlError when the text is not understood, and
-    CatalogError when one that reads the query would not be; then nothing has changed.
+    `given` are the settings that it has for itself from now on, of which those it had and has no longer become
+    those of the database; None: it keeps its settings. Nothing happens when it has that text and these settings
+    already. Raises SqlError when the text is not understood, and CatalogError when one that reads the query would
+    not be; then nothing has changed.
     """
     catalog = context.catalog
     with catalog.transaction():
         record = catalog.query(statement.name)
-        if statement.query.sql == record.sql:
+        own = {name: getattr(record.settings, name) for name in record.given}
+        if given is None:
+            given = own
+        if statement.query.sql == record.sql and given == own:
             return
+        check_rule_names(str(given.get("rules_off", "")))
+        now = catalog.query_settings(given)
+        settings = record.settings._replace(**{name: getattr(now, name) for name in {**own, **given}})
         readers = all_readers_of(record.name, catalog)
         catalog.set_text(record.id, statement.query.sql)
-        altered = CreateQuery(record.name, statement.query)
-        planned = rewritten(bind_query(altered, catalog), rules_in(record.settings.rules_off))
-        check_fed(planned.plan, statement.query)
-        plans = [(record, planned)]
+        catalog.set_settings(record.id, settings, tuple(given))
+        altered = CreateQuery(record.name, statement.query, tuple(given.items()))
+        plans = [(record, plan_query_to_register(altered, catalog, settings))]
         for reader in readers:
             plans += _planned(reader, record, context)
         context.registered.alter(plans)
@@ -49,8 +61,7 @@ def _planned(
             bind_stream(reader, context.catalog)
             return []
         record = context.catalog.query(reader.name)
-        rules_off = rules_in(record.settings.rules_off)
-        return [(record, rewritten(bind_query(reader, context.catalog), rules_off))]
+        return [(record, plan_query_to_register(reader, context.catalog, record.settings))]
     except PanesError as error:
         problem = getattr(error, "problem", str(error))
         raise CatalogError(

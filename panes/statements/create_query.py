@@ -1,4 +1,4 @@
-"""CREATE QUERY name AS SELECT …: registers a standing query."""
+"""CREATE QUERY name WITH (…) AS SELECT …: registers a standing query."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from panes.errors import CatalogError, SqlError
 from panes.language import Parameters, parse
 from panes.language.names import why_no_name
 from panes.language.statements import CreateAgain, CreateQuery, SelectQuery
+from panes.optimizer.rule_names import check_rule_names
 from panes.statements.context import Context
 from panes.statements.plan_query import plan_query_to_register
 
 
 def create_query(statement: CreateQuery, context: Context) -> None:
-    """Registers the query; it begins with the next epoch."""
+    """Registers the query; it begins with the next epoch. SettingError where a rule of `rules_off` does not
+    exist."""
+    given, catalog = dict(statement.settings), context.catalog
+    check_rule_names(str(given.get("rules_off", "")))
     # Nothing that it reads is dropped meanwhile.
-    with context.catalog.transaction():
-        context.registered.add(statement, plan_query_to_register(statement.query, context.catalog))
+    with catalog.transaction():
+        planned = plan_query_to_register(statement, catalog, catalog.query_settings(given))
+        context.registered.add(statement, planned)
 
 
 def create_query_from(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from panes.catalog import Catalog
-from panes.language import bind
+from panes.config import AUTO
+from panes.language import bind, bind_query
 from panes.language.positions import offset_of, refuse
-from panes.language.statements import SelectQuery
+from panes.language.statements import CreateQuery, SelectQuery
 from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
 from panes.plan.nodes import Node
+from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import is_table_only, tables_of
+from panes.query_settings import QuerySettings
 
 
 def plan_query(query: SelectQuery, catalog: Catalog) -> Rewritten:
@@ -17,14 +20,29 @@ def plan_query(query: SelectQuery, catalog: Catalog) -> Rewritten:
     return rewritten(bind(query, catalog), rules_in(str(catalog.setting("rules_off"))))
 
 
-def plan_query_to_register(query: SelectQuery, catalog: Catalog) -> Rewritten:
-    """The plan of a query that is registered. Raises SqlError for one that no stream feeds."""
-    planned = plan_query(query, catalog)
-    check_fed(planned.plan, query)
+def plan_query_to_register(statement: CreateQuery, catalog: Catalog, settings: QuerySettings) -> Rewritten:
+    """The plan of a query that is registered, or gets another text, under its settings. Raises SqlError for one
+    that no stream feeds, and for one that is to shed and cannot."""
+    planned = rewritten(bind_query(statement, catalog), rules_in(settings.rules_off))
+    _check_fed(planned.plan, statement.query)
+    if dict(statement.settings).get("shed") == AUTO:
+        _check_sheddable(planned.plan, statement.query)
     return planned
 
 
-def check_fed(plan: Node, query: SelectQuery) -> None:
+def _check_sheddable(plan: Node, query: SelectQuery) -> None:
+    """Raises SqlError for the plan of a query for which no rows may be dropped."""
+    reason = why_not_sheddable(plan)
+    if reason is not None:
+        refuse(
+            f"rows cannot be dropped for the query: {reason}",
+            query.text,
+            offset_of(query.tree),
+            hint="leave out shed = 'auto': its answers stay exact",
+        )
+
+
+def _check_fed(plan: Node, query: SelectQuery) -> None:
     """Raises SqlError for the plan of a query that no stream feeds."""
     if is_table_only(plan):
         tables = " and ".join(sorted(tables_of(plan)))

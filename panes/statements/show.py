@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.config import SETTINGS
+from panes.catalog import QueryRecord
+from panes.config import AUTO, NEVER, SETTINGS
 from panes.language.statements import CreateTable, Show, column_text
+from panes.plan.kept_text import kept_text
+from panes.state.storage.epoch_log import EpochRecord
 from panes.statements.context import Context
 from panes.statements.show_statistics import show_statistics
 
@@ -25,10 +28,11 @@ def _all(statement: Show, context: Context) -> pa.Table:
     catalog = context.catalog
     match statement.kind:
         case "QUERIES":
-            queries = catalog.queries()
+            queries, latest = catalog.queries(), context.connection.log.latest()
             return _texts(
                 name=[query.name for query in queries],
                 sql=[query.sql for query in queries],
+                shed=[_shed(query, latest, context) for query in queries],
                 error=[query.error for query in queries],
                 comment=_comments([query.name for query in queries], context),
             )
@@ -49,6 +53,18 @@ def _all(statement: Show, context: Context) -> pa.Table:
         case "SETTINGS":
             values = {name: str(catalog.setting(name)) for name in SETTINGS}
             return _texts(name=list(values), value=list(values.values()))
+
+
+def _shed(query: QueryRecord, latest: EpochRecord | None, context: Context) -> str:
+    """Whether rows are dropped for a query: the shares that are kept now where they are, or why they never are."""
+    if query.settings.shed == NEVER:
+        return NEVER
+    reason = context.registered.why_not_shed(query)
+    if reason is not None:
+        return f"{NEVER}: {reason}"
+    kept = context.registered.kept_now(query, latest)
+    texts = [kept_text(stream, share) for stream, share in kept.items() if share < 1]
+    return f"keeps {', '.join(texts)}" if texts else AUTO
 
 
 def _tables(context: Context) -> pa.Table:

@@ -28,6 +28,7 @@ class FakeStatus:
     rows_per_second: float = 5000.0
     lag_seconds: float | None = 0.4
     state_bytes: int = 1_500_000
+    kept: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
 
 

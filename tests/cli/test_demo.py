@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import signal
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from panes.cli.demo import PATIENCE_SECONDS, REFRESH_SECONDS, follow, prepare
 from panes.cli.demo_queries import QUERIES
 from panes.cli.demo_tariffs import RATE, SECONDS_BETWEEN_CHANGES
-from panes.cli.demo_views import LiveView, PlainView
+from panes.cli.demo_views import LiveView, PlainView, status_line
 from panes.cli.interrupts import ctrl_c
 from panes.cli.main import app
 from panes.cli.snapshot import Snapshot, take_snapshot
@@ -120,6 +121,18 @@ def test_plain_view_prints_a_line_for_the_database_and_one_for_each_query(db):
     lines = watched(db, PlainView).splitlines()
     assert lines[0] == "epoch 7 (0.5 s)  clock 12:00:00  5,000 rows/s  lag 0.4 s  state 1.5 MB"
     assert [line.split(":")[0].strip() for line in lines[1:]] == [query.title for query in QUERIES]
+
+
+@pytest.mark.parametrize(
+    ("kept", "line"),
+    [
+        ({"talkers": {"packets": 0.314}}, "1 query keeps 31.4 % of packets"),
+        ({"a": {"packets": 0.5}, "b": {"flows": 0.2}}, "2 queries keep at least 20 % of flows"),
+    ],
+)
+def test_what_is_shed_stands_in_the_line_for_the_database(db, kept, line):
+    snapshot = replace(take_snapshot(db, prepare(db, 1), elapsed=0), kept=kept)
+    assert status_line(snapshot).endswith(f"state 1.5 MB  {line}")
 
 
 def test_plain_view_says_nothing_twice_of_one_epoch(db):

@@ -8,12 +8,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from panes.catalog import Catalog, QuerySettings
+from panes.catalog import Catalog
 from panes.cli.main import app
 from panes.cli.status import print_status
 from panes.clock import HandClock, to_microseconds
 from panes.database import Database
 from panes.language import parse
+from panes.plan.box_schedule import BoxSchedule
+from panes.query_settings import QuerySettings
 from panes.state.storage.epoch_log import EpochLog, EpochRecord, MissingRows, QueryProgress, StreamProgress
 from tests.cli.conftest import NOON
 
@@ -49,6 +51,8 @@ def database(tmp_path: Path) -> Path:
                     query.id: QueryProgress(shards=2, changes=40, bytes=12_345, segments=6, clock=NOON_US)
                 },
                 missing={query.id: {1: MissingRows(NOON_US, rows=0, brought=0)}},
+                boxes={query.id: {1: BoxSchedule(((NOON_US, 0.25),))}},
+                shed={query.id: {1: 375 * epoch}},
             )
         )
     return tmp_path
@@ -66,6 +70,7 @@ def test_status_tells_rows_rate_phases_streams_and_queries(database):
     noon = ["2026-01-01", "12:00:00", "UTC"]
     assert ["s", "1000", "3", "1", "2", *noon, *noon] in lines
     assert ["busy", *noon, "2", "6", "12.3", "kB", "40"] in lines
+    assert ["busy", "25", "%", "of", "s", "375"] in lines
     assert ["broken", "a", "sum", "is", "too", "large"] in lines
     assert ["busy", "2026-01-01", "12:00:00.000001", "UTC"] in lines  # its window may lack tuples up to noon
 

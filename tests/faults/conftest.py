@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.standing import (
+    SHEDDING,
     Found,
     answers,
     change_tables,
@@ -41,7 +42,9 @@ def undisturbed(spark, tmp_path_factory):
     seen = {}
     with prepare(place / "db", spark, folder) as db:
         db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
-        return Undisturbed(place / "db", folder, seen, found_in(db))
+        found = found_in(db)
+        assert found.shed.keys() == set(SHEDDING), "otherwise nothing would show that the same rows are shed"
+        return Undisturbed(place / "db", folder, seen, found)
 
 
 @pytest.fixture(scope="package")

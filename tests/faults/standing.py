@@ -19,7 +19,12 @@ QUERIES = {
     "paired": "SELECT a.k, a.x, b.x AS y FROM s [RANGE 7 SECONDS] AS a, s [RANGE 9 SECONDS] AS b WHERE a.k = b.k",
     "alone": "SELECT k FROM s [RANGE 9 SECONDS] EXCEPT ALL SELECT x FROM s [RANGE 3 SECONDS]",
     "last": "SELECT k, x FROM s [ROWS 4]",
+    "sampled": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x <> 4",
+    "estimated": "SELECT k, count(*) AS n, avg(x) AS mean FROM s [RANGE 15 SECONDS] GROUP BY k",
 }
+SHEDDING = ("sampled", "estimated")
+SHARES = (0.5, 0.25, 1.0, 0.75)
+"""What these keep in turn of the rows of one epoch after the other."""
 TABLES = """
     CREATE TABLE hosts (k BIGINT PRIMARY KEY, name BIGINT);
     CREATE TABLE tariffs (k BIGINT PRIMARY KEY, rate BIGINT) NON RETROACTIVE;
@@ -59,8 +64,25 @@ def prepare(path, spark, folder, **places) -> panes.Database:
             f"FROM FILES '{folder}' WITH (files_per_epoch = 1)"
         )
         for name, sql in QUERIES.items():
-            db.register(sql, name=name)
+            shed = "auto" if name in SHEDDING else "never"
+            db.sql(f"CREATE QUERY {name} WITH (shed = '{shed}') AS {sql}")
+    _let_shed(db)
     return db
+
+
+def _let_shed(db) -> None:
+    """Lets queries shed, as if the machine were too slow. What they keep in an epoch follows from the record of
+    the one before it, so that an epoch that is done again, also by another process, sheds the same rows."""
+    workload = db._running.workload
+
+    def workload_that_sheds(before, cores):
+        (stream,) = db._catalog.base_streams()
+        share = SHARES[before.epoch % len(SHARES)]
+        shedding = [db._catalog.query(name) for name in SHEDDING]
+        db._running.set_shares(before, {query.id: {stream.number: share} for query in shedding})
+        return workload(before, cores)
+
+    db._running.workload = workload_that_sheds
 
 
 def prepare_with_tables(path, spark, folder, **places) -> panes.Database:
@@ -118,7 +140,9 @@ def tables(db) -> dict[str, Counter]:
 
 
 def answers(db) -> dict[str, Counter]:
-    return {query.name: multiset(query.invoke().table) for query in db.queries()}
+    """The rows of every answer, with their intervals where they are estimates."""
+    found = {query.name: query.invoke() for query in db.queries()}
+    return {name: multiset(answer.error or answer.table) for name, answer in found.items()}
 
 
 def changes(db) -> dict[str, list[tuple[int, str, Counter]]]:
@@ -137,12 +161,14 @@ class Found:
     changes: dict[str, list[tuple[int, str, Counter]]]
     tables: dict[str, Counter]
     rows: int
+    shed: dict[str, dict[str, int]]
+    kept: dict[str, dict[str, float]]
     epoch: int
 
 
 def found_in(db) -> Found:
     status = db.status()
-    return Found(answers(db), changes(db), tables(db), status.rows, status.epoch)
+    return Found(answers(db), changes(db), tables(db), status.rows, status.shed, status.kept, status.epoch)
 
 
 def multiset(table: pa.Table) -> Counter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from panes.config import SETTINGS
 from panes.errors import SqlError
 from panes.language import parse
 from panes.language import statements as st
@@ -56,6 +57,11 @@ def test_tables_are_retroactive_unless_they_say_otherwise() -> None:
     other = one("CREATE TABLE t (a BIGINT) NON RETROACTIVE")
     assert isinstance(other, st.CreateTable)
     assert (other.primary_key, other.retroactive) == ((), False)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_can_be_set_by_its_name(name: str) -> None:
+    assert one(f"SET {name} = 1") == one(f"SET {name.upper()} = 1") == st.SetSetting(name, 1)
 
 
 def test_commands() -> None:

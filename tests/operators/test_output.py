@@ -183,3 +183,15 @@ def test_rstream_beside_a_table_repeats_the_relation_whenever_it_changes_and_not
     #      7-----------)           a window that slides by 2
     #  8-------)                   a row of the table
     assert told(Rstream(beside_table(RangeWindow(4, 2))), (5, rows)) == [(2, 7), (2, 8), (3, 7)]
+
+
+def test_rstream_has_something_to_do_at_every_slide_while_the_relation_holds_rows() -> None:
+    dataflow = lower(Rstream(window(RangeWindow(40, 10))))
+    dataflow.process({}, BEGINNING, 0)
+    assert dataflow.next_change(0) == FOREVER
+    dataflow.process({"s": keys((1, 7))}, 0, 5)
+    assert dataflow.next_change(5) == 10, "the row waits for the first slide"
+    dataflow.process({}, 5, 25)
+    assert dataflow.next_change(25) == 30
+    dataflow.process({}, 25, 60)
+    assert dataflow.next_change(60) == FOREVER

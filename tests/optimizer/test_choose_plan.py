@@ -9,16 +9,19 @@ from panes.optimizer.alternatives.alternative import Alternative
 from panes.optimizer.candidates import ALTERNATIVES
 from panes.optimizer.choose_plan import LAYOUT, choose_plan
 from panes.optimizer.cost import PlanCost, plan_cost
+from panes.optimizer.estimates import Estimates
 from panes.optimizer.fact_names import early_name, join_name
 from panes.optimizer.optimizer import optimize
 from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Fact, FactName, Statistics
 from panes.plan.nodes import AntiJoin, Node
 from panes.plan.shape import shape
+from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import walk
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
 from tests.optimizer.rewriting import bound
+from tests.stages.corpus_plans import PLANS
 
 ABOVE = """
     SELECT a.v, b.w FROM s [RANGE 1 MINUTE] a, t [RANGE 1 MINUTE] b
@@ -175,3 +178,15 @@ def test_what_is_chosen_does_not_depend_on_chance() -> None:
     plan, planning = plan_of(ABOVE), Planning()
     known = statistics(early=0.4, alone=0.3, keys=500)
     assert choose_plan(plan, known, planning) == choose_plan(plan, known, planning)
+
+
+def test_every_candidate_for_a_plan_that_may_shed_may_shed_too_and_has_a_box_for_each_stream():
+    plans = [plan for plan in PLANS.values() if why_not_sheddable(plan) is None]
+    assert len(plans) > 100
+    for plan in plans:
+        for one in offered.candidates(plan, Estimates(Statistics()), Planning()).plans:
+            assert why_not_sheddable(one.plan) is None, one.plan
+        chosen = choose_plan(plan, Statistics(), Planning(sheds=True))
+        inputs = [source for stage in chosen.stages for source in stage.inputs if source.stream is not None]
+        assert inputs
+        assert all(source.has_drop_box for source in inputs)

@@ -19,6 +19,7 @@ from tests.properties.streams import STREAMS, TABLES
 
 _OPERATORS = (
     "Join",
+    "MultiJoin",
     "SemiJoin",
     "AntiJoin",
     "Distinct",
@@ -116,4 +117,5 @@ def drawn_planning(case: Case) -> Planning:
         negation=negation,
         rules_off=frozenset(off),
         cores=random.choice((None, 1, 8)),
+        join=random.choice(("auto", "auto", "pipelined", "tree")),
     )

@@ -108,15 +108,20 @@ def plans_of(*queries: RunningQuery) -> TaskPlans:
     return TaskPlans(tuple(StageTask(query, 0, (), (), None) for query in queries), (), ())
 
 
-def test_plans_are_broadcast_when_the_queries_change_and_the_last_ones_go() -> None:
+def test_plans_are_broadcast_when_the_queries_change_and_those_not_used_lately_go() -> None:
     context, broadcasts = Context(), Broadcasts()
     one, two = (RunningQuery(number, PLAN, 1, 0) for number in (1, 2))
     first = broadcasts.plans(context, plans_of(one))
     assert broadcasts.plans(context, plans_of(one)) is first
     assert first.value == plans_of(one)
     second = broadcasts.plans(context, plans_of(one, two))
-    assert (second.name, second.number) == (first.name, first.number + 1)
-    assert context.alive == [second.broadcast]
+    assert second.number == first.number + 1
+    assert second.name != first.name, "workers remember both"
+    assert broadcasts.plans(context, plans_of(one)) is first, "queries that wake do not cost one each time"
+    third = broadcasts.plans(context, plans_of(two))
+    assert context.alive == [first.broadcast, second.broadcast, third.broadcast]
+    fourth = broadcasts.plans(context, plans_of())
+    assert context.alive == [first.broadcast, third.broadcast, fourth.broadcast]
     broadcasts.close()
     assert context.alive == []
 

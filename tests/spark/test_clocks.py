@@ -125,3 +125,40 @@ def test_windows_over_a_silent_stream_with_idle_advance_empty_also_after_a_resta
             assert to_microseconds(db.query("q").invoke().as_of) == (JANUARY + 122) * SECOND - 1
         finally:
             db.stop()
+
+
+def test_queries_to_which_nothing_happens_sleep_while_their_clocks_move_on(spark, tmp_path):
+    clock = HandClock(NOW * SECOND)
+    with Database(tmp_path / "db", spark=spark, clock=clock) as db:
+        db.sql(stream("idle", "IDLE ADVANCE"))
+        short = db.register("SELECT k FROM idle [RANGE 100 SECONDS]", name="short")
+        long = db.register("SELECT count(*) AS n FROM idle [RANGE 1 DAY]", name="long")
+        db.push("idle", rows(JANUARY, 1))
+        db.run()
+        epochs = Epochs()
+        db.start(on_epoch=epochs)
+        try:
+            ran = []
+            for _ in range(4):
+                clock.advance(61 * SECOND)
+                epochs.wait_for_more()
+                status = db.status()
+                ran.append([status.queries[name].epoch == status.epoch for name in ("short", "long")])
+                assert short.invoke().as_of == long.invoke().as_of
+                assert long.invoke().to_pylist() == [{"n": 1}]
+            # The row leaves the short window after 100 seconds.
+            assert ran == [[False, False], [True, False], [False, False], [False, False]]
+            assert len(short.invoke()) == 0
+            as_of = to_microseconds(long.invoke().as_of)
+            assert as_of == (JANUARY + 1 + 4 * 61) * SECOND - 1
+            assert status.queries["short"].delayed == 1
+            assert status.queries["short"].max_delay_us > 0
+            past = long.invoke(as_of=at(JANUARY + 150))
+            assert past.to_pylist() == [{"n": 1}]
+            sums = [change.table.column("_weight").to_pylist() for change in short.changes(reader="r")]
+            assert sum(weight for weights in sums for weight in weights) == 0
+            db.push("idle", rows(JANUARY, 200, 301))
+            epochs.wait_for_more()
+            assert long.invoke().to_pylist() == [{"n": 2}], "one of them came late"
+        finally:
+            db.stop()

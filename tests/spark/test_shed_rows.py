@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import panes
-from panes import stored_plans
 
 STREAM = """CREATE STREAM packets (ts BIGINT, src BIGINT, bytes BIGINT)
             TIMESTAMP BY ts MILLISECONDS RETAIN INTERVAL 1 HOUR"""
 COUNTS = "SELECT src, count(*) AS n, sum(bytes) AS total FROM packets [RANGE 20 SECONDS] GROUP BY src"
 LEFT = "SELECT ts, src, bytes FROM packets [RANGE 1 HOUR]"
-
-
-@pytest.fixture
-def _all_may_shed(monkeypatch):
-    """Lets every query have drop boxes."""
-    monkeypatch.setattr(stored_plans, "Planning", partial(stored_plans.Planning, sheds=True))
 
 
 def rows(begin, end):
@@ -39,12 +30,11 @@ def taken_in(db, begin, end):
     db.run()
 
 
-@pytest.mark.usefixtures("_all_may_shed")
 def test_the_same_rows_are_shed_in_one_epoch_in_many_and_after_a_restart(tmp_path, spark):
     answers = []
     for name, cuts in (("one", [(5, 15)]), ("many", [(5, 6), (6, 11), (11, 15)])):
         with panes.connect(tmp_path / name, spark=spark) as db:
-            db.sql(f"SET shards = {len(cuts)}; {STREAM}; CREATE QUERY counts AS {COUNTS}")
+            db.sql(f"SET shed = 'auto'; SET shards = {len(cuts)}; {STREAM}; CREATE QUERY counts AS {COUNTS}")
             db.sql(f"CREATE QUERY remaining AS {LEFT}")
             taken_in(db, 0, 5)
             assert not db.sql("INVOKE counts").is_partial
@@ -78,10 +68,9 @@ def test_the_same_rows_are_shed_in_one_epoch_in_many_and_after_a_restart(tmp_pat
         assert row["n_low"] < row["n"] < row["n_high"]
 
 
-@pytest.mark.usefixtures("_all_may_shed")
 def test_answers_are_exact_again_when_windows_have_moved_past_what_was_shed(tmp_path, spark):
     with panes.connect(tmp_path / "db", spark=spark) as db:
-        db.sql(f"{STREAM}; CREATE QUERY counts AS {COUNTS}")
+        db.sql(f"{STREAM}; CREATE QUERY counts WITH (shed = 'auto') AS {COUNTS}")
         taken_in(db, 0, 2)
         set_share(db, 0.5)
         taken_in(db, 2, 5)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from panes.delta.delta import BEGINNING
+from panes.delta.delta import BEGINNING, FOREVER
 from panes.stages.clock_rule import ClockRule, Measured, Position, Span
 from panes.state.storage.epoch_log import StreamProgress
 from tests.base_stream import base_stream
@@ -211,3 +211,37 @@ def test_at_the_end_streams_go_on_to_the_last_change_of_a_table():
     assert moved.streams[STAMPED.number].clock == 302
     assert moved.streams[OTHER.number].clock == 501  # its last tuple is later
     assert moved.streams[SLACK.number].clock == BEGINNING  # it has not begun
+
+
+def sleeping_rule(next_change, *, now_us=IDLE_US, **position):
+    """A query over a silent stream whose clock goes on to 69 s, minus one tick."""
+    before = {IDLE.number: StreamProgress(rows=1, max_ts=10_000_000, clock=8_999_999)}
+    queries = {1: Position(frozenset({IDLE.number}), 8_999_999, 4, next_change=next_change, **position)}
+    return ClockRule(5, (IDLE, OTHER), before, queries, now_us, 0, IDLE_US, "silence")
+
+
+def test_a_query_sleeps_until_the_clock_reaches_its_next_change_and_its_clock_moves_on():
+    clock = 8_999_999 + IDLE_US
+    for next_change, is_run in ((clock + 1, False), (clock, True), (None, True)):
+        moved = sleeping_rule(next_change).moved([])
+        assert moved.clocks == {1: clock}
+        expected = {1: Span(5, 8_999_999, clock, 4, is_silent=True)} if is_run else {}
+        assert moved.spans == expected, next_change
+
+
+def test_what_comes_or_changes_wakes_a_query():
+    clock = 8_999_999 + IDLE_US
+    moved = sleeping_rule(FOREVER).moved([came(IDLE, 20_000_000)])
+    assert list(moved.spans) == [1]
+    assert not moved.spans[1].is_silent
+    assert sleeping_rule(FOREVER).moved([came(OTHER, 20_000_000)]).spans == {}
+    for reason in ("begins", "has_changes"):
+        assert sleeping_rule(FOREVER, **{reason: True}).moved([]).spans == {1: Span(5, 8_999_999, clock, 4)}
+
+
+def test_tasks_need_not_hear_of_queries_that_sleep_whatever_comes():
+    assert sleeping_rule(FOREVER).asleep({OTHER.number}) == {1}
+    assert sleeping_rule(FOREVER).asleep({IDLE.number}) == frozenset()
+    assert sleeping_rule(FOREVER, begins=True).asleep(set()) == frozenset()
+    assert sleeping_rule(20_000_000).asleep(set()) == frozenset(), "it is due"
+    assert sleeping_rule(20_000_000, now_us=0).asleep(set()) == {1}, "its clock stands still"

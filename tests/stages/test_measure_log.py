@@ -51,6 +51,19 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert log.read(None) == {}
 
 
+def test_steps_that_were_not_run_are_carried_forward_and_those_of_dropped_queries_are_not(
+    tmp_path: Path,
+) -> None:
+    log = MeasureLog(tmp_path / "measures")
+    first = measured_after(
+        {}, 4, {7: 1.0, 8: 2.5}, {JOIN: Measures(1), SCAN: Measures(2), OTHER: Measures(3)}
+    )
+    second = measured_after(first, 5, {7: 1.0}, {JOIN: Measures(9)})
+    third = {place: measures for place, measures in second.items() if place.query == 8}
+    for epoch, measured in ((4, first), (5, second), (6, third), (7, first)):
+        assert log.read(log.write(epoch, measured)) == measured
+
+
 def test_nothing_measured_is_a_file_too(tmp_path: Path) -> None:
     log = MeasureLog(tmp_path / "measures")
     assert log.read(log.write(0, {})) == {}

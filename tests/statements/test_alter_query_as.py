@@ -100,6 +100,21 @@ def test_settings_stay_and_a_new_text_resumes_a_suspended_query_but_not_its_read
     assert len(chain.query("loud").invoke()) == 0
 
 
+def test_settings_of_its_own_stay_with_another_text_that_must_be_able_to_shed(db):
+    db.sql(f"CREATE QUERY sources WITH (shed = 'auto', priority = 2) AS {SOURCES}")
+    db.sql(f"ALTER QUERY sources AS {PROTOS}")
+    record = db._catalog.query("sources")
+    assert (record.settings.shed, record.settings.priority, record.given) == ("auto", 2, ("shed", "priority"))
+    assert "Drop: keep" in db.sql("EXPLAIN sources")
+    before = contents(db)
+    with pytest.raises(errors.SqlError, match="rows cannot be dropped for the query: DISTINCT"):
+        db.sql("ALTER QUERY sources AS SELECT DISTINCT src, 1 AS n FROM packets [RANGE 1 HOUR]")
+    assert contents(db) == before
+    db.sql("CREATE QUERY loud WITH (shed = 'auto') AS SELECT src FROM sources")
+    with pytest.raises(errors.CatalogError, match=r"query 'loud' reads 'sources', .*: rows cannot be"):
+        db.sql(f"CREATE OR REPLACE QUERY sources AS {SOURCES} LIMIT 2")
+
+
 def test_a_query_leaves_the_group_that_it_shared_a_plan_with_and_may_join_another(db):
     db.sql("SET share_from = 2; SET shards = 3")
     text = "SELECT src, count(*) AS n FROM packets [RANGE 1 {unit}] WHERE src > {least} GROUP BY src"

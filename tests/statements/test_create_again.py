@@ -47,6 +47,25 @@ def test_a_query_is_replaced_by_its_new_text(db):
     assert len(db.queries()) == 2
 
 
+def test_a_query_is_replaced_with_the_settings_that_its_statement_gives(db):
+    text = "SELECT src FROM packets [RANGE 1 MINUTE]"
+    db.sql(
+        f"SET strategy = 'nt'; CREATE QUERY q WITH (priority = 2, shed = 'auto') AS {text}; SET strategy = 'upa'"
+    )
+    before = db._catalog.query("q")
+    db.sql(f"CREATE OR REPLACE QUERY q WITH (priority = 2, shed = 'auto') AS {text}")
+    db.sql(f"CREATE QUERY IF NOT EXISTS q WITH (priority = 9) AS {text}")
+    assert db._catalog.query("q") == before
+    db.sql(f"SET shed = 'never'; CREATE OR REPLACE QUERY q WITH (priority = 5) AS {text}")
+    after = db._catalog.query("q")
+    assert after.id > before.id
+    assert after.given == ("priority",)
+    assert after.settings == before.settings._replace(priority=5, shed="never"), (
+        "the strategy was never given"
+    )
+    assert "Drop" not in db.sql("EXPLAIN q")
+
+
 def test_a_derived_stream_that_nothing_reads_is_replaced(db):
     db.sql("CREATE STREAM tcp AS SELECT src FROM packets WHERE proto = 'tcp'")
     db.sql("CREATE OR REPLACE STREAM tcp AS SELECT ts FROM packets WHERE proto = 'TCP'")

@@ -6,6 +6,8 @@ import pyarrow as pa
 import pytest
 
 from panes import errors
+from panes.config import SETTINGS
+from panes.query_settings import QuerySettings
 
 
 def test_a_query_without_a_name_gets_a_free_one(db):
@@ -70,3 +72,82 @@ def test_a_query_that_reads_one_that_is_not_there_is_refused(db):
         errors.SqlError, match=r"no stream, table or query named 'source'\n.*\n.*\n.*'sources'"
     ):
         db.register("SELECT src FROM source")
+
+
+COUNTS = "SELECT src, count(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY src"
+LEAST = "SELECT src, min(ts) AS least FROM packets [RANGE 1 MINUTE] GROUP BY src"
+
+
+def test_settings_that_a_query_may_have_for_itself_are_those_that_it_keeps():
+    assert [setting.name for setting in SETTINGS.values() if setting.is_of_query] == [*QuerySettings._fields]
+
+
+def test_a_query_has_the_settings_of_its_statement_before_those_of_the_database(db):
+    db.sql(f"SET calendar_days = 7; CREATE QUERY mine WITH (strategy = 'nt', priority = 3) AS {COUNTS}")
+    record = db._catalog.query("mine")
+    assert record.settings == QuerySettings("nt", 7, priority=3)
+    assert record.given == ("strategy", "priority")
+    assert (
+        db.sql("SHOW CREATE QUERY mine")
+        == f"CREATE QUERY mine WITH (strategy = 'nt', priority = 3) AS {COUNTS}"
+    )
+    assert db.sql("SHOW SETTINGS LIKE 'strategy'").to_pylist() == [{"name": "strategy", "value": "upa"}]
+
+
+def test_rules_that_are_off_for_one_query_are_those_of_its_plan(db):
+    kept = db.register(f"CREATE QUERY kept WITH (rules_off = 'keep_needed_columns') AS {COUNTS}")
+    assert kept.explain() != db.register(COUNTS).explain()
+    with pytest.raises(errors.SettingError, match="no rule named 'all'"):
+        db.sql(f"CREATE QUERY other WITH (rules_off = 'all') AS {COUNTS}")
+
+
+def test_a_query_that_sheds_has_drop_boxes(db):
+    db.sql(f"CREATE QUERY mine WITH (shed = 'auto') AS {COUNTS}; CREATE QUERY exact AS {COUNTS}")
+    assert "Drop: keep all of packets" in db.sql("EXPLAIN mine")
+    assert "Drop" not in db.sql("EXPLAIN exact")
+    assert "Drop" not in db.sql(f"EXPLAIN {COUNTS}")
+    db.sql("SET shed = 'auto'")
+    assert "Drop" in db.sql(f"EXPLAIN {COUNTS}")
+    assert "Drop" in db.register(COUNTS).explain()
+    assert "Drop" not in db.sql("EXPLAIN exact"), "the setting is fixed when a query is registered"
+    assert "Drop" not in db.register(f"CREATE QUERY whole WITH (shed = 'never') AS {COUNTS}").explain()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (LEAST, "min.*has no bound"),
+        ("SELECT DISTINCT src FROM packets [RANGE 1 MINUTE]", "DISTINCT cannot tell"),
+        ("SELECT src FROM packets BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)", "a BEGIN … END window"),
+    ],
+)
+def test_a_query_that_is_to_shed_and_cannot_is_refused_and_stays_exact_under_the_setting_of_all(
+    db, text, reason
+):
+    with pytest.raises(errors.SqlError, match=f"rows cannot be dropped for the query: {reason}") as raised:
+        db.sql(f"CREATE QUERY mine WITH (shed = 'auto')\nAS {text}")
+    assert (raised.value.line, raised.value.column) == (2, 4)
+    assert db.queries() == []
+    db.sql("SET shed = 'auto'")
+    assert "Drop" not in db.register(text).explain()
+
+
+def test_queries_that_shed_share_no_plan(db):
+    text = "SELECT src, ts FROM packets [RANGE 1 MINUTE] WHERE src > {least}"
+    db.sql("SET share_from = 2")
+    for least in range(6):
+        shed = "auto" if least < 3 else "never"
+        db.sql(f"CREATE QUERY q{least} WITH (shed = '{shed}') AS {text.format(least=least)}")
+    groups = [record.group for record in db._catalog.queries()]
+    assert groups[:4] == [None] * 4
+    assert groups[4] == groups[5] is not None
+
+
+def test_queries_that_cannot_shed_share_a_plan_under_the_setting_of_all(db):
+    db.sql("SET share_from = 2; SET shed = 'auto'")
+    for least in range(3):
+        db.register(
+            f"{COUNTS.replace('GROUP', f'WHERE ts > {least} GROUP')} HAVING count(*) > 3", name=f"q{least}"
+        )
+    assert db._catalog.query("q2").group is not None
+    assert "Drop" not in db.sql("EXPLAIN q2")

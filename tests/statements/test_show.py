@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from panes.config import SETTINGS
+from panes.plan.box_schedule import BoxSchedule
+from panes.state.storage.epoch_log import EpochRecord
 
 
 def test_queries_are_shown_with_their_text_and_their_error(db):
@@ -10,14 +12,40 @@ def test_queries_are_shown_with_their_text_and_their_error(db):
     db.register("SELECT ts FROM packets [NOW]", name="failed")
     db._catalog.suspend(2, "a sum is too large")
     assert db.sql("SHOW QUERIES").to_pylist() == [
-        {"name": "well", "sql": "SELECT src FROM packets [NOW]", "error": None, "comment": None},
+        {
+            "name": "well",
+            "sql": "SELECT src FROM packets [NOW]",
+            "shed": "never",
+            "error": None,
+            "comment": None,
+        },
         {
             "name": "failed",
             "sql": "SELECT ts FROM packets [NOW]",
+            "shed": "never",
             "error": "a sum is too large",
             "comment": None,
         },
     ]
+
+
+def test_queries_are_shown_with_what_they_shed(db):
+    db.sql("CREATE QUERY whole AS SELECT src FROM packets [RANGE 1 MINUTE]; SET shed = 'auto'")
+    db.sql("CREATE QUERY sampled AS SELECT src FROM packets [RANGE 1 MINUTE]")
+    db.sql("CREATE QUERY several AS SELECT DISTINCT src FROM packets [RANGE 1 MINUTE]")
+    reason = "DISTINCT cannot tell how many values are missing"
+    assert shed(db) == {"whole": "never", "sampled": "auto", "several": f"never: {reason}"}
+    assert db.status().not_shed == {"several": reason}
+    boxes = {2: {1: BoxSchedule(((100, 0.314),))}, 3: {1: BoxSchedule(((100, 0.5), (200, 1.0)))}}
+    db._log.commit(EpochRecord(0, 0, 0, 0.0, 0, boxes=boxes, shed={2: {1: 77}}))
+    assert shed(db)["sampled"] == "keeps 31.4 % of packets"
+    assert "Drop: keep 31.4 % of packets" in db.sql("EXPLAIN sampled")
+    assert db.status().kept == {"sampled": {"packets": 0.314}}
+    assert db.status().shed == {"sampled": {"packets": 77}}
+
+
+def shed(db):
+    return {row["name"]: row["shed"] for row in db.sql("SHOW QUERIES").to_pylist()}
 
 
 def test_streams_are_shown_with_the_statements_that_make_them(db):

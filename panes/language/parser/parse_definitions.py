@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from math import isfinite
 
 from sqlglot import Token, TokenType, exp
 
+from panes.config import SETTINGS, check_setting
+from panes.errors import SettingError
 from panes.language import statements as st
 from panes.language.binder.constants import is_whole, whole
 from panes.language.names import RESERVED, same
 from panes.language.parser.parse_queries import QueryParser
+from panes.language.positions import did_you_mean
 from panes.plan.schema import Schema
 from panes.plan.stream import OptionValue
 from panes.plan.types import Type
@@ -42,26 +46,55 @@ class DefinitionParser(QueryParser):
 
     # Options.
 
-    def _options(self) -> dict[str, OptionValue]:
-        """`WITH (name = value, …)`, if it is there."""
+    def _options(
+        self, check: Callable[[Token, str, OptionValue], None] = lambda *_: None
+    ) -> dict[str, OptionValue]:
+        """`WITH (name = value, …)`, if it is there; `check` fails for what cannot be one of them."""
         options: dict[str, OptionValue] = {}
         if self._word("WITH"):
             for option, name, value in self._in_parentheses(lambda: self._list(self._option)):
                 if name in options:
                     self._fail(f"{name} is given twice", option)
+                check(option, name, value)
                 options[name] = value
         return options
 
+    def _query_settings(self) -> tuple[tuple[str, OptionValue], ...]:
+        """`WITH (name = value, …)` of a query, if it is there: settings that it has for itself."""
+        return tuple(self._options(self._check_query_setting).items())
+
+    def _check_query_setting(self, token: Token, name: str, value: OptionValue) -> None:
+        own = [setting.name for setting in SETTINGS.values() if setting.is_of_query]
+        if name not in SETTINGS:
+            self._fail(f"there is no setting named {name!r}", token, did_you_mean(name, own))
+        if name not in own:
+            set_it = "ALTER QUERY … SET shards" if name == "shards" else f"SET {name}"
+            self._fail(
+                f"{name} is not among the settings of a query: {', '.join(own)}",
+                token,
+                f"{set_it} = {st.option_text(value)} sets it",
+            )
+        try:
+            check_setting(name, value)
+        except SettingError as error:
+            self._fail(str(error), token)
+
     def _option(self) -> tuple[Token, str, OptionValue]:
         token = self._curr
-        if token.token_type == TokenType.IDENTIFIER:  # options of others may have dots: "kafka.group.id"
-            self._advance()
-            name = token.text
-        else:
-            name = self._name("an option").name.lower()
+        name = self._option_name("an option")
         if not self._match(TokenType.EQ):
             self._unexpected("=")
         return token, name, self._option_value()
+
+    def _option_name(self, what: str) -> str:
+        token = self._curr
+        if token.token_type == TokenType.IDENTIFIER:  # options of others may have dots: "kafka.group.id"
+            self._advance()
+            return str(token.text)
+        if token.text.lower() in SETTINGS:  # one of them is a reserved word: join
+            self._advance()
+            return str(token.text.lower())
+        return self._name(what).name.lower()
 
     def _option_value(self) -> OptionValue:
         token = self._curr

@@ -88,8 +88,9 @@ class StatementParser(TableParser):
 
     def _create_query(self) -> st.CreateQuery:
         name = self._relation_name("a name for the query").name
+        settings = self._query_settings()
         self._expect("AS")
-        return st.CreateQuery(name, self._select_query())
+        return st.CreateQuery(name, self._select_query(), settings)
 
     def _create_stream(self) -> st.CreateStream | st.CreateDerivedStream:
         name = self._relation_name("a name for the stream").name
@@ -313,7 +314,7 @@ class StatementParser(TableParser):
         if not self._word("SET"):
             self._unexpected("AS, RENAME TO, RESUME, REPLAN or SET")
         token = self._curr
-        setting = self._name("a setting").name
+        setting = self._option_name("a setting")
         if not same(setting, "shards"):
             self._fail(
                 f"{setting!r} cannot be changed while a query is registered",
@@ -380,13 +381,10 @@ class StatementParser(TableParser):
         return token, clause, self._interval_us()
 
     def _set(self) -> st.Statement:
-        token = self._curr
-        name = self._name("a setting").name
+        name = self._option_name("a setting")
         if not self._match(TokenType.EQ) and not self._word("TO"):
             self._unexpected("=")
-        return st.SetSetting(
-            name.lower() if token.token_type == TokenType.VAR else name, self._option_value()
-        )
+        return st.SetSetting(name, self._option_value())
 
 
 _CREATES: dict[

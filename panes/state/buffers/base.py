@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy.typing as npt
 import pyarrow as pa
 
+from panes.delta.delta import EXP, FOREVER
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import Log, MergePolicy
+
+
+def next_expiry(chunks: Iterable[Chunk], clock: int) -> int:
+    """The least `_exp` after the clock in chunks that are kept by it; FOREVER when there is none."""
+    found = (chunk.next_after(clock) for chunk in chunks if chunk.sort_key == EXP)
+    return min((instant for instant in found if instant is not None), default=FOREVER)
 
 
 class State(ABC):
@@ -42,6 +49,11 @@ class State(ABC):
         """Makes one chunk of all that may be one: to be called when chunks of several states were put together."""
         if self._log.parts:
             self._log.merge_all(self._merged)
+
+    def next_expiry(self, clock: int) -> int:
+        """The first instant after the clock at which a row leaves, or at which one that waits falls due; FOREVER
+        when there is none."""
+        return next_expiry(self._log.parts, clock)
 
     @abstractmethod
     def _merged(self, chunks: Sequence[Chunk]) -> Chunk | None:

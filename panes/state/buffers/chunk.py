@@ -89,6 +89,14 @@ class Chunk:
             labels={**self.labels, **labels},
         )
 
+    def next_after(self, instant: int) -> int | None:
+        """The least sort key that is greater than a value; None when all are at most that. The rows are read only
+        where some are, and others are not."""
+        if self.low > instant or self.high <= instant:
+            return self.low if self.low > instant else None
+        values = self.table.column(self.sort_key).to_numpy()
+        return int(np.min(values[values > instant]))
+
     @property
     def table(self) -> pa.Table:
         if self._table is None:

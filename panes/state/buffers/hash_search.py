@@ -61,7 +61,7 @@ class Directory:
             if not len(at):
                 break
         else:
-            at, stored_at = _expanded(at, stored_at, counts.astype(np.int64))
+            at, stored_at = expanded(at, stored_at, counts.astype(np.int64))
             parts.append(_equal(stored, stored_at, wanted, at))
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
@@ -136,10 +136,10 @@ def find_each(stored: Hashes, wanted: Hashes) -> Pairs:
     low = np.searchsorted(stored, wanted)
     hits = np.flatnonzero(stored[np.minimum(low, len(stored) - 1)] == wanted)
     low = low[hits]
-    return _expanded(hits, low, np.searchsorted(stored, wanted[hits], side="right") - low)
+    return expanded(hits, low, np.searchsorted(stored, wanted[hits], side="right") - low)
 
 
-def _expanded(hits: Positions, starts: Positions, counts: Positions) -> Pairs:
+def expanded(hits: Positions, starts: Positions, counts: Positions) -> Pairs:
     """Each hit with its start, start + 1, …, as many as its count says."""
     if not len(counts) or counts.max() == 1:
         return hits, starts

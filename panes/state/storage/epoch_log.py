@@ -57,7 +57,8 @@ class StreamProgress:
 
 @dataclass(frozen=True)
 class QueryProgress:
-    """What the last epoch that ran a query did to it."""
+    """What the last epoch that ran a query did to it, and how far its clock has come since then: epochs in which
+    nothing happens to a query move its clock without running it."""
 
     shards: int
     """On how many shards its answer lies."""
@@ -71,13 +72,35 @@ class QueryProgress:
     """The epoch that ran it before that; -1 if this was its first."""
     since: int = BEGINNING
     clock: int = BEGINNING
-    """The query moved through the span of time from `since`, excluded, to `clock`, included."""
+    """The query moved through the span of time from `since`, excluded, to `clock`, included; what changed in it is
+    what the epoch that ran it has noted."""
     spread: int = 1
     """Over how many shards the stages that can have several were spread."""
     spread_before: int = 0
     """The same in the epoch that ran it before; 0 if this was its first."""
     answer: StagePlace = _NOWHERE
     """Where its answer lies among all states: under the number of the plan that ran it."""
+    next_change: int | None = None
+    """The first instant at which something happens to it though nothing comes to it; None when that is not
+    known."""
+    reached: int | None = None
+    """The clock up to which it has seen its streams, where its answer lags behind: None: `clock`."""
+    delayed: int = 0
+    """How many changes of its answer happened in the span: rows that came, that were taken back, that expired.
+    Those of a first epoch, and of selections that share a stream, are not counted."""
+    delay_us: float = 0.0
+    max_delay_us: int = 0
+    """By how much wall time these became visible after the instants at which they happen, on average and at
+    most."""
+
+    @property
+    def seen_to(self) -> int:
+        """The clock up to which it has seen its streams."""
+        return self.clock if self.reached is None else self.reached
+
+    def moved_to(self, clock: int) -> QueryProgress:
+        """The same when its streams have come to a clock, and nothing has happened to it."""
+        return replace(self, clock=clock) if self.reached is None else replace(self, reached=clock)
 
 
 @dataclass(frozen=True)
@@ -136,7 +159,9 @@ class EpochRecord:
             query: {stream: schedule.as_list() for stream, schedule in some.items()}
             for query, some in self.boxes.items()
         }
-        return asdict(replace(self, boxes={})) | {"boxes": boxes}
+        # Of thousands of queries: `asdict` would copy each value by value.
+        queries = {query: dict(vars(progress)) for query, progress in self.queries.items()}
+        return asdict(replace(self, boxes={}, queries={})) | {"boxes": boxes, "queries": queries}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> EpochRecord:

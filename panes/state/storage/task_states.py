@@ -10,7 +10,7 @@ commit names counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -110,6 +110,14 @@ class TaskStates:
             chunks = {name: self._before.chunks(manifest, name) for name in manifest.buffers}
             moved = self.save(place, chunks, None)
             self._saved[place] = replace(moved, epoch=manifest.epoch, before=manifest.before)
+
+    def keep_all(self, running: Set[int]) -> None:
+        """The states of these plans are as they were: all that this task has of them."""
+        if running:
+            for text, entry in self._index.places.items():
+                place = Place.of(text)
+                if place.running in running:
+                    self._kept[place] = entry.manifest
 
     def finish(self) -> Saved | None:
         """Writes everything; None when nothing has changed."""

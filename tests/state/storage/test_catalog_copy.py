@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from panes.catalog import Catalog, QuerySettings
+from panes.catalog import Catalog
 from panes.errors import CatalogError, DriverReplaced, StateError
 from panes.language import parse
 from panes.plan_history import ChosenPlan
+from panes.query_settings import QuerySettings
 from panes.state.storage import journal as journal_module
 from panes.state.storage.catalog_copy import CatalogCopy, restore_catalog
 from panes.state.storage.locations import Location, location_of

@@ -182,3 +182,18 @@ def test_an_index_names_every_object_once(tmp_path):
     assert isinstance(index, Index)
     assert index.objects == {f"0000000000/{READERS}", f"0000000000/{OPERATORS}"}
     assert states.now.index(0, 5) is None
+
+
+def test_states_of_plans_that_sleep_stay_and_those_of_others_go(tmp_path):
+    first = TaskStates(EpochStates(tmp_path, {}, 1), 0, 0, 0, "a")
+    for place in (STAGE.shard(0), STAGE.shard(1), OTHER.shard(0)):
+        first.save(place, {"window": [chunk(1)]}, None)
+    pin = first.finish().pin
+    before = EpochStates(tmp_path, {pin_of_task(0, 0): pin}, 1)
+    sleeping = TaskStates(before, 1, 0, 0, "b")
+    sleeping.keep_all({STAGE.running, OTHER.running})
+    assert sleeping.finish() is None, "nothing is written"
+    other = TaskStates(before, 1, 0, 0, "c")
+    other.keep_all({STAGE.running})
+    after = EpochStates(tmp_path, {pin_of_task(0, 0): other.finish().pin}, 1)
+    assert set(after.index(0, 0).places) == {str(STAGE.shard(0)), str(STAGE.shard(1))}

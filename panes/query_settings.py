@@ -1,0 +1,34 @@
+"""The settings that a query has from its registration on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from panes.config import INPUT_TRIGGERED, NEGATIVE, SETTINGS
+
+
+class QuerySettings(NamedTuple):
+    """The settings that a query keeps: what the database has when it is registered, or what its own statement
+    gives. The catalog has a column for each of them."""
+
+    strategy: str = str(SETTINGS["strategy"].default)
+    calendar_days: int = int(SETTINGS["calendar_days"].default)
+    changes: str = str(SETTINGS["changes"].default)
+    """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
+    negation: str = str(SETTINGS["negation"].default)
+    join: str = str(SETTINGS["join"].default)
+    rules_off: str = str(SETTINGS["rules_off"].default)
+    shed: str = str(SETTINGS["shed"].default)
+    """Whether rows may be dropped for it: 'never', or 'auto' when the load is too high."""
+    priority: float = float(SETTINGS["priority"].default)
+    expiration: str = str(SETTINGS["expiration"].default)
+    """How time reaches operators."""
+
+    @property
+    def strategy_of_plan(self) -> str:
+        """The strategy that the plan is made by: 'nt' has a negative tuple for every row that leaves."""
+        return "nt" if self.expiration == NEGATIVE else self.strategy
+
+    @property
+    def is_input_triggered(self) -> bool:
+        return self.expiration == INPUT_TRIGGERED
