@@ -15,6 +15,7 @@ from panes.language import statements as st
 from panes.optimizer.cost import PlanCost, plan_cost
 from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
+from panes.optimizer.shedding.row_costs import RowCosts
 from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
@@ -260,6 +261,15 @@ class Registered:
     def utilization(self) -> Utilization:
         """How busy all queries that run keep the cluster."""
         return utilization(self._costs().values(), self._catalog.cores)
+
+    def cost_of_rows(self, without: Set[int]) -> float:
+        """What rows cost, in CPU seconds per second of event time: to read all streams, and to run all plans but
+        those of these numbers."""
+        statistics, costs = RowCosts(self._statistics().facts), []
+        for number, (plan, shards) in self._running_plans().items():
+            cost = plan_cost(plan, statistics, shards=shards or self._catalog.cores or 1)
+            costs.append(PlanCost({}, ingest=cost.ingest) if number in without else cost)
+        return utilization(costs, self._catalog.cores).busy
 
     def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
         together = utilization([mine, *others], self._catalog.cores)
