@@ -5,7 +5,9 @@ vi. A time unit is as many steps as there are tuples in it. The parts:
 
 figure_5_2   four global orders by eight algorithms, relative to the best order, beside what the model predicts
 figures_5_3_and_5_4   time by slide: nested loops, and two and five hash buckets
-plans        a pipeline beside the best tree of joins: time, state and which of them is chosen
+plans        a pipeline beside the best trees of joins: time, state and which of them is chosen
+lost         the results that are not seen without RESTORE, by slide
+bands        a join by a band beside the product of the same windows
 
 Nested loops and buckets are made with keys that have one, two, five or ten values, and a condition on the column
 itself. All runs are of one process without Spark, on one core; windows are filled first.
@@ -39,9 +41,9 @@ from panes.optimizer.estimates import Estimates
 from panes.optimizer.nested_loop_cost import JoinedStream, nested_loop_cost
 from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Fact, FactName, Statistics
-from panes.plan.expressions import Call, Column, Expression, Literal, conjunction
+from panes.plan.expressions import Call, Column, Expression, Literal, conjunction, conjuncts
 from panes.plan.join_tree import joined
-from panes.plan.nodes import Istream, MultiJoin, Node, Project, StreamScan, Window
+from panes.plan.nodes import Istream, Join, MultiJoin, Node, Project, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.shape import shape
 from panes.plan.types import BIGINT, BOOLEAN
@@ -124,7 +126,7 @@ def _window(name: str, stream: JoinedStream, slide: float | None = None) -> Node
 
 def _bucketed(node: Node, name: str, buckets: int) -> Node:
     kept = tuple((f.name, Column(f.type, f.name)) for f in node.schema)
-    bucket = Call(BIGINT, "mod", (Column(BIGINT, f"{name}.k"), Literal(BIGINT, buckets)))
+    bucket = Call(BIGINT, "modulo", (Column(BIGINT, f"{name}.k"), Literal(BIGINT, buckets)))
     return Project(node, (*kept, (f"{name}.bucket", bucket)))
 
 
@@ -164,7 +166,7 @@ def spans(
     clocks = (
         [int(at) for at in instants if at > until]
         if every is None
-        else list(range(until + step, last + 1, step))
+        else list(range(until + step, last + step, step))
     )
     before = 0
     for clock in [until, *clocks]:
@@ -277,16 +279,61 @@ def plans(units: float) -> Iterator[dict[str, Any]]:
             }
 
 
+def lost(units: float) -> Iterator[dict[str, Any]]:
+    """How many results of two and of four windows come and go between slides."""
+    for table, streams in (("two of table 5.6", dict(list(TABLE_5_6.items())[:2])), ("table 5.6", TABLE_5_6)):
+        came = generated(streams, 100 + units)
+        for slide in (2.0, 5.0, 10.0, 20.0):
+            all_of, seen = (
+                run(
+                    pipeline(streams, list(streams), Algorithm("", slide, restores, slide, 1009)),
+                    came,
+                    100,
+                    slide,
+                ).results
+                for restores in (True, False)
+            )
+            share = round(1 - seen / all_of if all_of else 0.0, 3)
+            yield {
+                "part": "lost",
+                "streams": table,
+                "slide": slide,
+                "lost": share,
+                "slide/range": slide / 100,
+            }
+
+
+def bands(units: float) -> Iterator[dict[str, Any]]:
+    """`b.x BETWEEN a.x AND a.x + width` over two windows of some thousands of rows, and as a product."""
+    columns = [Column(BIGINT, "a.x"), Column(BIGINT, "b.x")]
+    for rows in (1_000, 4_000):
+        random = np.random.default_rng(rows)
+        ts = 1 + np.arange(int(2 * UNIT + units * UNIT / 10), step=2 * UNIT // rows)
+        came = {name: pa.table({"x": random.integers(0, 1_000_000, len(ts)), TS: ts}) for name in "ab"}
+        windows = [
+            Window(StreamScan(n, n, Schema.of([(f"{n}.x", BIGINT)])), RangeWindow(2 * UNIT)) for n in "ab"
+        ]
+        high = Call(BOOLEAN, "le", (columns[1], Call(BIGINT, "add", (columns[0], Literal(BIGINT, 1000)))))
+        band = conjunction((Call(BOOLEAN, "ge", (columns[1], columns[0])), high))
+        # What is below NOT is no band, and says the same.
+        product = conjunction(
+            tuple(Call(BOOLEAN, "not", (Call(BOOLEAN, "not", (c,)),)) for c in conjuncts(band))
+        )
+        for name, residual in (("band", band), ("product", product)):
+            done = run(Join(*windows, (), (), residual), came, 2.0, 0.1)
+            row = {"part": "bands", "rows": rows, "way": name, "ms": round(done.milliseconds, 2)}
+            yield {**row, "results": done.results, "pairs per tuple": round(done.visits, 1)}
+
+
 def charts(rows: Sequence[Mapping[str, Any]]) -> None:
     """Figures 5.2 to 5.4 of those rows."""
-    best = {row["algorithm"]: row["ms"] for row in rows if row.get("order") == " ".join(ORDERS[0])}
+    orders = [" ".join(order) for order in ORDERS]
+    of_orders = [row for row in rows if row.get("figure") == "5.2"]
+    best = {row["algorithm"]: row["ms"] for row in of_orders if row["order"] == orders[0]}
     relative: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if row.get("figure") == "5.2":
-            place = 1 + [" ".join(order) for order in ORDERS].index(row["order"])
-            relative.setdefault(row["algorithm"], []).append(
-                (place, row["ms"] / (best[row["algorithm"]] or 1))
-            )
+    for row in of_orders:
+        cost = row["ms"] / (best[row["algorithm"]] or 1)
+        relative.setdefault(row["algorithm"], []).append((1 + orders.index(row["order"]), cost))
     panels = [Panel("5.2: time by order", relative, "order", "times the best", is_log_x=False)]
     for figure, title in (("5.3", "5.3: nested loops"), ("5.4", "5.4: hash buckets")):
         by_name: dict[str, list[tuple[float, float]]] = {}
@@ -301,6 +348,8 @@ PARTS: dict[str, Callable[[float], Iterator[dict[str, Any]]]] = {
     "figure_5_2": figure_5_2,
     "figures_5_3_and_5_4": figures_5_3_and_5_4,
     "plans": plans,
+    "lost": lost,
+    "bands": bands,
 }
 
 

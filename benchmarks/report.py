@@ -24,6 +24,7 @@ from benchmarks import (
     tables,
     update_patterns,
 )
+from benchmarks.joins_report import join_tables
 from benchmarks.paper_queries import EXPERIMENTS
 from benchmarks.result_files import load
 from benchmarks.workloads import WORKLOADS
@@ -439,6 +440,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "runs": (run.NAME, where_time_goes),
     "growth": (growth.NAME, growth_curves),
     "update-patterns": ("update_patterns", update_pattern_times),
+    "joins": ("joins", lambda content: f"{measured_on(content)}\n\n{join_tables(content['results'])}"),
     "live": (live.NAME, live_stream),
     "readers": (readers.NAME, readers_without_pause),
     "exchange": (exchange.NAME, exchanges),

@@ -14,8 +14,10 @@ from panes.delta.evaluate import mask_of
 from panes.delta.keys import has_null
 from panes.delta.rows import Positions, array_of, concat, int64, take, where, with_column, without
 from panes.operators.base import Operator
+from panes.operators.tools.band_search import BandSearch
 from panes.operators.tools.edge import Edge, harder
 from panes.operators.tools.split_span import cuts_of, split_span
+from panes.plan.band import Band, band_of
 from panes.plan.expressions import Expression
 from panes.state.buffers.base import State
 from panes.state.buffers.chunked import ChunkedBuffer, Match, cluster, gathered, matching, sum_weights
@@ -31,12 +33,13 @@ class Join(Operator):
     State: both inputs, each as its pattern wants it. Rows whose key is NULL are not kept. What is stored has
         no `_ts`: rows to come begin later than all that is here.
     Cost: a sort of the two deltas by key hash and a binary search per chunk of the other side, then the
-        pairs. It grows with the logarithm of the windows.
+        pairs. It grows with the logarithm of the windows. Without keys, where the residual compares a value of one
+        side with a value of the other, chunks are searched by that value; else all pairs are looked at.
 
-    Joins of more than two inputs are trees of these. Evaluation is eager: with SLIDE the windows below give
-    lifetimes that begin and end at slides, and the lazy join without restore semantics is the same rows. For
-    restore semantics the windows keep their true lifetimes, the join gives every pair that ever lived, and
-    the output operator brings those between two slides to the next one.
+    Joins of more than two inputs are trees of these, or one `MultiJoin`. Evaluation is eager: with SLIDE the
+    windows below give lifetimes that begin and end at slides, and the lazy join without restore semantics is the
+    same rows. For restore semantics the windows keep their true lifetimes, the join gives every pair that ever
+    lived, and the output operator brings those between two slides to the next one.
     """
 
     left: Edge
@@ -51,6 +54,8 @@ class Join(Operator):
     output: Edge = field(init=False)
     """The edge that leaves this operator."""
     _columns: pa.Schema = field(init=False)
+    _band: Band | None = field(init=False)
+    """Where pairs lie, of a join without keys."""
 
     def __post_init__(self) -> None:
         self.output = self.left.derived(
@@ -60,6 +65,10 @@ class Join(Operator):
             has_until=self.left.has_until or self.right.has_until,
         )
         self._columns = self.output.columns
+        self._band = None
+        if not self.left_keys:
+            left, right = (frozenset(edge.schema.names) for edge in (self.left, self.right))
+            self._band = band_of(self.residual, left, right)
         self.left_state = self.left.buffer(self.left_keys, nulls_equal=self.nulls_equal)
         self.right_state = self.right.buffer(self.right_keys, nulls_equal=self.nulls_equal)
 
@@ -88,9 +97,10 @@ class Join(Operator):
         of_left: list[Match] = []
         of_right: list[Match] = []
         if new_left.num_rows:
-            of_left += gathered(self.right_state.matches(new_left, self.left_keys))
+            of_left += self._partners(new_left, self.left_keys, self.right_state, self._band)
         if new_right.num_rows:
-            of_right += gathered(self.left_state.matches(new_right, self.right_keys))
+            flipped = None if self._band is None else self._band.flipped()
+            of_right += self._partners(new_right, self.right_keys, self.left_state, flipped)
         if new_left.num_rows and new_right.num_rows:
             of_left.append(self._match(new_left, new_right))
         probed = thread_time_ns()
@@ -133,7 +143,24 @@ class Join(Operator):
                 table = take(table, where(~nulls))
         return cluster(table, keys)
 
+    def _partners(
+        self, new: pa.Table, keys: Sequence[str], state: ChunkedBuffer, band: Band | None
+    ) -> Iterator[Match]:
+        """The pairs of new rows and rows of the other side that may be results."""
+        if band is None:
+            yield from gathered(state.matches(new, keys))
+            return
+        search = BandSearch(band)
+        for chunk in state.chunks:
+            at, stored_at = search.in_chunk(new, chunk)
+            state.touched += len(at)
+            if len(at):
+                yield at, chunk.table, stored_at
+
     def _match(self, left: pa.Table, right: pa.Table) -> Match:
+        if self._band is not None:
+            at, stored_at = BandSearch(self._band).in_table(left, right)
+            return at, right, stored_at
         return matching(left, self.left_keys, right, self.right_keys, nulls_equal=self.nulls_equal)
 
     def _remember(self, rows: pa.Table, state: ChunkedBuffer, clock: int) -> int:

@@ -11,7 +11,6 @@ from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.optimizer.assumed import FIXED
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.flow import Flow
-from panes.optimizer.lost_results import lost_results
 from panes.optimizer.pipelined_visits import visits_by_origin
 from panes.optimizer.statistics import FactName, Statistics
 from panes.optimizer.step_cpu import step_cpu
@@ -23,8 +22,6 @@ from panes.stages.explain_tree import StepKey
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 from panes.stages.step_cost import StepCost
 from panes.state.storage.manifest import ANSWER
-
-_JOINS = ("Join", "MultiJoin")
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,6 @@ class _Costing:
                 self._is_assumed(step.node),
                 cpu_assumed=not self._is_measured(step.operator),
                 visits=self._visits(step, inputs),
-                lost=lost_results(step.node, self.estimates) if step.operator in _JOINS else 0.0,
             )
             flows.append(flow)
         return flows[-1]

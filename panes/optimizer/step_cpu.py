@@ -15,6 +15,8 @@ from panes.optimizer.assumed import FIXED, RETRACT, WEIGH
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.flow import Flow
 from panes.optimizer.pipelined_visits import pipelined_visits
+from panes.plan.band import band_of
+from panes.plan.expressions import conjunction
 from panes.plan.nodes import Join, MultiJoin
 from panes.state.buffers.choose import FEW_LEAVE_EARLY
 from panes.state.buffers.scan import Scan
@@ -48,9 +50,11 @@ def step_cpu(
 
 
 def _visits(join: Join, inputs: Sequence[Flow], output: Flow, estimates: Estimates) -> float:
-    """Pairs with equal keys, of which those are results that pass the residual."""
+    """Pairs with equal keys, or in a band, of which those are results that pass the residual."""
     if join.residual is None:
         return output.rows
     left, right = (estimates.of(side).size for side in join.children)
     pairs = inputs[0].rows * right + inputs[1].rows * left
-    return max(output.rows, pairs * estimates.match(replace(join, residual=None)))
+    band = None if join.left_keys else band_of(join.residual, *(set(s.schema.names) for s in join.children))
+    searched = None if band is None else conjunction(band.conditions)
+    return max(output.rows, pairs * estimates.match(replace(join, residual=searched)))

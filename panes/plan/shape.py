@@ -40,7 +40,7 @@ def _shape(node: Node) -> str:
         return _alias(node)
     inside = [_shape(child) for child in node.children]
     if isinstance(node, MultiJoin):
-        return f"({', '.join(inside)} ⋈ in a pipeline)"
+        return f"⋈({', '.join(map(_bare, inside))})"
     if type(node) in _SIGNS:
         sign = "×" if isinstance(node, Join) and not node.left_keys else _SIGNS[type(node)]
         return f"({inside[0]} {sign} {inside[1]})"

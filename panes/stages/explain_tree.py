@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from panes.operators.measures import SHUFFLE
 from panes.operators.physical_step import BufferPlan, Fragment, PhysicalStep
+from panes.plan.band import band_of
 from panes.plan.describe import describe
 from panes.plan.kept_text import kept_text
-from panes.plan.nodes import Drop, MultiJoin, Node, StreamScan
+from panes.plan.lost_results import lost_results
+from panes.plan.nodes import Drop, Join, MultiJoin, Node, StreamScan
 from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
 from panes.plan.shape import shape
@@ -63,6 +65,8 @@ class ExplainedStep:
     """Of a shuffle: under which key its cost is known."""
     orders: tuple[str, ...] = ()
     """Of a pipelined join: for each input, in which order its new rows meet the others."""
+    lost: float = 0.0
+    """Of a join of windows with SLIDE: the share of the results that come and go between two slides."""
 
     @property
     def cost_key(self) -> StepKey | None:
@@ -193,6 +197,7 @@ class _Tree:
             below,
             fragment.digests[place] if part else "",
             orders=_orders(step.node) if isinstance(step.node, MultiJoin) else (),
+            lost=lost_results(step.node) if step.operator in ("Join", "MultiJoin") else 0.0,
         )
 
 
@@ -201,6 +206,9 @@ def does_of(step: PhysicalStep) -> str:
     if step.operator in _DOES:
         return _DOES[step.operator]
     how = _HOW.get(step.operator)
+    if step.operator == "Join" and isinstance(step.node, Join) and not step.node.left_keys:
+        band = band_of(step.node.residual, *(set(side.schema.names) for side in step.node.children))
+        how = None if band is None else f"by ranges of {band.left} and {band.right}"
     return f"{describe(step.node)} ({how})" if how else describe(step.node)
 
 

@@ -20,5 +20,3 @@ class StepCost:
     cpu_assumed: bool = False
     visits: tuple[float, ...] = ()
     """Of a pipelined join, the combinations of rows that new rows of each input make."""
-    lost: float = 0.0
-    """Of a join of windows with SLIDE, the share of the results that come and go between two slides, at most."""

@@ -32,6 +32,7 @@ from panes.plan.nodes import (
     StreamScan,
     Window,
     Wstream,
+    with_children,
 )
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT, BOOLEAN
@@ -186,6 +187,26 @@ def check_changes(seed: int, above: Callable[[Node], Node] = ABOVE["nothing"]) -
         for found in (tree, plan)
     )
     assert one == other
+
+
+def test_results_of_internal_windows_are_those_of_the_tree() -> None:
+    for seed in range(500, 506):
+        random = Random(seed)
+        aliases = list("abc")
+        inputs = [_internal(leaf(random, alias, (0, 1, 2))) for alias in aliases]
+        tree = joined(inputs, conditions(random, aliases))
+        arrivals = Arrivals.drawn(random, 50, 5)
+        one, other = (
+            history(list(outputs(UPA.lower(plan), arrivals)), arrivals.clocks[-1])
+            for plan in (tree, pipelined(tree, random))
+        )
+        assert one == other
+
+
+def _internal(node: Node) -> Node:
+    if isinstance(node, Window):
+        return replace(node, spec=replace(node.spec, internal=True))
+    return with_children(node, *map(_internal, node.children))
 
 
 def test_where_spans_are_cut_changes_nothing() -> None:

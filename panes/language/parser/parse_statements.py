@@ -314,7 +314,7 @@ class StatementParser(TableParser):
         if not self._word("SET"):
             self._unexpected("AS, RENAME TO, RESUME, REPLAN or SET")
         token = self._curr
-        setting = self._name("a setting").name
+        setting = self._option_name("a setting")
         if not same(setting, "shards"):
             self._fail(
                 f"{setting!r} cannot be changed while a query is registered",
