@@ -11,10 +11,9 @@ used.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,22 +91,17 @@ def streams(traces: Path | None) -> Iterator[tuple[str, Values]]:
     yield "pages of web requests", requests.column("url_id").to_numpy()
 
 
-def trials(values: Values, pane: int, sizes: Sequence[int]) -> list[Trial]:
-    """What the operators answer for one window, for each k."""
-    aggregates = [_call(name, k) for k in sizes for name in ("frequent", "frequent_threshold")]
-    running = _Running.of(values, pane, aggregates)
+def trial(values: Values, pane: int, k: int) -> Trial:
+    """What the operators answer for one window."""
+    running = _Running.of(values, pane, [_call("frequent", k), _call("frequent_threshold", k)])
     (row,) = running.answer.to_pylist()
     exact = dict(zip(*np.unique(values, return_counts=True), strict=True))
-    lists = list(running.heaviest.lists.values())
-    return [_trial(k, row, exact, state.rows, len(values)) for k, state in zip(sizes, lists, strict=True)]
-
-
-def _trial(k: int, row: Mapping[str, Any], exact: Mapping[int, int], pairs: int, window: int) -> Trial:
-    threshold, found = row[f"frequent_threshold{k}"], row[f"frequent{k}"] or []
+    threshold, found = row["frequent_threshold"], row["frequent"] or []
     errors = [1 - item["at_least"] / exact[item["value"]] for item in found]
     over = sum(int(count) > threshold for count in exact.values())
+    (listed,) = running.heaviest.lists.values()
     error = float(np.mean(errors)) if errors else None
-    return Trial(k, threshold / window, over, len(found), pairs, error)
+    return Trial(k, threshold / len(values), over, len(found), listed.rows, error)
 
 
 @dataclass(frozen=True)
@@ -139,7 +133,7 @@ class _Running:
 
 def _call(name: str, k: int) -> Aggregate:
     result = AGGREGATES[name].signature(BIGINT, (k,)).result
-    return Aggregate(f"{name}{k}", name, Column(BIGINT, "s.v"), result, parameters=(k,))
+    return Aggregate(name, name, Column(BIGINT, "s.v"), result, parameters=(k,))
 
 
 def averages(
@@ -150,8 +144,8 @@ def averages(
     begins = random.integers(0, len(values) - window + 1, starts)
     found: dict[int, list[Trial]] = {k: [] for k in sizes}
     for begin in begins:
-        for trial in trials(values[begin : begin + window], pane, sizes):
-            found[trial.k].append(trial)
+        for k in sizes:
+            found[k].append(trial(values[begin : begin + window], pane, k))
     first = values[begins[0] : begins[0] + window]
     exact = _Running.of(first, pane, [_call("top_k_counts", max(sizes))]).bytes
     for k, of_k in found.items():
@@ -166,12 +160,12 @@ def _average(stream: str, pane: int, k: int, found: Sequence[Trial], kept: int, 
 
     return Average(
         stream, pane, k,
-        float(np.mean([trial.threshold for trial in found])),
-        float(np.mean([trial.over for trial in found])),
-        float(np.mean([trial.reported for trial in found])),
-        mean([trial.reported / trial.over if trial.over else None for trial in found]),
-        float(np.mean([trial.pairs for trial in found])),
-        mean([trial.error for trial in found]),
+        float(np.mean([one.threshold for one in found])),
+        float(np.mean([one.over for one in found])),
+        float(np.mean([one.reported for one in found])),
+        mean([one.reported / one.over if one.over else None for one in found]),
+        float(np.mean([one.pairs for one in found])),
+        mean([one.error for one in found]),
         kept, exact,
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ STREAM = (
     "SET share_from = 1000000; SET heartbeat = 0.01; SET idle_after = 0.01; SET replan = 'never'"
 )
 QUERY = "SELECT k, count(*) AS n, sum(x) AS total FROM s [RANGE {range}] WHERE x >= {number} GROUP BY k"
-ROWS_PER_SECOND = 200
+ROWS_PER_SECOND = 20
 SECONDS = 300
 """How much event time the rows span: longer than the run takes."""
 WARM = 4

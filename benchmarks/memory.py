@@ -40,9 +40,18 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while True:
-            self._peak = max(self._peak, sum(map(_kilobytes, _tree(os.getpid()))))
+            self._peak = max(self._peak, _kilobytes_of_all())
             if self._stop.wait(EVERY_S):
                 return
+
+
+def megabytes_now() -> int:
+    """What this process and those below it use at the moment."""
+    return _kilobytes_of_all() // 1024
+
+
+def _kilobytes_of_all() -> int:
+    return sum(map(_kilobytes, _tree(os.getpid())))
 
 
 def cpu_seconds() -> float:

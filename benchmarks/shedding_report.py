@@ -1,4 +1,4 @@
-"""Writes the figures of docs/shedding.md from the result file of `benchmarks.shedding`:
+"""Writes the figures of docs/shedding.md from the result files of `benchmarks.shedding` and `benchmarks.overload`:
 `python -m benchmarks.shedding_report`."""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks import shedding
+from benchmarks import overload, shedding
 from benchmarks.report import PAGE, between, measured_on, table
 from benchmarks.result_files import load
 
@@ -142,12 +142,40 @@ def papers_words(content: Content) -> str:
     return table(["figure", "the paper", "here"], rows, left=3)
 
 
+def live(content: Content) -> str:
+    """How far answers were behind at three times the capacity, and how good they were."""
+    found, queries = content["summary"], overload.QUERIES
+    inside, width = found["inside_by_query"], found["width_by_query"]
+    rows = [
+        ["rows per second that just fit", f"2 × {content['rate']:,.0f}"],
+        ["seconds at three times of that", f"{content['seconds']:,.0f}"],
+        ["answers behind, largest", f"{found['largest_lag_s']:.2f} s"],
+        ["answers behind, median", f"{found['median_lag_s']:.2f} s"],
+        [
+            f"answers behind, largest in the first {overload.REACTION_S:.0f} s",
+            f"{found['largest_lag_at_first_s']:.2f} s",
+        ],
+        ["times that boxes were changed", f"{found['changes_of_boxes']}"],
+        ["values whose interval holds the true one", percent(found["inside"], 1)],
+        *([f"values of `{name}`", percent(inside[name], 1)] for name in queries),
+        *([f"half width of intervals, `{name}`", percent(width[name], 1)] for name in queries),
+        ["memory of all processes, first half", f"{found['megabytes_first_half']:,} MB"],
+        ["memory of all processes, second half", f"{found['megabytes_second_half']:,} MB"],
+        ["all answers exact again after", f"{found['exact_again_after_s']:.0f} s"],
+    ]
+    chart = "![lag, shares, intervals and memory over time](charts/overload.svg)"
+    return f"{measured_on(content)}\n\n{table(['', ''], rows, left=1)}\n\n{chart}"
+
+
 def shedding_written(page: str) -> str:
     """The page of load shedding with the figures of its result files, as far as they are there."""
     content, drawn = load(shedding.NAME), load(shedding.DRAWN)
     if content is not None:
         for mark, write in (("example", example), ("words", papers_words), ("queries", random_queries)):
             page = between(page, mark, write(content))
+    seen = load(overload.NAME)
+    if seen is not None:
+        page = between(page, "overload", live(seen))
     if drawn is not None:
         page = between(page, "drawn", drawn_joins(drawn))
     return page

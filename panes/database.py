@@ -26,12 +26,14 @@ from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
 from panes.optimizer.cost import plan_cost
+from panes.optimizer.shedding.effective_cost import effective_cost
 from panes.plan.stream import Stream
 from panes.query import Query
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.running_queries import RunningQueries
 from panes.runs import Runs
+from panes.shedding import Shedding
 from panes.spark.engine import Engine
 from panes.spark.uninterrupted import let_ctrl_c_end_waits
 from panes.stages.measure_log import PIN
@@ -94,8 +96,15 @@ class Database:
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
         )
         self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
+        self._shedding = Shedding(self._catalog, self._registered, self._running, self._statistics)
         self._runs = Runs(
-            self._connection, self._engine, self._registered, self._running, self._answers, self._clock
+            self._connection,
+            self._engine,
+            self._registered,
+            self._running,
+            self._shedding,
+            self._answers,
+            self._clock,
         )
         self._context = Context(
             self._connection,
@@ -109,8 +118,10 @@ class Database:
         )
 
     def _cost_of(self, plan: PhysicalPlan) -> float:
-        """What a plan is expected to cost, in CPU seconds per second of event time."""
-        return plan_cost(plan, self._statistics()).cpu
+        """What a plan is expected to cost, in CPU seconds per second of event time, once it sheds what does not
+        fit."""
+        statistics = self._statistics()
+        return effective_cost(plan, plan_cost(plan, statistics), statistics, self._catalog.cores)
 
     # Statements.
 
@@ -330,6 +341,7 @@ class Database:
             statistics=self._statistics(),
             utilization=str(self._registered.utilization()),
             not_shed=self._registered.not_shed(),
+            overload=self._shedding.problem,
         )
 
     def close(self) -> None:

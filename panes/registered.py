@@ -15,6 +15,7 @@ from panes.language import statements as st
 from panes.optimizer.cost import PlanCost, plan_cost
 from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
+from panes.optimizer.shedding.row_costs import RowCosts
 from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
@@ -236,12 +237,13 @@ class Registered:
         pin = None if latest is None else latest.pins.get(PIN)
         shown = Explained(
             self.physical_plan(record),
-            record.shards,
+            1 if record.settings.is_input_triggered else record.shards,
             sum(other.group == record.group for other in self._catalog.queries()) if record.group else 0,
             self._shared_with_others(number),
             None if measures is None else measures.of_query(pin, number),
             None if record.group is None else plan,
             kept=self.kept_now(record, latest),
+            is_input_triggered=record.settings.is_input_triggered,
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
@@ -250,13 +252,24 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         if is_begin_end(planned.plan):
             return Explained(planned.plan)
-        physical = self._physical.under(self._catalog.query_settings(), planned)
-        shown = Explained(physical, _number(self._catalog.setting("shards")))
+        settings = self._catalog.query_settings()
+        physical, is_triggered = self._physical.under(settings, planned), settings.is_input_triggered
+        shards = 1 if is_triggered else _number(self._catalog.setting("shards"))
+        shown = Explained(physical, shards, is_input_triggered=is_triggered)
         return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:
         """How busy all queries that run keep the cluster."""
         return utilization(self._costs().values(), self._catalog.cores)
+
+    def cost_of_rows(self, without: Set[int]) -> float:
+        """What rows cost, in CPU seconds per second of event time: to read all streams, and to run all plans but
+        those of these numbers."""
+        statistics, costs = RowCosts(self._statistics().facts), []
+        for number, (plan, shards) in self._running_plans().items():
+            cost = plan_cost(plan, statistics, shards=shards or self._catalog.cores or 1)
+            costs.append(PlanCost({}, ingest=cost.ingest) if number in without else cost)
+        return utilization(costs, self._catalog.cores).busy
 
     def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
         together = utilization([mine, *others], self._catalog.cores)

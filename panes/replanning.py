@@ -92,6 +92,10 @@ class Replanning:
         """The reason why a query cannot get another plan in the epoch after one; None when it can."""
         if record.group is not None:
             return "it shares the plan with other queries, and each of them has a history of its own in it"
+        if record.settings.is_input_triggered:
+            return (
+                "its operators go by tuples that came to them, of which those of another plan have not heard"
+            )
         plan = self._registered.plan_of(record)
         if is_begin_end(plan):
             return "it has a BEGIN … END window, which is applied when it is invoked"

@@ -30,7 +30,7 @@ class RunningQueries:
         self._catalog = catalog
         self._registered = registered
         self._replanning = replanning
-        self._alone: list[QueryRecord] = []
+        self.alone: list[QueryRecord] = []
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
@@ -62,13 +62,13 @@ class RunningQueries:
         def why_not_switched(record: QueryRecord) -> str | None:
             return self._replanning.why_not(record, before)
 
-        self._replanning.look(self._alone, before)
+        self._replanning.look(self.alone, before)
         records = self._catalog.begin_queries(epoch, clock_of, cores, why_not_switched)
         self._kept = {record.id: self._kept.get(record.id, {}) for record in records}
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
-        self._alone = [
+        self.alone = [
             record
             for record in records
             if record.group is None and not is_begin_end(self._registered.plan_of(record))
@@ -82,7 +82,7 @@ class RunningQueries:
                 of=record.id,
                 is_input_triggered=record.settings.is_input_triggered,
             )
-            for record in self._alone
+            for record in self.alone
         ]
         standing += self._beginning(epoch)
         of_group: dict[int, list[QueryRecord]] = {}
@@ -107,7 +107,7 @@ class RunningQueries:
 
     def _beginning(self, epoch: int) -> list[RunningQuery]:
         """The plans that begin in an epoch beside those that they replace."""
-        alone = {record.id: record for record in self._alone}
+        alone = {record.id: record for record in self.alone}
         return [
             RunningQuery(
                 id=found.number,

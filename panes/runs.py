@@ -16,6 +16,7 @@ from panes.errors import CatalogError, SourceError
 from panes.progress_bar import progress_bar
 from panes.registered import Registered
 from panes.running_queries import RunningQueries
+from panes.shedding import Shedding
 from panes.spark.engine import Engine
 from panes.spark.epoch import Workload
 from panes.spark.files_left import files_left
@@ -39,6 +40,7 @@ class Runs:
         engine: Engine,
         registered: Registered,
         running: RunningQueries,
+        shedding: Shedding,
         answers: StandingAnswers,
         clock: Clock,
     ) -> None:
@@ -47,6 +49,7 @@ class Runs:
         self._engine = engine
         self._registered = registered
         self._running = running
+        self._shedding = shedding
         self._answers = answers
         self._clock = clock
         self._on_epoch: OnEpoch = None
@@ -123,7 +126,10 @@ class Runs:
                     on_epoch(epoch_of(record))
             finally:
                 self._connection.after_epoch(record.epoch)
+                if in_background:
+                    self._shedding.after(record)
 
+        self._shedding.begin(self._connection.log.latest(), is_live=in_background)
         heartbeat = waits(self._catalog.setting).heartbeat_s if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
         self._engine.start(

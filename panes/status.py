@@ -76,6 +76,8 @@ class Status:
     """How many rows were dropped for each query since it began, by query and stream, where some were."""
     not_shed: Mapping[str, str] = field(default_factory=dict)
     """The queries that were registered under `SET shed = 'auto'` and stay exact, with the reason."""
+    overload: str = ""
+    """Why the load is too high in spite of drop boxes; empty when it is not."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -96,6 +98,7 @@ def status_of(
     statistics: Statistics,
     utilization: str,
     not_shed: Mapping[str, str],
+    overload: str = "",
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number, and queries
     also by that of the plan that runs each."""
@@ -135,6 +138,7 @@ def status_of(
         },
         shed=_named(last.shed, queries, streams),
         not_shed=not_shed,
+        overload=overload,
     )
 
 

@@ -42,7 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "current_statistics registered",
         "replanning",
         "answer_sources running_queries",
-        "standing_answers",
+        "standing_answers shedding",
         "runs query",
         "statements",
         "database",

@@ -105,7 +105,8 @@ def _most_frequent(values: pl.DataFrame, k: int, item: pl.Expr) -> pl.DataFrame:
 def _heaviest(values: pl.DataFrame, k: int) -> pl.DataFrame:
     """The values with the greatest sums, which may be greater than 64 bits hold: each is in two halves."""
     low, high = (pl.col(amount_name(number)) for number in range(2))
-    carried = values.with_columns(_high=high + low // (1 << 32), _low=low % (1 << 32))
+    there = values.filter(pl.col(VALUE).is_not_null())
+    carried = there.with_columns(_high=high + low // (1 << 32), _low=low % (1 << 32))
     ordered = carried.sort(GROUP, "_high", "_low", VALUE, descending=[False, True, True, False])
     return ordered.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).head(k))
 

@@ -13,6 +13,7 @@ from panes.optimizer.checked import checked
 from panes.optimizer.cost import plan_cost
 from panes.optimizer.estimates import Estimates
 from panes.optimizer.planning import Planning
+from panes.optimizer.shedding.effective_cost import effective_cost
 from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import utilization
 from panes.optimizer.verdicts import Costed, verdicts
@@ -48,7 +49,7 @@ def choose_plan(
     for one in costed[1:]:
         if _is_better(one, best, planning):
             best = one
-    others = sorted((one for one in costed if one is not best), key=lambda one: one.cost.cpu)
+    others = sorted((one for one in costed if one is not best), key=lambda one: one.effective)
     found = [best, *others]
     shown = tuple(
         Candidate(one.name, shape(one.plan.plan), one.cost.rate, one.cost.state, one.cost.cpu, verdict)
@@ -60,9 +61,10 @@ def choose_plan(
 
 def _is_better(one: Costed, best: Costed, planning: Planning) -> bool:
     """Whether a plan is cheaper than the best of those before it. One that the cluster can run comes before one
-    that it cannot, because a stage on one shard takes more than a core, or all together more than there are."""
+    that it cannot, because a stage on one shard takes more than a core, or all together more than there are. Of
+    two that it cannot run whole, and that may shed, the one that keeps more results."""
     fits, best_fits = (utilization([each.cost], planning.cores).is_feasible for each in (one, best))
-    return one.cost.cpu < _AS_GOOD * best.cost.cpu if fits is best_fits else fits
+    return one.effective < _AS_GOOD * best.effective if fits is best_fits else fits
 
 
 def _ordered(plan: Node, statistics: Statistics) -> tuple[Alternative, ...]:
@@ -85,7 +87,9 @@ def _costed(plan: Node, statistics: Statistics, planning: Planning, estimates: E
                 large_tables=planning.large_tables,
                 leaves_early=leaves_early,
             )
-            yield Costed(name, made, plan_cost(made, statistics, estimates, planning.cores or 1))
+            shards = planning.cores or 1
+            cost = plan_cost(made, statistics, estimates, shards)
+            yield Costed(name, made, cost, effective_cost(made, cost, statistics, planning.cores, shards))
 
 
 def _layouts(one: Alternative, planning: Planning) -> Iterator[tuple[str, bool]]:

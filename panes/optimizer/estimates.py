@@ -9,7 +9,7 @@ whole tree (`optimizer/joined_relations.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp, prod
@@ -76,6 +76,8 @@ class Estimates:
     """Estimates of nodes, each computed once."""
 
     statistics: Statistics
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """What drop boxes keep, by stream; everything where nothing is said."""
     _known: dict[nodes.Node, Estimate] = field(default_factory=dict)
 
     def of(self, node: nodes.Node) -> Estimate:
@@ -132,6 +134,10 @@ class Estimates:
             if isinstance(name, str) and name in child.schema:
                 return self.domain(child, [name])
         return _VALUES
+
+    def kept(self, node: nodes.Drop) -> float:
+        """The share of the rows that a drop box lets pass."""
+        return self.shares.get(node.stream, 1.0)
 
     def passing(self, node: nodes.Select) -> float:
         """The share of the rows that pass a selection."""
@@ -222,8 +228,10 @@ class Estimates:
                 return self._window(node, node.spec)
             case nodes.Select():
                 return self.of(node.child).share(self.passing(node))
-            case nodes.Project() | nodes.OrderBy() | nodes.Drop():
+            case nodes.Project() | nodes.OrderBy():
                 return self.of(node.child)
+            case nodes.Drop():
+                return self.of(node.child).share(self.kept(node))
             case nodes.Matched():
                 return self.of(node.child).share(self.matches(node))
             case nodes.Unnest():

@@ -16,7 +16,7 @@ from panes.optimizer.fact_names import output_name
 from panes.optimizer.flow import Flow
 from panes.plan import nodes
 
-_PASSED_ON = {"DropBox", "Project", "TimeWindow", "ReleaseOnTime", "ToSlide"}
+_PASSED_ON = {"Project", "TimeWindow", "ReleaseOnTime", "ToSlide"}
 BRING_TOGETHER = {
     "Distinct",
     "DistinctStar",
@@ -47,6 +47,9 @@ def step_flow(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates) 
     match step.operator:
         case "Constant":
             return Flow()
+        case "DropBox":
+            assert isinstance(node, nodes.Drop)
+            return inputs[0].share(estimates.kept(node))
         case "Select":
             assert isinstance(node, nodes.Select)
             return inputs[0].share(estimates.passing(node))

@@ -9,6 +9,7 @@ from panes.operators.physical_step import PhysicalStep
 from panes.optimizer.estimates import Estimates, slide_of
 from panes.optimizer.flow import Flow
 from panes.plan import nodes
+from panes.plan.window_of_panes import panes_of, window_of_panes
 
 _STATELESS = {
     "Constant",
@@ -50,7 +51,11 @@ def step_state(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates)
         case "GroupBy":
             return _groups(node, inputs, estimates)
         case "HeaviestOfPanes":
-            return inputs[0].came * estimates.of(node.children[0]).seconds
+            assert isinstance(node, nodes.GroupBy)
+            spec = window_of_panes(node.child)
+            assert spec is not None
+            listed = panes_of(spec) * sum(most for _, _, most in cut_values_of(node))
+            return min(inputs[0].came * estimates.of(node.child).seconds, estimates.of(node).size * listed)
         case "HeaviestOfStream":
             assert isinstance(node, nodes.GroupBy)
             return estimates.of(node).size * sum(most for _, _, most in cut_values_of(node))

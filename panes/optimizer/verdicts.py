@@ -24,6 +24,13 @@ class Costed:
     name: str
     plan: PhysicalPlan
     cost: PlanCost
+    effective: float
+    """What it costs when it sheds what does not fit; the same as `cost` has where all fits."""
+
+    @property
+    def sheds(self) -> bool:
+        """Whether it does not fit, and has drop boxes."""
+        return self.effective != self.cost.cpu
 
     @property
     def steps(self) -> Iterator[tuple[Node, StepCost]]:
@@ -49,6 +56,8 @@ def _chosen(best: Costed, written: Costed, others: Sequence[Costed]) -> str:
         return "chosen: there is no other"
     than = others[0] if best is written else written
     share = 1 - best.cost.cpu / than.cost.cpu if than.cost.cpu else 0.0
+    if share <= -_NOTICED and best.sheds:
+        return f"chosen: it keeps more results than {than.name} when load is shed"
     if share <= -_NOTICED:
         return f"chosen: the cluster cannot run {than.name}"
     if share < _NOTICED:
@@ -58,6 +67,8 @@ def _chosen(best: Costed, written: Costed, others: Sequence[Costed]) -> str:
 
 def _other(one: Costed, best: Costed) -> str:
     ratio = one.cost.cpu / best.cost.cpu if best.cost.cpu else 1.0
+    if ratio - 1 <= -_NOTICED and one.sheds:
+        return f"{1 - ratio:.0%} cheaper, but it keeps fewer results when load is shed".replace("%", " %")
     if ratio - 1 <= -_NOTICED:
         return f"{1 - ratio:.0%} cheaper, but the cluster cannot run it".replace("%", " %")
     if ratio - 1 < _NOTICED:

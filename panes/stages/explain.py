@@ -55,6 +55,12 @@ _FIGURES = (
 )
 
 
+_INPUT_TRIGGERED = (
+    "expiration 'input_triggered': each operator goes by the newest tuple that it has received, and the answer is "
+    "as of its newest change"
+)
+
+
 @dataclass(frozen=True)
 class Explained:
     """A plan, and what is known of it besides."""
@@ -77,6 +83,8 @@ class Explained:
     """How busy this query and all together keep the cluster, in words."""
     kept: Mapping[str, float] = field(default_factory=dict)
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
+    is_input_triggered: bool = False
+    """Whether time reaches its operators with tuples alone."""
 
     @property
     def tree(self) -> ExplainedStep:
@@ -114,6 +122,8 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.is_input_triggered:
+        lines += _wrapped(_INPUT_TRIGGERED, WIDTH, "", "  ")
     if isinstance(explained.plan, PhysicalPlan) and not depends_on_strategy(explained.plan):
         lines.append(f"strategy {explained.plan.strategy!r} makes no difference to this plan")
     if isinstance(explained.plan, PhysicalPlan) and explained.plan.choice.rules:
@@ -137,6 +147,8 @@ def explain_json(explained: Explained) -> dict[str, Any]:
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
         "plan": _step_json(explained.tree, explained),
     }
+    if explained.is_input_triggered:
+        data["input_triggered"] = True
     if isinstance(plan, PhysicalPlan):
         data |= {
             "strategy": plan.strategy,

@@ -15,7 +15,7 @@ from panes.operators.dataflow import Dataflow
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.lower import fragment_of
 from panes.plan.expressions import Aggregate, Call, Column, Literal
-from panes.plan.nodes import Distinct, GroupBy, Join, Node, Select, StreamScan, Window
+from panes.plan.nodes import Distinct, GroupBy, Intersect, Join, Node, Select, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN
 from panes.plan.windows import RangeWindow
@@ -24,6 +24,7 @@ from tests.properties.running import connection
 from tests.properties.streams import Arrivals
 
 ITEMS = Schema.of([("s.item", BIGINT)])
+OTHERS = StreamScan("r", "r", Schema.of([("r.item", BIGINT)]))
 
 
 def items(*tuples: tuple[int, int]) -> dict[str, pa.Table]:
@@ -62,6 +63,33 @@ def test_a_count_is_late_until_a_tuple_passes_the_filter():
     assert shown["count"] == [1, 2, 2, 3, 4, 3, 2, 2, 1, 0, 1]
     assert shown["told"] == [1, 2, 2, 3, 4, 4, 4, 4, 4, 4, 1]
     assert as_of == [0, 1, 1, 3, 4, 4, 4, 4, 4, 4, 10]
+
+
+def test_negative_tuples_keep_the_same_count_current():
+    #  one for each row that leaves: at 5, 6, 8 and 9
+    dataflow = Dataflow(fragment_of(favorites(5), strategy="nt", every_instant=True))
+    came = items((0, 4), (1, 5), (3, 5), (4, 4), (5, 2), (6, 1), (10, 5))
+    delta = dataflow.process(came, BEGINNING, 10)
+    at = [contents_at(delta.table, now).to_pylist()[0]["n"] for now in range(11)]
+    assert at == [1, 2, 2, 3, 4, 3, 2, 2, 1, 0, 1]
+    steps = dataflow.fragment.steps
+    (passed,) = (dataflow.measures[step.name] for step in steps if step.operator == "ExplicitExpiry")
+    assert (passed.positive, passed.expired) == (7, 5), "also those that do not pass the filter"
+
+
+def test_an_intersection_replaces_a_row_that_expires_while_an_equal_one_is_there():
+    #  s   1  1                 5         window of 5: the first 1 leaves at 6
+    #  r   1  1                 5
+    #      1  2  3  4  5  6  7
+    plan = Intersect(Window(StreamScan("s", "s", ITEMS), RangeWindow(5)), Window(OTHERS, RangeWindow(5)))
+    dataflow = InputTriggered(fragment_of(plan))
+    tables = []
+    for since, clock, tuples in ((BEGINNING, 2, [(1, 1), (2, 1)]), (2, 6, [(6, 5)])):
+        rows = items(*tuples)["s"]
+        tables.append(dataflow.process({"s": rows, "r": rows}, since, clock).table)
+    assert dataflow.told_to(6) == 6
+    found = contents_at(pa.concat_tables([t.select(tables[0].column_names) for t in tables]), 6)
+    assert sorted(row["s.item"] for row in found.to_pylist()) == [1, 5]
 
 
 def test_nothing_is_due_but_what_came_before_its_time():

@@ -15,7 +15,7 @@ from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Li
 from panes.plan.over_functions import PICKED, PLACES, UP_TO_PEERS, WHOLE, Frame, OverFunction
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
-from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of
+from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of, struct_of
 from panes.plan.walk import walk
 from panes.plan.windows import (
     FOREVER,
@@ -502,8 +502,13 @@ class Drawing:
                 function = self.choose(["quantile", "approx_quantile"])
                 return Aggregate(name, function, arg, DOUBLE, parameters=(self.choose([0, 0.3, 1]),))
             case "top_k":
-                function = self.choose(["top_k", "approx_top_k"])
-                return Aggregate(name, function, arg, list_of(type_), parameters=(self.choose([1, 2, 3]),))
+                function = self.choose(["top_k", "approx_top_k", "top_k_counts"])
+                k = (self.choose([1, 2, 3]),)
+                if function == "top_k_counts":
+                    counted = list_of(struct_of([("value", type_), ("n", BIGINT)]))
+                    return Aggregate(name, function, arg, counted, parameters=k)
+                weight = self.column(child, BIGINT) if function == "top_k" and self.one_in(2) else None
+                return Aggregate(name, function, arg, list_of(type_), parameters=k, by=weight)
         results = {"count": BIGINT, "avg": DOUBLE, "median": DOUBLE}
         return Aggregate(name, function, arg, results.get(function, type_))
 

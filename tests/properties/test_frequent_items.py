@@ -21,7 +21,7 @@ from panes.plan.expressions import Aggregate, Call, Column, Literal
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN, STRING
 from panes.plan.window_of_panes import PANED
-from panes.plan.windows import RangeWindow, RowsWindow, WindowSpec
+from panes.plan.windows import RangeWindow, RowsWindow, UnboundedWindow, WindowSpec
 from tests.properties.running import together
 from tests.properties.shards import Shards
 from tests.reference.frequent_items import FrequentItems
@@ -184,3 +184,20 @@ def test_answers_do_not_depend_on_the_cut_into_spans_and_shards(spec: PANED) -> 
     assert at_the_end(lower(cut, strategy="nt"), 333, END) == whole
     assert at_the_end(Shards.of(cut, 3), 120, 410, END) == whole
     assert any(row["frequent3"] for row in whole)
+
+
+@pytest.mark.parametrize("spec", [SPECS[1], SPECS[3], UnboundedWindow()], ids=str)
+def test_a_query_goes_on_from_its_state(spec: WindowSpec) -> None:
+    random = np.random.default_rng(5)
+    tuples = stream(random)
+    cut = plan(spec) if isinstance(spec, PANED) else nodes.GroupBy(SCAN, (), (call("approx_top_k", 2),))
+    came = spans(tuples, CLOCKS, random.random(tuples.num_rows) < 0.1)
+    whole, dataflow, since = answers(lower(cut), came, CLOCKS), lower(cut), BEGINNING
+    deltas = []
+    for clock, rows, expected_now in zip(CLOCKS, came, whole, strict=True):
+        deltas.append(dataflow.process({"s": rows}, since, clock).table)
+        assert contents_at(together(deltas), clock).to_pylist() == expected_now.to_pylist()
+        again = lower(cut)
+        for name, state in dataflow.buffers.items():
+            again.buffers[name].restore(state.chunks)
+        dataflow, since = again, clock

@@ -208,7 +208,7 @@ def rounded_down(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
     return found.with_columns(pl.col(VALUE).floor())
 
 
-def rare_values_first(values: pl.DataFrame, k: int) -> pl.DataFrame:
+def rare_values_first(values: pl.DataFrame, k: int, _: pl.Expr) -> pl.DataFrame:
     return values.group_by(GROUP, maintain_order=True).agg(pl.col(VALUE).tail(k))
 
 

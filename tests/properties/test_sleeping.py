@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from panes.delta.consolidate import contents_at
+from panes.delta.delta import BEGINNING
 from panes.operators.base import Operator
 from panes.operators.dataflow import Dataflow
+from panes.operators.input_triggered import InputTriggered
 from panes.testing import Oracle, same_rows
 from tests.properties.drawn import Case, Cases, drawn
 from tests.properties.running import NT, UPA, UPA_FEW_EARLY, connection, together
@@ -88,3 +90,32 @@ def test_queries_sleep_and_a_next_change_that_is_too_late_is_found(monkeypatch: 
     monkeypatch.setattr(Operator, "next_change", lambda operator, clock: next_change(operator, clock) + 1)
     with pytest.raises(AssertionError, match="slept at"):
         list(map(check_sleeping, cases))
+
+
+def check_input_triggered(case: Case) -> None:
+    """Operators that go by their own tuples never get ahead of the clock, and go on after a restart as before."""
+    fragment = case.way.lower(case.plan).fragment
+    going_on, restarted = InputTriggered(fragment), InputTriggered(fragment)
+    told = BEGINNING
+    for came, since, clock in case.arrivals.spans():
+        rows = {name: came[name] for name in going_on.inputs}
+        one, other = (flow.process(rows, since, clock) for flow in (going_on, restarted))
+        difference = same_rows(one.table, other.table.select(one.table.column_names))
+        assert difference is None, f"at {clock}: {difference}"
+        assert told <= one.clock == other.clock <= clock
+        assert not one.rows or (one.ts > told).all()
+        told = one.clock
+        new = InputTriggered(fragment)
+        for name, buffer in new.buffers.items():
+            buffer.restore(restarted.buffers[name].chunks)
+        restarted = new
+
+
+@drawn(PLAIN, share=0.015)
+def test_operators_that_go_by_their_tuples_follow_the_clock_and_survive_restarts(case: Case) -> None:
+    check_input_triggered(case)
+
+
+@drawn(OUTPUTS, share=0.01)
+def test_output_streams_of_operators_that_go_by_their_tuples_survive_restarts(case: Case) -> None:
+    check_input_triggered(case)

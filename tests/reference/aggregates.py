@@ -47,6 +47,9 @@ def aggregate(call: Aggregate, values: Sequence[Any], by: Sequence[Any] | None =
             return _quantile(there, 0.5)
         case "quantile" | "approx_quantile":
             return _quantile(there, float(call.parameters[0]))  # type: ignore[arg-type]
+        case "top_k_counts":
+            found = _top(there, int(call.parameters[0]))  # type: ignore[arg-type]
+            return tuple((("value", value), ("n", Counter(there)[value])) for value in found)
         case "top_k" | "approx_top_k":
             return _top(there, int(call.parameters[0]))  # type: ignore[arg-type]
     raise TypeError(f"the reference does not know {call}")
@@ -76,6 +79,12 @@ def _of_pairs(call: Aggregate, pairs: list[tuple[Any, Any]]) -> Any:
             return next(x for y, x in there if order(y) == order(there[-1][0]))
         case "last":
             return there[-1][1]
+        case "top_k":
+            sums: Counter[Any] = Counter()
+            for weight, x in there:
+                sums[x] += weight
+            ordered = sorted(sums, key=lambda x: (-sums[x], order(x)))
+            return tuple(ordered[: int(call.parameters[0])])  # type: ignore[arg-type]
     return _moment(call, [x for _, x in there], [y for y, _ in there])
 
 

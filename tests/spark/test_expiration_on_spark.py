@@ -29,6 +29,7 @@ def test_an_input_triggered_count_is_late_until_a_tuple_passes_and_the_others_ar
         db.sql(STREAM)
         for way in ways:
             db.sql(f"CREATE QUERY {way} WITH (expiration = '{way}') AS {COUNT}")
+        assert "input_triggered" in db.query("input_triggered").explain()
 
     def told(*tuples):
         with Database(tmp_path / "db", spark=spark, clock=clock) as db:

@@ -19,15 +19,19 @@ def rows(begin, end):
     return pa.table({"ts": ts, "src": ts // 10 % 3, "bytes": ts % 700})
 
 
-def set_share(db, share):
-    latest = db._log.latest()
-    queries = [record.id for record in db._catalog.queries()]
-    db._running.set_shares(latest, {query: {1: share} for query in queries})
+def taken_in(db, begin, end, share=1.0):
+    """Takes in rows of which all queries keep a share, as if the machine were too slow for more."""
+    workload = db._running.workload
 
+    def workload_that_sheds(before, cores):
+        queries = [record.id for record in db._catalog.queries()]
+        db._running.set_shares(before, {query: {1: share} for query in queries})
+        return workload(before, cores)
 
-def taken_in(db, begin, end):
     db.push("packets", rows(begin, end))
+    db._running.workload = workload_that_sheds
     db.run()
+    db._running.workload = workload
 
 
 def test_the_same_rows_are_shed_in_one_epoch_in_many_and_after_a_restart(tmp_path, spark):
@@ -38,12 +42,11 @@ def test_the_same_rows_are_shed_in_one_epoch_in_many_and_after_a_restart(tmp_pat
             db.sql(f"CREATE QUERY remaining AS {LEFT}")
             taken_in(db, 0, 5)
             assert not db.sql("INVOKE counts").is_partial
-            set_share(db, 0.4)
             for begin, end in cuts[:2]:
-                taken_in(db, begin, end)
+                taken_in(db, begin, end, 0.4)
         with panes.connect(tmp_path / name, spark=spark) as db:
             for begin, end in cuts[2:]:
-                taken_in(db, begin, end)
+                taken_in(db, begin, end, 0.4)
             counts, remaining = db.sql("INVOKE counts"), db.sql("INVOKE remaining")
             assert counts.is_partial
             assert counts.kept == remaining.kept == {"packets": 0.4}
@@ -72,9 +75,7 @@ def test_answers_are_exact_again_when_windows_have_moved_past_what_was_shed(tmp_
     with panes.connect(tmp_path / "db", spark=spark) as db:
         db.sql(f"{STREAM}; CREATE QUERY counts WITH (shed = 'auto') AS {COUNTS}")
         taken_in(db, 0, 2)
-        set_share(db, 0.5)
-        taken_in(db, 2, 5)
-        set_share(db, 1.0)
+        taken_in(db, 2, 5, 0.5)
         taken_in(db, 5, 10)
         assert db.sql("INVOKE counts").kept == {"packets": 0.5}
         taken_in(db, 10, 26)
