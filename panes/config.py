@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -53,6 +54,14 @@ def _auto_or_shards(value: Value) -> bool:
     return value == AUTO or (isinstance(value, int) and _positive_int(value) and value <= MOST_SHARDS)
 
 
+def _share_or_duration(value: Value) -> bool:
+    if not isinstance(value, str):
+        return False
+    units = r"(?:(%)|(?:MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?)"
+    written = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*{units}\s*", value, re.IGNORECASE)
+    return written is not None and (0 < float(written[1]) <= 100 if written[2] else float(written[1]) > 0)
+
+
 def _one_of(*words: str) -> Callable[[Value], bool]:
     return lambda value: value in words
 
@@ -81,6 +90,14 @@ SETTINGS: dict[str, Setting] = {
             "days of a calendar queue, which partitions rows by expiry; fixed when a query is registered",
             _positive_int,
             "a whole number above 0",
+            is_of_query=True,
+        ),
+        Setting(
+            "lazy_expiration",
+            "50%",
+            "how much of a chunk of state may be dead, or how long, before it is rewritten; fixed at registration",
+            _share_or_duration,
+            "a share like '5%', above 0 and up to 100, or a length of time like '10 SECONDS'",
             is_of_query=True,
         ),
         Setting(

@@ -13,6 +13,8 @@ class QuerySettings(NamedTuple):
 
     strategy: str = str(SETTINGS["strategy"].default)
     calendar_days: int = int(SETTINGS["calendar_days"].default)
+    lazy_expiration: str = str(SETTINGS["lazy_expiration"].default)
+    """When state from which rows leave unseen is cleaned of the dead ones."""
     changes: str = str(SETTINGS["changes"].default)
     """Whether its changes are net per 'epoch' where that is cheaper, or those of every 'instant'."""
     negation: str = str(SETTINGS["negation"].default)

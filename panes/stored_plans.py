@@ -99,6 +99,7 @@ class StoredPlans:
             rules_in(settings.rules_off),
             self._catalog.cores,
             settings.join,
+            settings.lazy_expiration,
             sheds(planned.plan, settings),
         )
         rules = tuple(rule.name for rule in planned.applied)

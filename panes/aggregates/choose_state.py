@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from panes.aggregates.accumulator_table import AccumulatorTable
+from panes.aggregates.extremes import Extremes
 from panes.aggregates.frequencies import Frequencies
 from panes.aggregates.ordered_rows import OrderedRows
 from panes.plan.sort_key import SortKey
@@ -24,6 +25,12 @@ def choose_for_values(
     """For the values of each key in their order, with how often each is there, and amounts that are summed for
     each."""
     return Frequencies(value_type, keys, reason, amounts)
+
+
+def choose_for_ends(value_type: pa.DataType, keys: Sequence[str], *, greatest: bool) -> Extremes:
+    """For the least or the greatest value of each key, where nothing leaves before its known time."""
+    reason = "a value that another one exceeds and outlives is never the "
+    return Extremes(value_type, keys, reason + ("greatest" if greatest else "least"), greatest=greatest)
 
 
 def choose_for_rows(

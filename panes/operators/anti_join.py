@@ -63,8 +63,7 @@ class AntiJoin(Operator):
     @property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
-        edge = self.left
-        return Edge(edge.schema, Pattern.STRICT, edge.strategy, calendar_days=edge.calendar_days)
+        return self.left.derived(self.left.schema, Pattern.STRICT)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         left, _ = inputs

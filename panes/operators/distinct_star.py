@@ -71,7 +71,7 @@ class DistinctStar(Operator):
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         pattern = Pattern.MONOTONIC if self.edge.pattern is Pattern.MONOTONIC else Pattern.WEAK
-        return Edge(self.edge.schema, pattern, self.edge.strategy, calendar_days=self.edge.calendar_days)
+        return self.edge.derived(self.edge.schema, pattern)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs

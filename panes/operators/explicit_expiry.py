@@ -49,8 +49,7 @@ class ExplicitExpiry(Operator):
     @property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
-        edge = self.edge
-        return Edge(edge.schema, Pattern.STRICT, edge.strategy, True, edge.has_until, edge.calendar_days)
+        return self.edge.derived(self.edge.schema, Pattern.STRICT, has_until=self.edge.has_until)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs

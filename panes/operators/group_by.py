@@ -13,7 +13,8 @@ import pyarrow as pa
 from panes.aggregates import holistic
 from panes.aggregates.accumulator_table import FIRST, SECOND, AccumulatorTable
 from panes.aggregates.base import Accumulators, Ints
-from panes.aggregates.choose_state import choose_for_sums, choose_for_values
+from panes.aggregates.choose_state import choose_for_ends, choose_for_sums, choose_for_values
+from panes.aggregates.extremes import Extremes
 from panes.aggregates.frequencies import (
     COUNT,
     GROUP,
@@ -65,6 +66,8 @@ class GroupBy(Operator):
         span.
     State: the accumulators of each group, and the partial rows that are still to expire; for DISTINCT and for
         holistic aggregates (min, quantile, array_agg, …) how often each group holds each value, or each pair.
+        Where all of these take the least or the greatest value and rows leave at known times, only the values that
+        may become so.
     Cost: the rows that come and those that expire; of the groups, only those that change are touched. For
         holistic aggregates the distinct values of those groups are read, once per instant; for those that take
         the least or the greatest one (min, max_by, first, …) either these or only a few at the end, whichever is
@@ -77,6 +80,8 @@ class GroupBy(Operator):
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""
     lies_by: tuple[str, ...] = ()
     """The keys that decide the shard of a group, where these are not all of them in their order."""
+    leaves_early: bool = True
+    """Whether rows may leave before the time that is known for them."""
     linear: Linear = field(init=False)
     groups: AccumulatorTable = field(init=False)
     expiring: TimerQueue = field(init=False)
@@ -84,6 +89,8 @@ class GroupBy(Operator):
     """How often each group holds each value, for each column whose distinct values are counted."""
     frequencies: Mapping[str, Frequencies] = field(init=False)
     """The same in the order of values, for each column that has to be read in it."""
+    extremes: Mapping[str, Extremes] = field(init=False)
+    """The values that may become the least or the greatest, in place of frequencies where these are enough."""
     holistic: Mapping[str, Aggregate] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,13 +102,25 @@ class GroupBy(Operator):
         counted = {value_name(self.node, KeptValue(arg)) for arg in self.linear.distinct}
         keys, why = self.node.keys, "copies of each value of a group are counted"
         self.distinct = {name: choose_for_sums((*keys, name), why) for name in sorted(counted)}
-        ordered = {self._kept(a) for a in self.holistic.values()}
+        ordered = sorted({self._kept(a) for a in self.holistic.values()})
         why = "values of a group are read in their order"
-        self.frequencies = {
-            name: choose_for_values(schema.field(name).type, keys, why, self._amounts_of(value))
-            for name, value in values_of(self.node)
-            if name in ordered
-        }
+        types = {name: schema.field(name).type for name in ordered}
+        self.frequencies, self.extremes = {}, {}
+        if self._are_ends:
+            self.extremes = {
+                self._end_of(a): choose_for_ends(
+                    types[self._kept(a)], keys, greatest=holistic.ENDS[a.function]
+                )
+                for a in self.holistic.values()
+            }
+            # The values leave the extremes by themselves.
+            schema = pa.schema([f for f in schema if f.name not in ordered or f.name in counted])
+        else:
+            self.frequencies = {
+                name: choose_for_values(types[name], keys, why, self._amounts_of(value))
+                for name, value in values_of(self.node)
+                if name in ordered
+            }
         for name, type_ in ((FIRST, pa.uint64()), (SECOND, pa.uint64()), (EXP, pa.int64())):
             schema = schema.append(pa.field(name, type_))
         self.expiring = choose_for_waiting(schema, "partial sums are subtracted when they leave")
@@ -110,7 +129,20 @@ class GroupBy(Operator):
     def buffers(self) -> Mapping[str, State]:
         buffers: dict[str, State] = {"groups": self.groups, "expiring": self.expiring}
         buffers |= {f"distinct{name}": table for name, table in self.distinct.items()}
+        buffers |= {f"extremes{name}": table for name, table in self.extremes.items()}
         return buffers | {f"frequencies{name}": table for name, table in self.frequencies.items()}
+
+    @property
+    def _are_ends(self) -> bool:
+        """Whether only the least and the greatest values matter, and no row leaves before its time."""
+        if self.leaves_early or not all(a.function in holistic.ENDS for a in self.holistic.values()):
+            return False
+        return not any(self._amounts_of(kept_value(self.node, a)) for a in self.holistic.values())
+
+    def _end_of(self, aggregate: Aggregate) -> str:
+        """The name of the extremes that an aggregate takes the end of."""
+        end = "greatest" if holistic.ENDS[aggregate.function] else "least"
+        return f"{self._kept(aggregate)}_{end}"
 
     def _kept(self, aggregate: Aggregate) -> str:
         """The column of what a holistic aggregate keeps."""
@@ -128,7 +160,7 @@ class GroupBy(Operator):
         if not self.every_instant:
             events = events.at(clock)
         parts = [delta_schema(self.node.schema, weighted=True).empty_table()]
-        if self.holistic:
+        if self.frequencies:
             parts += [
                 table for part, ends in self._in_blocks(events) for table in self._apply(part, ends=ends)
             ]
@@ -160,7 +192,7 @@ class GroupBy(Operator):
             elif value.has_bounds:
                 amounts[name] = (_signed(_zero_filled(table, bound_name(name)), came),)
         counts = _signed(table.column(ROWS).to_numpy(), came)
-        return _Events(table, instants, changes, counts, amounts)
+        return _Events(table, instants, changes, counts, amounts, delta, since)
 
     def _with_birth(self, events: _Events, since: int) -> _Events:
         """Without keys there is a row from the first instant on, even if nothing ever comes."""
@@ -176,7 +208,7 @@ class GroupBy(Operator):
         changes[_BORN] = np.append(np.zeros(len(events.instants), np.int64), 1)
         amounts = {name: tuple(np.append(a, 0) for a in some) for name, some in events.amounts.items()}
         instants, counts = np.append(events.instants, since + 1), np.append(events.counts, 0)
-        return _Events(rows, instants, changes, counts, amounts)
+        return replace(events, rows=rows, instants=instants, changes=changes, counts=counts, amounts=amounts)
 
     def _apply(self, events: _Events, *, ends: bool = False) -> list[pa.Table]:
         """Moves the state on by the events, and says what changed.
@@ -275,16 +307,30 @@ class GroupBy(Operator):
         lengths = np.diff(np.append(starts, len(steps.first)))
         group_of = np.repeat(np.arange(len(starts)), lengths)
         moment = np.arange(len(steps.first)) + group_of
-        held_at = {
-            name: self._replayed(name, events, steps, starts, lengths, group_of) for name in self.frequencies
-        }
-        self._count(events)
+        if self.extremes:
+            ends_of = {self._end_of(aggregate): aggregate for aggregate in self.holistic.values()}
+            held_at = {name: self._followed(aggregate, events, steps) for name, aggregate in ends_of.items()}
+        else:
+            held_at = {
+                name: self._replayed(name, events, steps, starts, lengths, group_of)
+                for name in self.frequencies
+            }
+            self._count(events)
         whole = {
-            name: holistic.result(a, held_at[self._kept(a)], len(moment) + len(starts))
+            name: holistic.result(
+                a, held_at[self._end_of(a) if self.extremes else self._kept(a)], len(moment) + len(starts)
+            )
             for name, a in self.holistic.items()
         }
         old = {name: found.take(pa.array(moment)) for name, found in whole.items()}
         return old, {name: found.take(pa.array(moment + 1)) for name, found in whole.items()}
+
+    def _followed(self, aggregate: Aggregate, events: _Events, steps: Steps) -> pl.DataFrame:
+        """The least or the greatest value of each group at each moment."""
+        came = events.came
+        values = came.table.column(self._kept(aggregate))
+        extremes = self.extremes[self._end_of(aggregate)]
+        return extremes.follow(steps, values, came.table.select([TS, EXP]), events.since, came.clock)
 
     def _replayed(
         self, name: str, events: _Events, steps: Steps, starts: Ints, lengths: Ints, group_of: Ints
@@ -342,6 +388,9 @@ class _Events:
     """How many rows each of them stands for, below zero for those that go."""
     amounts: Mapping[str, tuple[Ints, ...]]
     """What else is summed for each value, by the column of the values."""
+    came: Delta
+    """The partial rows that come, which are the first events, as they came after `since`."""
+    since: int
 
     @property
     def hashes(self) -> tuple[Hashes, Hashes]:
@@ -355,8 +404,14 @@ class _Events:
         """The events at these places."""
         changes = {number: change[places] for number, change in self.changes.items()}
         amounts = {name: tuple(a[places] for a in some) for name, some in self.amounts.items()}
-        rows = self.rows.take(pa.array(places))
-        return _Events(rows, self.instants[places], changes, self.counts[places], amounts)
+        return replace(
+            self,
+            rows=self.rows.take(pa.array(places)),
+            instants=self.instants[places],
+            changes=changes,
+            counts=self.counts[places],
+            amounts=amounts,
+        )
 
 
 def _zero_filled(table: pa.Table, name: str) -> Ints:

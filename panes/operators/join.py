@@ -20,7 +20,7 @@ from panes.operators.tools.split_span import cuts_of, split_span
 from panes.plan.band import Band, band_of
 from panes.plan.expressions import Expression
 from panes.state.buffers.base import State
-from panes.state.buffers.chunked import ChunkedBuffer, Match, cluster, matching, sum_weights
+from panes.state.buffers.chunked import ChunkedBuffer, Match, cluster, gathered, matching, sum_weights
 
 
 @dataclass
@@ -58,13 +58,11 @@ class Join(Operator):
     """Where pairs lie, of a join without keys."""
 
     def __post_init__(self) -> None:
-        self.output = Edge(
+        self.output = self.left.derived(
             self.left.schema + self.right.schema,
             harder(self.left.pattern, self.right.pattern),
-            self.left.strategy,
             leaves_early=any(e.leaves_early for e in (self.left, self.right) if e.is_weighted),
             has_until=self.left.has_until or self.right.has_until,
-            calendar_days=self.left.calendar_days,
         )
         self._columns = self.output.columns
         self._band = None
@@ -78,16 +76,20 @@ class Join(Operator):
     def buffers(self) -> Mapping[str, State]:
         return {"left": self.left_state, "right": self.right_state}
 
-    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:  # noqa: ARG002
+    def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         cuts = cuts_of(inputs)
         if not cuts:
-            return self._process(inputs, clock)
+            return self._process(inputs, since, clock)
         ends = [*cuts, clock]
         pieces = [split_span(delta, ends) for delta in inputs]
-        tables = [self._process(deltas, deltas[0].clock).table for deltas in zip(*pieces, strict=True)]
+        begins = [since, *cuts]
+        tables = [
+            self._process(deltas, begin, end).table
+            for deltas, begin, end in zip(zip(*pieces, strict=True), begins, ends, strict=True)
+        ]
         return Delta(concat(tables), clock)
 
-    def _process(self, inputs: Sequence[Delta], clock: int) -> Delta:
+    def _process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         began = thread_time_ns()
         left, right = inputs
         new_left = self._clustered(left, self.left, self.left_keys)
@@ -109,7 +111,8 @@ class Join(Operator):
         visited = thread_time_ns()
         result = self._result(parts)
         weighed = thread_time_ns()
-        rows_left, rows_right = self.left_state.forget(clock), self.right_state.forget(clock)
+        rows_left = self.left_state.forget(clock, since)
+        rows_right = self.right_state.forget(clock, since)
         expired = thread_time_ns()
         rows_left += self._remember(new_left, self.left_state, clock)
         rows_right += self._remember(new_right, self.right_state, clock)
@@ -145,7 +148,7 @@ class Join(Operator):
     ) -> Iterator[Match]:
         """The pairs of new rows and rows of the other side that may be results."""
         if band is None:
-            yield from state.matches(new, keys)
+            yield from gathered(state.matches(new, keys))
             return
         search = BandSearch(band)
         for chunk in state.chunks:

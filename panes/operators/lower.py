@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypedDict, Unpack
 
 from panes.aggregates.partials import cut_schema, cut_values_of, partial_schema
+from panes.config import SETTINGS
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
 from panes.operators.constant import Constant
@@ -68,6 +69,7 @@ class Options(TypedDict, total=False):
     inputs: Mapping[nodes.Node, Input] | None
     every_instant: bool
     calendar_days: int
+    lazy_expiration: str
     leaves_early: bool
 
 
@@ -83,6 +85,7 @@ def fragment_of(
     inputs: Mapping[nodes.Node, Input] | None = None,
     every_instant: bool = False,
     calendar_days: int = 10,
+    lazy_expiration: str = str(SETTINGS["lazy_expiration"].default),
     leaves_early: bool = True,
 ) -> Fragment:
     """The steps that compute a plan.
@@ -92,7 +95,8 @@ def fragment_of(
     itself, with kind `partials`. Group-by and top-n give their value at every instant below output streams, in
     plans with INTERNAL windows and in relations over a window with SLIDE, else at clocks; with `every_instant` at
     every instant in any case: for the setting `changes`, and for a part of a plan of which another part can tell.
-    `calendar_days` is the greatest number of days of a calendar queue.
+    `calendar_days` is the greatest number of days of a calendar queue; `lazy_expiration` says when state from
+    which rows leave unseen is cleaned of the dead ones.
     `leaves_early` says whether every departure from a negation is a negative tuple, because many rows leave before
     their time; else they keep their lifetimes, and only what leaves early is taken back.
     """
@@ -100,7 +104,9 @@ def fragment_of(
     plan = generated_stream(plan)
     has_until = has_internal(plan)
     every_instant = every_instant or has_until or is_over_slides(plan)
-    lowering = _Lowering(strategy, inputs or {}, every_instant, calendar_days, leaves_early, has_until)
+    lowering = _Lowering(
+        strategy, inputs or {}, every_instant, calendar_days, lazy_expiration, leaves_early, has_until
+    )
     top = lowering.relation(plan)
     pattern = answer_pattern(plan).pattern
     if top.edge.is_weighted and not top.edge.has_until:
@@ -122,6 +128,7 @@ class _Lowering:
     inputs: Mapping[nodes.Node, Input]
     every_instant: bool
     calendar_days: int
+    lazy_expiration: str
     leaves_early: bool
     has_until: bool
     steps: list[PhysicalStep] = field(default_factory=list)
@@ -156,7 +163,12 @@ class _Lowering:
     def _edge(self, node: nodes.Node, *, has_until: bool = False) -> Edge:
         pattern = pattern_of(node).pattern
         return Edge(
-            node.schema, pattern, self.strategy, has_until=has_until, calendar_days=self.calendar_days
+            node.schema,
+            pattern,
+            self.strategy,
+            has_until=has_until,
+            calendar_days=self.calendar_days,
+            lazy_expiration=self.lazy_expiration,
         )
 
     def _relation(self, node: nodes.Node) -> _Made:
@@ -390,7 +402,9 @@ class _Lowering:
         if is_cut:
             partials = self._heaviest(node, partials)
         edge = self._edge(node, has_until=self.has_until)
-        group_by = GroupBy(node, slides or self.every_instant, has_until=self.has_until)
+        leaves_early = self.strategy == "nt" or pattern_of(node.child).pattern is STRICT
+        every_instant = slides or self.every_instant
+        group_by = GroupBy(node, every_instant, has_until=self.has_until, leaves_early=leaves_early)
         return self._add("group_by", group_by, edge, partials)
 
     def _in_panes(self, node: nodes.Node) -> _Made:

@@ -56,13 +56,11 @@ class MultiJoin(Operator):
 
     def __post_init__(self) -> None:
         first = self.inputs[0]
-        self.output = Edge(
+        self.output = first.derived(
             sum((edge.schema for edge in self.inputs[1:]), first.schema),
             reduce(harder, (edge.pattern for edge in self.inputs)),
-            first.strategy,
             leaves_early=any(edge.leaves_early for edge in self.inputs if edge.is_weighted),
             has_until=any(edge.has_until for edge in self.inputs),
-            calendar_days=first.calendar_days,
         )
         self._columns = self.output.columns
         self.states = [edge.buffer(own) for edge, own in zip(self.inputs, self.keys, strict=True)]

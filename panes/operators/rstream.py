@@ -78,7 +78,7 @@ class Rstream(Operator):
         if len(inputs) > 1:
             entered = inputs[1].filter(np.isin(inputs[1].ts, instants)).table.select(held.column_names)
             parts.append(difference(entered, held))
-        self.relation.forget(clock)
+        self.relation.forget(clock, since)
         later = rows.filter(pa.array(delta.exp > clock))
         if later.num_rows:
             self.relation.insert(later.drop_columns([TS]))

@@ -78,13 +78,11 @@ class SemiJoin(Operator):
     @property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
-        return Edge(
+        return self.left.derived(
             self.left.schema,
             harder(self.left.pattern, self.right.pattern),
-            self.left.strategy,
             leaves_early=self._join.output.leaves_early,
             has_until=self.left.has_until,
-            calendar_days=self.left.calendar_days,
         )
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
@@ -121,9 +119,7 @@ def _numbered(edge: Edge, columns: Sequence[str]) -> Edge:
     fields = tuple(Field(f"_match{i}", edge.schema[name].type) for i, name in enumerate(columns))
     # Without columns all rows are one value; a constant stands for it, as no table is without columns.
     fields = fields or (Field("_match0", BIGINT),)
-    return Edge(
-        Schema(fields), edge.pattern, edge.strategy, edge.leaves_early, calendar_days=edge.calendar_days
-    )
+    return edge.derived(Schema(fields), edge.pattern, leaves_early=edge.leaves_early)
 
 
 def _renamed(delta: Delta, columns: Sequence[str], names: Sequence[str]) -> Delta:

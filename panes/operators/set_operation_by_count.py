@@ -94,8 +94,7 @@ class SetOperationByCount(Operator):
     @property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
-        edge = self.inputs[0]
-        return Edge(edge.schema, Pattern.STRICT, edge.strategy, calendar_days=edge.calendar_days)
+        return self.inputs[0].derived(self.inputs[0].schema, Pattern.STRICT)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         left = self.leaving.expire(clock, since)

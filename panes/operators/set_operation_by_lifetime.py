@@ -73,13 +73,7 @@ class SetOperationByLifetime(Operator):
     @property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
-        return Edge(
-            self.left.schema,
-            self.pattern,
-            self.left.strategy,
-            leaves_early=False,
-            calendar_days=self.left.calendar_days,
-        )
+        return self.left.derived(self.left.schema, self.pattern, leaves_early=False)
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         names = list(self.left.schema.names)

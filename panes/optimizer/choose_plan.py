@@ -83,6 +83,7 @@ def _costed(plan: Node, statistics: Statistics, planning: Planning, estimates: E
                 with_drop_boxes(one.plan) if planning.sheds else one.plan,
                 strategy=planning.strategy,
                 calendar_days=planning.calendar_days,
+                lazy_expiration=planning.lazy_expiration,
                 every_instant=planning.every_instant,
                 large_tables=planning.large_tables,
                 leaves_early=leaves_early,

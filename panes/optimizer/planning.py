@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from panes.config import SETTINGS
+
 
 @dataclass(frozen=True)
 class Planning:
@@ -23,6 +25,7 @@ class Planning:
     join: str = "auto"
     """How three and more windows are joined: 'auto' by cost, 'pipelined' in one operator where the keys allow it,
     or in a 'tree' of joins of two."""
+    lazy_expiration: str = str(SETTINGS["lazy_expiration"].default)
     sheds: bool = False
     """Whether its plan has drop boxes: only one for which `why_not_sheddable` has no reason may."""
 

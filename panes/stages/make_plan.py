@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from panes.config import SETTINGS
 from panes.operators.input import Input
 from panes.operators.lower import fragment_of
 from panes.operators.physical_step import Fragment
@@ -22,6 +23,7 @@ def make_plan(
     *,
     strategy: str = "upa",
     calendar_days: int = 10,
+    lazy_expiration: str = str(SETTINGS["lazy_expiration"].default),
     every_instant: bool = False,
     large_tables: frozenset[str] = frozenset(),
     leaves_early: bool = True,
@@ -44,6 +46,7 @@ def make_plan(
                 strategy=strategy,
                 inputs=_inputs(stage, edges),
                 calendar_days=calendar_days,
+                lazy_expiration=lazy_expiration,
                 every_instant=every_instant or stage.every_instant,
                 leaves_early=leaves_early,
             )

@@ -10,9 +10,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from panes.aggregates import holistic, linear, partials
+from panes.aggregates import extremes, holistic, linear, partials
 from panes.aggregates.adders import Doubles, DoubleSum, IntegerSum
 from panes.aggregates.base import Accumulators, Ints
+from panes.aggregates.extremes import Extremes
 from panes.aggregates.frequencies import GROUP, VALUE, Frequencies
 from panes.aggregates.linear import ROWS, Linear
 from panes.aggregates.moments import Sum
@@ -48,7 +49,7 @@ from panes.operators.union import Union
 from panes.operators.unnest import Unnest
 from panes.operators.window import TimeWindow
 from panes.plan import nodes
-from panes.plan.expressions import Aggregate, Expression
+from panes.plan.expressions import Aggregate, Column, Expression
 from panes.plan.over_functions import Frame
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT
@@ -147,6 +148,12 @@ def count_of_all(drawing: Drawing, child: nodes.Node) -> nodes.Node:
     return nodes.GroupBy(child, (), (Aggregate(drawing.name("g"), "count", None, BIGINT),))
 
 
+def greatest_of_all(drawing: Drawing, child: nodes.Node) -> nodes.Node:
+    field = drawing.random.choice([field for field in child.schema if field.type.is_numeric])
+    column = Column(field.type, field.name)
+    return nodes.GroupBy(child, (), (Aggregate(drawing.name("g"), "max", column, field.type),))
+
+
 def everything_passes(_: object, table: pa.Table) -> pa.Array:
     return pa.array([True] * table.num_rows)
 
@@ -234,6 +241,20 @@ def never_leaving(
     table: Frequencies, first: Hashes, second: Hashes, values: pa.ChunkedArray, counts: Ints
 ) -> None:
     _ADD(table, first, second, values, abs(counts))
+
+
+def the_best(group: Ints, ranks: Ints, exp: Instants, among: Ints) -> Ints:
+    stays = _UNDOMINATED(group, ranks, exp, among)
+    ordered = stays[np.lexsort((-ranks[stays], group[stays]))]
+    return np.sort(ordered[np.unique(group[ordered], return_index=True)[1]])
+
+
+def never_ending(state: Extremes, groups: extremes._Groups, since: int) -> pl.DataFrame:
+    return _STORED(state, groups, since).with_columns(pl.lit(FOREVER).alias(EXP))
+
+
+def of_the_first(ranks: Ints, begin: Ints, end: Ints, moments: int) -> Ints:
+    return _GREATEST_OVER(ranks, begin, np.minimum(end, begin + 1), moments)
 
 
 def never_gone(self: Linear, arg: Expression, values: pa.ChunkedArray, appeared: Ints) -> Accumulators:
@@ -348,6 +369,9 @@ _QUANTILE = holistic._quantile
 _INTEGERS = IntegerSum.integers
 _DOUBLES = DoubleSum.doubles
 _ADD = Frequencies.add
+_STORED = Extremes._of
+_UNDOMINATED = extremes._undominated
+_GREATEST_OVER = extremes._greatest_over
 _APPEARED = Linear.appeared
 _MOMENT = linear.moment
 _LISTED = holistic._listed
@@ -393,8 +417,15 @@ MUTATIONS = [
         grouped("count of distinct"),
         replaced(group_by, "steps_of", copies_appear),
     ),
-    Mutation("the least value stays", grouped("min"), replaced(Frequencies, "add", never_leaving)),
-    Mutation("the greatest value stays", grouped("max"), replaced(Frequencies, "add", never_leaving)),
+    Mutation("only the least value is kept", grouped("min"), replaced(extremes, "_undominated", the_best)),
+    Mutation("only the greatest value is kept", grouped("max"), replaced(extremes, "_undominated", the_best)),
+    Mutation("the least value stays", grouped("min"), replaced(Extremes, "_of", never_ending)),
+    Mutation("values cover one moment", grouped("max"), replaced(extremes, "_greatest_over", of_the_first)),
+    Mutation(
+        "the greatest value of the last rows stays",
+        over_rows(greatest_of_all),
+        replaced(Frequencies, "add", never_leaving),
+    ),
     Mutation("quantiles are whole", grouped("quantile"), replaced(holistic, "_quantile", rounded_down)),
     Mutation("medians are whole", grouped("median"), replaced(holistic, "_quantile", rounded_down)),
     Mutation(

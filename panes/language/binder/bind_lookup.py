@@ -94,6 +94,21 @@ def with_times(
     return node, tuple(timed)
 
 
+def with_time(
+    node: Node, columns: Set[str], what: str, catalog: KnownRelations, text: str, offset: int
+) -> tuple[Node, str]:
+    """The rows of a node with the time of the tuple that these columns come from, and the column that has it;
+    refuses what goes by it where tuples have lost it."""
+    try:
+        carried = _Carrying(catalog).carried(node, columns)
+    except _NoTime as lost:
+        refuse(
+            f"{what} goes by the time of tuples, and {lost.reason}",
+            text, offset, f"put the tuples of one stream, seen through a window, before {what}",
+        )  # fmt: skip
+    return carried.node, carried.time
+
+
 def window_over(stream: Node, spec: WindowSpec) -> Node:
     """A stream seen through a window.
 

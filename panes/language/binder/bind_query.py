@@ -15,6 +15,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from panes.language.binder.aggregate_of_results import has_windowed_call, over_last_results
+from panes.language.binder.bind_except_by import bind_except_by
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
@@ -299,6 +300,8 @@ class QueryBinder:
     def _set_operation(self, tree: SetOperation, outer: Scope | None) -> Node:
         left, right = self.query(tree.this, outer), self.query(tree.expression, outer)
         kind, keep_all = tree.args["kind"], tree.args.get("all")
+        if tree.args.get("by"):
+            return bind_except_by(self, tree, left, right)
         left, right = self._same_types(left, right, tree)
         check_with_tables(left, right, self.text, offset_of(tree))
         if kind == "UNION":

@@ -51,10 +51,21 @@ class QueryParser(WithParser):
         keep_all = self._word("ALL")
         if not keep_all:
             self._word("DISTINCT")
-        if self._at("BY"):
-            self._fail("BY NAME is not supported", hint="put the columns in the same order on both sides")
-        operation = SetOperation(this=left, expression=parse_right(), kind=token.text.upper(), all=keep_all)
+        kind = token.text.upper()
+        by = self._columns_of_except(kind, keep_all=keep_all)
+        operation = SetOperation(this=left, expression=parse_right(), kind=kind, all=keep_all, by=by)
         return self._placed(operation, token)
+
+    def _columns_of_except(self, kind: str, *, keep_all: bool) -> list[exp.Identifier]:
+        """The columns of EXCEPT ALL BY (…); none where there is no BY."""
+        if not self._at("BY"):
+            return []
+        if self._next is None or self._next.token_type != TokenType.L_PAREN:
+            self._fail("BY NAME is not supported", hint="put the columns in the same order on both sides")
+        if kind != "EXCEPT" or not keep_all:
+            self._fail("only EXCEPT ALL can be by some columns", hint="write EXCEPT ALL BY (column, …)")
+        self._advance()
+        return self._column_names()
 
     def _query_operand(self) -> exp.Expression:
         token = self._curr

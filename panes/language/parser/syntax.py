@@ -61,9 +61,15 @@ class Grouping(exp.Expression):
 
 
 class SetOperation(exp.Expression):
-    """UNION, INTERSECT or EXCEPT (`kind`) of two queries."""
+    """UNION, INTERSECT or EXCEPT (`kind`) of two queries; EXCEPT ALL may be by some columns (`by`)."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "kind": True, "all": False}
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "expression": True,
+        "kind": True,
+        "all": False,
+        "by": False,
+    }
 
 
 class Sorted(exp.Expression):

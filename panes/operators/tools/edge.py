@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from panes.config import SETTINGS
 from panes.delta.delta import UNTIL, delta_schema
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
@@ -29,6 +30,7 @@ class Edge:
     leaves_early: bool = True
     has_until: bool = False
     calendar_days: int = 10
+    lazy_expiration: str = str(SETTINGS["lazy_expiration"].default)
 
     @property
     def is_weighted(self) -> bool:
@@ -49,7 +51,14 @@ class Edge:
             leaves_early=self.leaves_early,
             nulls_equal=nulls_equal,
             calendar_days=self.calendar_days,
+            lazy_expiration=self.lazy_expiration,
         )
+
+    def derived(
+        self, schema: Schema, pattern: Pattern, *, leaves_early: bool = True, has_until: bool = False
+    ) -> Edge:
+        """Another edge of the same plan, with the same strategy and the same settings of state."""
+        return replace(self, schema=schema, pattern=pattern, leaves_early=leaves_early, has_until=has_until)
 
 
 def harder(left: Pattern, right: Pattern) -> Pattern:

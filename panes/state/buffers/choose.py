@@ -30,6 +30,7 @@ from panes.state.buffers.chunked import ChunkedBuffer, Combine, sum_weights
 from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
 from panes.state.buffers.keyed_versions import KeyedVersions
+from panes.state.buffers.lazy_expiration import LazyExpiration
 from panes.state.buffers.scan import Scan
 from panes.state.buffers.timer_queue import TimerQueue
 
@@ -84,20 +85,25 @@ def choose_buffer(
     leaves_early: bool = True,
     nulls_equal: bool = False,
     calendar_days: int = 10,
+    lazy_expiration: str | None = None,
 ) -> ChunkedBuffer:
     """An empty buffer for the rows of an edge, to be probed by `keys`."""
     kind, reason = layout_of(pattern, strategy, leaves_early=leaves_early)
     # Whoever reads rows of an edge without weights does not look at weights: equal rows stay apart.
     combine = sum_weights if pattern is Pattern.STRICT else None
+    buffer: ChunkedBuffer
     if kind == Keyed.kind:
-        return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
-    if kind == Calendar.kind:
-        return Calendar(
-            keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
-        )
-    if kind == Scan.kind:
-        return Scan(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
-    return Fifo(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+        buffer = Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+    elif kind == Calendar.kind:
+        days = _days_to_probe(calendar_days)
+        buffer = Calendar(keys, reason=reason, calendar_days=days, nulls_equal=nulls_equal, combine=combine)
+    elif kind == Scan.kind:
+        buffer = Scan(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+    else:
+        buffer = Fifo(keys, reason=reason, nulls_equal=nulls_equal, combine=combine)
+    if lazy_expiration is not None:
+        buffer.lazy_expiration = LazyExpiration.of(lazy_expiration)
+    return buffer
 
 
 def choose_for_duplicates(
@@ -111,11 +117,10 @@ def choose_for_duplicates(
     """For the one row that is kept of each value, and what is known of its duplicates."""
     if strategy == "direct":
         return Scan(keys, reason=_SCAN.reason, nulls_equal=True, combine=combine)
-    # Every value of a delta is looked up in every day, so a few wide days are better than many.
     return Calendar(
         keys,
         reason="a shown row leaves at a known time, its duplicates are found by value",
-        calendar_days=max(1, calendar_days // 3),
+        calendar_days=_days_to_probe(calendar_days),
         nulls_equal=True,
         combine=combine,
         updates=updates,
@@ -132,7 +137,11 @@ def choose_for_expiry(
 ) -> Calendar:
     """For rows that are needed when they leave, in any order, at times that are known when they come."""
     return Calendar(
-        keys, reason=reason, calendar_days=calendar_days, nulls_equal=nulls_equal, combine=combine
+        keys,
+        reason=reason,
+        calendar_days=calendar_days if keys is None else _days_to_probe(calendar_days),
+        nulls_equal=nulls_equal,
+        combine=combine,
     )
 
 
@@ -156,3 +165,9 @@ def choose_for_versions(keys: Sequence[str], reason: str) -> KeyedVersions:
 def choose_for_waiting(schema: pa.Schema, reason: str) -> TimerQueue:
     """For rows that are needed once, at an instant that is known when they come, and nothing before."""
     return TimerQueue(schema, reason)
+
+
+def _days_to_probe(calendar_days: int) -> int:
+    """The days of a calendar that is probed: every key is looked up in each of them, so a few wide ones are better
+    than many."""
+    return max(1, calendar_days // 3)

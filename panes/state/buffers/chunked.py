@@ -3,14 +3,15 @@
 A chunk of a buffer with keys is sorted by the hash of the key, so a probe is a binary search per chunk. The sort
 key of the log is `_exp`: a chunk knows the first and the last instant at which any of its rows leaves.
 
-Expiry drops chunks whose rows are all dead. A chunk that straddles the instant is read, and rewritten only
-when at least half of it is dead, so that the rows moved never exceed the rows removed; until then its dead
-rows lie in it, and every reader must look at `_exp` (`probe` may return them, `live` and `expire` do not).
+Expiry drops chunks whose rows are all dead. In a chunk that straddles the instant the rows that leave are found by
+their order of leaving (`expiry_order.py`). It is rewritten only when enough of it is dead (`lazy_expiration.py`):
+by default half, so that the rows moved never exceed the rows removed. Until then its dead rows lie in it, and
+every reader must look at `_exp` (`probe` may return them, `live` and `expire` do not).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,7 +26,9 @@ from panes.delta.keys import equal_rows, group_rows, is_hash_exact
 from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, where, with_column, without
 from panes.state.buffers.base import Buffer
 from panes.state.buffers.chunk import Chunk
+from panes.state.buffers.expiry_order import ExpiryOrder, order_of
 from panes.state.buffers.hash_search import HashSearch, find, hashes_of
+from panes.state.buffers.lazy_expiration import DEFAULT
 from panes.state.log import MergePolicy
 
 Combine = Callable[[pa.Table], pa.Table]
@@ -35,6 +38,8 @@ Match = tuple[Positions, pa.Table, Positions]
 """Positions in the needles, a table of stored rows, and the positions in it that they match."""
 
 POLICY = MergePolicy(fan_in=4, smallest=1024)
+
+_FEW_MATCHES = 20_000
 
 
 def cluster(table: pa.Table, keys: Sequence[str]) -> pa.Table:
@@ -103,6 +108,8 @@ class ChunkedBuffer(Buffer):
         self.nulls_equal = nulls_equal
         self._combine = combine
         self._expired_to = BEGINNING
+        self.lazy_expiration = DEFAULT
+        """When a chunk with dead rows is rewritten."""
 
     def insert(self, rows: pa.Table) -> None:
         if rows.num_rows:
@@ -148,33 +155,32 @@ class ChunkedBuffer(Buffer):
             if not self._is_reached(chunk, now):
                 kept.append(chunk)
                 continue
-            self.touched += chunk.rows
             if chunk.high <= now and chunk.low > already:
+                self.touched += chunk.rows
                 gone.append(chunk.table)
                 continue
-            exp = int64(chunk.table, EXP)
-            expired = where((exp <= now) & (exp > already))
-            if len(expired):
-                gone.append(take(chunk.table, expired))
-            kept += self._remainder(chunk, exp, now)[0]
+            due, dead = self._due(chunk, already, now)
+            if due.num_rows:
+                gone.append(due)
+            kept += self._remainder(chunk, dead, now)
         empty = self._empty()
         self._log.parts = kept
         self._expired_to = max(self._expired_to, now)
         return self._together(gone) if gone else empty
 
-    def forget(self, now: int) -> int:
+    def forget(self, now: int, since: int = BEGINNING) -> int:
         """`expire` for operators that need not see what expired; gives how many rows are alive."""
         kept: list[Chunk] = []
         alive = 0
+        already = max(since, self._expired_to)
         for chunk in self._log.parts:
             if not self._is_reached(chunk, now):
                 kept.append(chunk)
                 alive += chunk.rows
             elif chunk.high > now:
-                self.touched += chunk.rows
-                remainder, count = self._remainder(chunk, int64(chunk.table, EXP), now)
-                kept += remainder
-                alive += count
+                dead = self._count_dead(chunk, already, now)
+                kept += self._remainder(chunk, dead, now)
+                alive += chunk.rows - dead
         self._log.parts = kept
         self._expired_to = max(self._expired_to, now)
         return alive
@@ -230,15 +236,38 @@ class ChunkedBuffer(Buffer):
         """Whether a chunk has to be looked at when time moves to `now`."""
         return chunk.low <= now
 
-    def _remainder(self, chunk: Chunk, exp: npt.NDArray[np.int64], now: int) -> tuple[list[Chunk], int]:
-        """What a chunk becomes, and how many of its rows are alive."""
-        alive = exp > now
-        count = int(np.count_nonzero(alive))
-        if not count:
-            return [], 0
-        if 2 * count > chunk.rows:
-            return [chunk], count
-        return [self._chunk(take(chunk.table, where(alive)), [chunk])], count
+    def _due(self, chunk: Chunk, already: int, now: int) -> tuple[pa.Table, int]:
+        """The rows of a chunk with `already < _exp <= now`, and how many are dead at `now`."""
+        order = self._order_of(chunk, already, now)
+        if order is not None:
+            due = order.due(already, now)
+            self.touched += len(due)
+            return take(chunk.table, due), order.count_dead(now)
+        self.touched += chunk.rows
+        exp = int64(chunk.table, EXP)
+        is_dead = exp <= now
+        return take(chunk.table, where(is_dead & (exp > already))), int(np.count_nonzero(is_dead))
+
+    def _count_dead(self, chunk: Chunk, already: int, now: int) -> int:
+        """How many rows of a chunk are dead at `now`."""
+        order = self._order_of(chunk, already, now)
+        if order is not None:
+            return order.count_dead(now)
+        self.touched += chunk.rows
+        return int(np.count_nonzero(int64(chunk.table, EXP) <= now))
+
+    def _order_of(self, chunk: Chunk, already: int, now: int) -> ExpiryOrder | None:
+        """In which order the rows of a chunk leave; None where it is to be read whole."""
+        return order_of(chunk, already, now)
+
+    def _remainder(self, chunk: Chunk, dead: int, now: int) -> list[Chunk]:
+        """What a chunk becomes."""
+        if dead == chunk.rows:
+            return []
+        if not self.lazy_expiration.is_due(chunk, dead, now):
+            return [chunk]
+        self.touched += chunk.rows
+        return [self._chunk(take(chunk.table, where(int64(chunk.table, EXP) > now)), [chunk])]
 
     def _alive(self, chunk: Chunk, now: int) -> pa.Table:
         self.touched += chunk.rows
@@ -284,6 +313,18 @@ class ChunkedBuffer(Buffer):
             # The parts are sorted: a stable sort of them all is a merge.
             table = take(table, np.argsort(hashes_of(table), kind="stable"))
         return table if self._combine is None or not table.num_rows else self._combine(table)
+
+
+def gathered(matches: Iterable[Match]) -> list[Match]:
+    """Matches with several tables, as one with the stored rows that they name where these are few.
+
+    Whoever works on each match by itself then has the cost of a call once, and not for each chunk.
+    """
+    found = list(matches)
+    if len(found) < 2 or sum(len(at) for at, _, _ in found) > _FEW_MATCHES:
+        return found
+    stored = concat([take(table, stored_at) for _, table, stored_at in found])
+    return [(np.concatenate([at for at, _, _ in found]), stored, np.arange(stored.num_rows))]
 
 
 def matching(

@@ -18,7 +18,8 @@ Pairs = tuple[Positions, Positions]
 
 _WORTH_A_DIRECTORY = 16
 """A directory is made when at least one hash is looked up for that many that are stored."""
-
+_FEWEST_WANTED = 2_000
+"""Fewer hashes are found by bisection in less time than a directory takes for its first steps."""
 
 _SINGLE_STEPS = 4
 """How many hashes of one place are compared one after the other; the rest, of which few places have any, at
@@ -78,6 +79,8 @@ def find_unsorted(chunk: Chunk, wanted: Hashes) -> Pairs:
 
 
 def _is_worth_a_directory(chunk: Chunk, wanted: int) -> bool:
+    if wanted < _FEWEST_WANTED:
+        return False
     return chunk in _directories or chunk.rows <= _WORTH_A_DIRECTORY * wanted
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import EXP, FOREVER, TS, WEIGHT, Instants
+from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, WEIGHT, Instants
 from panes.delta.grouped import Numbers, cumsum_within, last_of_instants, sort_by_group, starts_of
 from panes.delta.hashing import HASH, hash_rows
 from panes.delta.keys import group_rows
@@ -30,7 +30,7 @@ class KeyedVersions(ChunkedBuffer):
     def __init__(self, keys: Sequence[str], *, reason: str) -> None:
         super().__init__(keys, reason=reason, combine=net_versions)
 
-    def forget(self, now: int) -> int:
+    def forget(self, now: int, since: int = BEGINNING) -> int:  # noqa: ARG002
         """Nobody asks for an instant before `now` any more; gives how many rows are left.
 
         Chunks are not rewritten for it: rows that ended lie in them until they are merged, and are counted.

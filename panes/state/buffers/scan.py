@@ -42,3 +42,6 @@ class Scan(ChunkedBuffer):
 
     def _is_reached(self, chunk: Chunk, now: int) -> bool:  # noqa: ARG002
         return True
+
+    def _order_of(self, chunk: Chunk, already: int, now: int) -> None:  # noqa: ARG002
+        return None

@@ -10,7 +10,8 @@ import pytest
 
 import panes
 from panes.aggregates.accumulator_table import AccumulatorTable
-from panes.aggregates.choose_state import choose_for_sums, choose_for_values
+from panes.aggregates.choose_state import choose_for_ends, choose_for_sums, choose_for_values
+from panes.aggregates.extremes import Extremes
 from panes.aggregates.frequencies import Frequencies
 from panes.errors import SettingError
 from panes.plan.patterns import Pattern
@@ -42,6 +43,7 @@ KINDS: dict[type[State], str] = {
     KeyedVersions: "versions",
     AccumulatorTable: "accumulators",
     Frequencies: "value counts",
+    Extremes: "extremes",
 }
 THEY_CHOOSE = {"state/buffers/choose.py", "aggregates/choose_state.py"}
 
@@ -81,6 +83,7 @@ def test_every_state_knows_its_kind_its_keys_and_the_reason():
         choose_for_waiting(pa.schema([("_exp", pa.int64())]), "because"),
         choose_for_sums(["k"], "because"),
         choose_for_values(pa.string(), ["k"], "because"),
+        choose_for_ends(pa.string(), ["k"], greatest=True),
     ]
     assert [(state.kind, state.keys, state.reason) for state in chosen] == [
         ("calendar", ("k",), "a shown row leaves at a known time, its duplicates are found by value"),
@@ -91,6 +94,7 @@ def test_every_state_knows_its_kind_its_keys_and_the_reason():
         ("timer queue", None, "because"),
         ("accumulators", ("k",), "because"),
         ("value counts", ("k",), "because"),
+        ("extremes", ("k",), "a value that another one exceeds and outlives is never the greatest"),
     ]
     assert {type(state): state.kind for state in chosen}.items() <= KINDS.items()
 
