@@ -29,8 +29,8 @@ ALTERNATIVES: dict[str, _Make] = {
     "place_negation": lambda plan, _: place_negation(plan),
     "distinct_below_joins": distinct_below_joins,
     "push_lookups": lambda plan, _: push_lookups(plan),
-    "join_orders": join_orders,
     "pipeline_joins": pipeline_joins,
+    "join_orders": join_orders,
 }
 """In the order in which they are tried, each on all plans that those before have left."""
 
@@ -88,7 +88,7 @@ def _allowed(plan: Node) -> tuple[str, ...]:
                 joins += 1
     if not joins:
         return ()
-    return ("join_orders", "pipeline_joins") if counts_rows else tuple(ALTERNATIVES)
+    return ("pipeline_joins", "join_orders") if counts_rows else tuple(ALTERNATIVES)
 
 
 def _by_setting(plan: Node, planning: Planning, clock: Clock) -> Alternative:
