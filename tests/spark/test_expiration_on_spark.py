@@ -23,13 +23,14 @@ def rows(*tuples):
 def test_an_input_triggered_count_is_late_until_a_tuple_passes_and_the_others_are_exact(spark, tmp_path):
     #  second        1  2  3  4  5  6  7  8  9  10     window of 5
     #  k             4  5  5        1     2     7
-    ways = ("piggyback", "negative", "input_triggered")
+    ways = ("piggyback", "negative", "time_message", "input_triggered")
     clock = HandClock(100 * SECOND)
     with Database(tmp_path / "db", spark=spark, clock=clock) as db:
         db.sql(STREAM)
         for way in ways:
             db.sql(f"CREATE QUERY {way} WITH (expiration = '{way}') AS {COUNT}")
-        assert "input_triggered" in db.query("input_triggered").explain()
+        for way in ways[2:]:
+            assert f"expiration '{way}'" in db.query(way).explain()
 
     def told(*tuples):
         with Database(tmp_path / "db", spark=spark, clock=clock) as db:
@@ -41,10 +42,10 @@ def test_an_input_triggered_count_is_late_until_a_tuple_passes_and_the_others_ar
             return [(a.to_pylist()[0]["n"], to_microseconds(a.as_of) // SECOND) for a in found]
 
     delays = []
-    assert told((1, 4), (2, 5), (3, 5)) == [(3, 3)] * 3
-    assert told((6, 1)) == [(2, 6), (2, 6), (3, 3)]
-    assert told((8, 2)) == [(0, 8), (0, 8), (3, 3)]
-    assert told((10, 7)) == [(1, 10), (1, 10), (1, 10)]
+    assert told((1, 4), (2, 5), (3, 5)) == [(3, 3)] * 4
+    assert told((6, 1)) == [(2, 6), (2, 6), (2, 6), (3, 3)]
+    assert told((8, 2)) == [(0, 8), (0, 8), (0, 8), (3, 3)]
+    assert told((10, 7)) == [(1, 10), (1, 10), (1, 10), (1, 10)]
     with Database(tmp_path / "db", spark=spark, clock=clock) as db:
         changes = [change.table.to_pylist() for change in db.query("input_triggered").changes(reader="r")]
         held = sum(row["n"] * row["_weight"] for table in changes for row in table)
