@@ -4,8 +4,8 @@
 
 * delay: figures 7b and 7c. How late a count behind a filter is, by the share of tuples that pass it, when these
   are scattered and when they come together (7a). 50 tuples/s, a window of 30 s, a span for each tuple.
-* ratio: figures 8a and 9b. Negative tuples, and messages that tell the clock, for each positive tuple that leaves
-  a join for the maximum above it, by the number of tuples that each one joins with.
+* ratio: figures 8a and 9b. Negative tuples or time messages, and messages that tell the clock, for each positive
+  tuple that leaves a join for the maximum above it, by the number of tuples that each one joins with.
 * capacity: figure 8b. Tuples that the join takes in per second of CPU time, by the same.
 * throughput: figures 9a and 10. How late the maximum over the join is, and how many changes per second of CPU time
   the query gives, by the rate of tuples, in spans of 100 ms. The delay is that of a span and its CPU time.
@@ -35,6 +35,7 @@ from panes.operators.dataflow import Dataflow
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.lower import fragment_of
 from panes.operators.measures import Measures
+from panes.operators.time_messages import TimeMessages
 from panes.optimizer.optimizer import optimize
 
 NAME = "expiration"
@@ -68,6 +69,7 @@ class Way:
 
 WAYS = (
     Way("piggyback"),
+    Way("time_message", kind=TimeMessages),
     Way("negative", strategy="nt"),
     Way("input_triggered", kind=InputTriggered),
 )
@@ -230,6 +232,9 @@ def ratio(seconds: int) -> Iterator[Point]:
             found = run(Q2, way, 50, seconds, SECOND // 10, _joined(stores))
             join = found.measures("Join")
             negative, messages = join.expired + join.invalid, join.messages
+            if way.kind is TimeMessages:
+                # Each takes the place of the negative tuples of an instant.
+                negative = found.measures("GroupBy").messages
             yield Point("8a: negative to positive", way.name, multiplicity, negative / join.positive)
             yield Point("9b: clock messages to positive", way.name, multiplicity, messages / join.positive)
 
