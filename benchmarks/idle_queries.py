@@ -1,6 +1,6 @@
 """What an epoch costs when nearly all registered queries have nothing to do in it, on Spark.
 
-    python -m benchmarks.idle_queries [--queries 1000] [--due 10] [--epochs 12]
+    python -m benchmarks.idle_queries [--queries 1000] [--due 10] [--epochs 12] [--save]
 
 A silent stream goes on with wall time, so rows leave the short windows in every epoch, and none leaves the long
 ones. The epochs of a database that has the short windows alone are the yardstick for those of one that has the
@@ -13,12 +13,18 @@ import argparse
 import statistics
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import panes
+from benchmarks.result_files import save
 from panes.status import Epoch
+
+NAME = "idle-queries"
+AIM = 1.5
+"""How many times as long an epoch may take with idle queries as without."""
 
 STREAM = (
     "CREATE STREAM s (at TIMESTAMP, k BIGINT, x BIGINT) TIMESTAMP BY at IDLE ADVANCE; "
@@ -67,19 +73,28 @@ def main() -> None:
         "--due", type=int, default=10, help="how many of them have something due in every epoch"
     )
     parser.add_argument("--epochs", type=int, default=12, help="how many epochs are measured")
+    parser.add_argument("--save", action="store_true", help="write the result file")
     args = parser.parse_args()
     measure(args.due, 0, 2)  # Spark and its workers get warm
-    medians = []
+    results: list[dict[str, Any]] = []
     for idle in (0, args.queries - args.due):
         seconds, status = measure(args.due, idle, args.epochs)
-        medians.append(statistics.median(seconds))
+        result = {
+            "due": args.due,
+            "idle": idle,
+            "epochs": len(seconds),
+            "seconds": statistics.median(seconds),
+        }
+        results.append({**result, "phases": dict(status.phases)})
         phases = ", ".join(f"{name} {spent * 1e3:,.0f}" for name, spent in status.phases.items())
         print(
-            f"{args.due:>6,} due, {idle:>6,} idle: {medians[-1] * 1e3:>8,.0f} ms per epoch (median of "
+            f"{args.due:>6,} due, {idle:>6,} idle: {result['seconds'] * 1e3:>8,.0f} ms per epoch (median of "
             f"{len(seconds)}); the last one in ms: {phases}",
             flush=True,
         )
-    print(f"ratio {medians[1] / medians[0]:.2f}")
+    print(f"ratio {results[1]['seconds'] / results[0]['seconds']:.2f}")
+    if args.save:
+        save(NAME, results)
 
 
 if __name__ == "__main__":
