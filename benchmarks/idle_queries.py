@@ -4,7 +4,8 @@
 
 A silent stream goes on with wall time, so rows leave the short windows in every epoch, and none leaves the long
 ones. The epochs of a database that has the short windows alone are the yardstick for those of one that has the
-long ones too. No two queries share a plan.
+long ones too, from one commit to the next: a silent epoch begins as soon as the one before is over. No two queries
+share a plan.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ WARM = 4
 
 
 def measure(due: int, idle: int, epochs: int) -> tuple[list[float], panes.Status]:
-    """The seconds of silent epochs, with so many queries that have something due in each and so many that do not;
-    and the status after them."""
+    """The seconds from one silent epoch to the next, with so many queries that have something due in each and so
+    many that do not; and the status after them."""
     with panes.connect() as db:
         db.sql(STREAM)
         for number in range(due):
@@ -52,18 +53,18 @@ def measure(due: int, idle: int, epochs: int) -> tuple[list[float], panes.Status
         rows = {"k": np.arange(count) % 50, "x": np.arange(count) % 1_000 + due + idle}
         db.push("s", pa.table({"at": pa.array(at, pa.timestamp("us", "UTC")), **rows}))
         db.run()
-        seconds: list[float] = []
+        ends: list[float] = []
         is_enough = threading.Event()
 
-        def note(epoch: Epoch) -> None:
-            seconds.append(epoch.seconds)
-            if len(seconds) >= WARM + epochs:
+        def note(_epoch: Epoch) -> None:
+            ends.append(time.perf_counter())
+            if len(ends) > WARM + epochs:
                 is_enough.set()
 
         db.start(on_epoch=note)
         is_enough.wait(600)
         db.stop()
-        return seconds[WARM : WARM + epochs], db.status()
+        return np.diff(ends[WARM : WARM + epochs + 1]).tolist(), db.status()
 
 
 def main() -> None:
