@@ -106,7 +106,7 @@ class Shedding:
             for box, stream in shedder.boxes()
         }
         decided = self._controller.after(
-            _load(before, record),
+            _load(before, record, self._catalog.cores or 1),
             kept,
             self._allowed(),
             min(_WINDOWS_S, max(_longest_window(shedder.plan.plan) for shedder in shedders)),
@@ -156,7 +156,7 @@ class Shedding:
         return found
 
 
-def _load(before: EpochRecord, record: EpochRecord) -> EpochLoad:
+def _load(before: EpochRecord, record: EpochRecord, cores: int) -> EpochLoad:
     """What an epoch tells of the load."""
     newest, newest_before = _newest(record), _newest(before)
     is_known = newest_before > BEGINNING
@@ -165,7 +165,8 @@ def _load(before: EpochRecord, record: EpochRecord) -> EpochLoad:
         (newest - newest_before) / 1e6 if is_known else 0.0,
         _began(record) - _began(before),
         record.finished_us / 1e6 - newest / 1e6 if is_known else 0.0,
-        has_rows=record.rows > 0,
+        rows=record.rows,
+        busy=record.cpu_seconds / cores,
     )
 
 

@@ -42,6 +42,7 @@ class Epochs:
                 epoch=epoch,
                 rows=1000,
                 seconds=seconds,
+                cpu_seconds=seconds,
                 finished_us=max(self.before.finished_us, newest) + int(seconds * SECOND),
                 queries=queries,
                 streams={n: StreamProgress(rows=epoch, max_ts=newest, clock=newest) for n in (1, 2)},

@@ -227,6 +227,7 @@ class EpochRunner:
             seconds=self._clock.elapsed() - began.elapsed,
             finished_us=finished_us,
             phases=self._phases,
+            cpu_seconds=sum(measures.cpu_us for measures in done.values()) / 1e6,
             streams=moved.streams,
             queries=queries_after(workload.queries, messages, moved, before, failed, finished_us),
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},

@@ -35,24 +35,31 @@ boxes, a pause of the machine or a backlog is no reason to shed."""
 _WARM_UP = 3
 """The epochs at the beginning of a run that tell nothing: processes start, and code is compiled."""
 _SURE = 2
-"""How many epochs in a row, and seconds of the streams, must be above what is allowed."""
+"""How many epochs in a row, and seconds of the streams, must be above what is allowed. One is enough where many
+more rows came than usual: a pause of the machine brings no rows."""
+_SURGE = 1.5
+"""By which factor more rows per second are many more than usual."""
+_USUAL = 0.8
+"""How much of the usual rate of rows is still what it was before an epoch."""
 _CALM = 8
 """How many epochs, and seconds of the streams, must be below, before boxes are lifted."""
-_CALM_AT_MOST, _CALM_IF_LOW = 128, 16
+_CALM_AT_MOST, _CALM_IF_LOW = 128, 8
 """The most of them after lifts that came too early: where the load is just below what is allowed, and where it is
 low."""
 _MARGIN = 0.85
 """Which part of what is allowed boxes are set for, so that noise does not set them again."""
-_IS_CALM, _IS_LOW = 0.7, 0.5
-"""Below which part of what is allowed boxes are lifted, and the load is low."""
+_IS_CALM, _IS_LOW = 0.5, 0.25
+"""Below which part of what is allowed boxes are lifted, and the load is low, without what every epoch takes."""
 _LONGER = 1.25
 """By which factor an epoch must be longer than another one to tell what the difference takes."""
 _PART_OF_EPOCH = 0.4, 0.95
 """Which part of the shortest epoch is at least and at most what every epoch takes."""
+_BESIDE = 2.0
+"""How much all work for rows takes at most, for each second that operators are busy: Spark moves them, too."""
 _KEPT = 0.8
 """How much of what every epoch takes is still what it was before an epoch."""
-_STEP = 2.0
-"""By which factor a share grows at most when it is lifted."""
+_STEP, _STEP_IF_LOW = 2.0, 4.0
+"""By which factor a share grows at most when it is lifted, and where the load is low."""
 _WORTH = 1.1
 """By which factor a share must grow at least, so that it is worth a change."""
 _RECENT = 24
@@ -71,7 +78,10 @@ class EpochLoad:
     """Wall time since the epoch before it began: what came then is what it took in, if there was no backlog."""
     lag: float = 0.0
     """Wall time at its end, less the newest event time that it took in."""
-    has_rows: bool = True
+    rows: float = 1.0
+    """How many came."""
+    busy: float = float("inf")
+    """The CPU seconds that the operators of all queries took, divided by the number of cores."""
 
     @property
     def took_in(self) -> float:
@@ -95,9 +105,9 @@ class Sheddable:
 class Controller:
     """Decides what boxes keep; remembers a few epochs.
 
-    Boxes are set as soon as two epochs in a row are above what is allowed, and lifted by steps, each after several
-    calm epochs and after windows have filled with what the boxes keep now. When lifting was too early, it waits
-    twice as long the next time.
+    Boxes are set as soon as two epochs in a row are above what is allowed, or one in which many more rows came
+    than usual. They are lifted by steps, each after several calm epochs and after windows have filled with what
+    the boxes keep now. When lifting was too early, it waits twice as long the next time.
     """
 
     fixed: float = 0.0
@@ -107,6 +117,10 @@ class Controller:
     _epochs: int = 0
     _recent: list[EpochLoad] = field(default_factory=list)
     """The epochs since boxes were changed."""
+    _rate: float | None = None
+    """The rows per second that usually come."""
+    _is_surge: bool = False
+    """Whether many more came in the last epoch."""
     _since: tuple[int, float] = 0, 0.0
     """How many epochs ago boxes were changed, and how much event time."""
     _delay: float = float("inf")
@@ -133,7 +147,7 @@ class Controller:
         if self._epochs <= _WARM_UP or not shares:
             return None
         is_shed = any(share < 1 for share in shares.values())
-        last = self._last(_SURE)
+        last = self._recent[-1:] if self._is_surge else self._last(_SURE)
         if last:
             behind = min(self._behind(one, allowed) for one in last) if is_shed else 0.0
             allowed_now = allowed * max(_LOWEST, 1 / (1 + behind / _CATCH_UP_S))
@@ -146,7 +160,7 @@ class Controller:
     def load(self, epochs: Sequence[EpochLoad], allowed: float) -> float:
         """The share of the machine that is needed, as some epochs tell it together."""
         took_in = sum(epoch.took_in for epoch in epochs)
-        seconds = sum(max(0.0, epoch.seconds - self.fixed) for epoch in epochs)
+        seconds = sum(min(max(0.0, epoch.seconds - self.fixed), _BESIDE * epoch.busy) for epoch in epochs)
         return self.fixed / self._length(allowed) + (seconds / took_in if took_in else 0.0)
 
     def _least_load(self, epochs: Sequence[EpochLoad], allowed: float) -> float:
@@ -175,8 +189,12 @@ class Controller:
         self._since = self._since[0] + 1, self._since[1] + epoch.took_in
         self._delay = min(self._delay, max(0.0, epoch.lag - epoch.seconds))
         self._recent = [*self._recent[1 - _RECENT :], epoch]
-        if epoch.has_rows and self._epochs > _WARM_UP:
-            found = _fixed([one for one in self._recent if one.has_rows], self.fixed)
+        rate = epoch.rows / epoch.took_in if epoch.took_in else 0.0
+        usual = rate if self._rate is None else self._rate
+        self._is_surge = rate > _SURGE * usual
+        self._rate = _USUAL * usual + (1 - _USUAL) * rate
+        if epoch.rows and self._epochs > _WARM_UP:
+            found = _fixed([one for one in self._recent if one.rows], self.fixed)
             self.fixed = _KEPT * self.fixed + (1 - _KEPT) * found if self.fixed else found
 
     def _is_calm(self, allowed: float, windows: float) -> bool:
@@ -184,9 +202,14 @@ class Controller:
         last = self._last(_CALM)
         if not last or seconds < windows or self._behind(last[-1], allowed):
             return False
-        if self._least_load(last, allowed) < _IS_LOW * allowed:
+        if self._is_below(_IS_LOW, last, allowed):
             return epochs >= min(self._calm, _CALM_IF_LOW)
-        return epochs >= self._calm and self._least_load(self._recent, allowed) < _IS_CALM * allowed
+        return epochs >= self._calm and self._is_below(_IS_CALM, self._recent, allowed)
+
+    def _is_below(self, part: float, epochs: Sequence[EpochLoad], allowed: float) -> bool:
+        """Whether the load, without what every epoch takes, is below a part of what is allowed."""
+        once = self.fixed / self._length(allowed)
+        return self._least_load(epochs, allowed) - once < part * (allowed - once)
 
     def _set(
         self,
@@ -216,8 +239,9 @@ class Controller:
     ) -> Mapping[Box, float] | None:
         boxes = self._solved(shares, load, allowed, _MARGIN * allowed, sheddable)
         self.problem = ""
+        step = _STEP_IF_LOW if self._is_below(_IS_LOW, self._last(_CALM), allowed) else _STEP
         kept = {
-            box: max(share, _rounded(min(boxes.share(box), _STEP * share))) for box, share in shares.items()
+            box: max(share, _rounded(min(boxes.share(box), step * share))) for box, share in shares.items()
         }
         if all(kept[box] < min(1.0, _WORTH * share) for box, share in shares.items() if share < 1):
             return None
@@ -249,8 +273,9 @@ class Controller:
 
 def _fixed(epochs: list[EpochLoad], before: float) -> float:
     """What every epoch takes: where a line through epochs of different lengths begins. Medians tell, since a pause
-    of the machine makes an epoch long for no reason. While all have the same length, it is what it was, and in any
-    case a good part of the shortest: no line tells it when the load has changed meanwhile."""
+    of the machine makes an epoch long for no reason. While all have the same length, it is what it was. In any
+    case it is a good part of the shortest, as no line tells it when the load has changed meanwhile, and at least
+    what rows cannot have taken: what no operator was busy for will not go away when rows are dropped."""
     lengths = sorted((epoch.took_in, epoch.seconds) for epoch in epochs)
     slopes = [
         (longer[1] - shorter[1]) / (longer[0] - shorter[0])
@@ -262,7 +287,8 @@ def _fixed(epochs: list[EpochLoad], before: float) -> float:
     if len(slopes) >= len(epochs):
         slope = max(0.0, median(slopes))
         found = median(seconds - slope * took_in for took_in, seconds in lengths)
-    return min(max(found, _PART_OF_EPOCH[0] * shortest), _PART_OF_EPOCH[1] * shortest)
+    idle = median(epoch.seconds - _BESIDE * epoch.busy for epoch in epochs)
+    return min(max(found, idle, _PART_OF_EPOCH[0] * shortest), _PART_OF_EPOCH[1] * shortest)
 
 
 def _rounded(share: float) -> float:

@@ -20,6 +20,9 @@ _FEWEST_TO_DIVIDE, _SHARE_TO_DIVIDE = 8_192, 8
 
 _POLICY_TO_PROBE = replace(POLICY, fan_in=2)
 """A probe looks into the chunks of every day, so there are to be few in each."""
+_POLICY_TO_READ_ONCE = replace(POLICY, most=16_384)
+"""Rows that are only read when they leave, and with which nothing cancels out, are not rewritten in large chunks:
+to merge these costs more than to find a slice of each."""
 
 
 class Calendar(ChunkedBuffer):
@@ -56,6 +59,8 @@ class Calendar(ChunkedBuffer):
         updates: Callable[[pa.Table], int] | None = None,
     ) -> None:
         policy = POLICY if keys is None else _POLICY_TO_PROBE
+        if keys is None and combine is None:
+            policy = _POLICY_TO_READ_ONCE
         super().__init__(keys, reason=reason, nulls_equal=nulls_equal, combine=combine, policy=policy)
         self._updates = updates
         self._calendar_days = calendar_days

@@ -35,7 +35,7 @@ class LazyExpiration:
         return cls(None, round(float(number) * MICROSECONDS_IN[unit.upper().removesuffix("S")]))
 
     def is_due(self, chunk: Chunk, dead: int, now: int) -> bool:
-        """Whether a chunk, so many of whose rows are dead, is to be rewritten."""
+        """Whether a chunk of whose rows `dead` are dead is to be rewritten."""
         if self.share is not None:
             return dead >= self.share * chunk.rows
         return dead > 0 and now - chunk.low >= self.after_us

@@ -130,6 +130,8 @@ class EpochRecord:
     """Wall time of the commit."""
     phases: dict[str, float] = field(default_factory=dict)
     """How many seconds each part of the work took."""
+    cpu_seconds: float = 0.0
+    """CPU time of the steps of all queries."""
     streams: dict[int, StreamProgress] = field(default_factory=dict)
     """By their numbers."""
     queries: dict[int, QueryProgress] = field(default_factory=dict)
