@@ -44,6 +44,7 @@ from panes.operators.dataflow import Dataflow
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.lower import fragment_of
 from panes.operators.measures import Measures
+from panes.operators.time_messages import TimeMessages
 from panes.optimizer.optimizer import optimize
 
 NAME = "expiration"
@@ -75,6 +76,7 @@ class Way:
 
 WAYS = (
     Way("piggyback"),
+    Way("time_message", kind=TimeMessages),
     Way("negative", strategy="nt"),
     Way("input_triggered", kind=InputTriggered),
 )
@@ -128,6 +130,8 @@ class Run:
     """For how many seconds they waited until their spans were done, together."""
     alone: int = 0
     """Spans in which the join gave no rows."""
+    told: int = 0
+    """With how many messages the answer heard of time."""
     clock: int = BEGINNING
     filled: dict[str, Measures] = field(default_factory=dict)
     """What steps had done when the windows were full."""
@@ -156,6 +160,7 @@ class Run:
                 self.tuples += rows.num_rows
                 self.waited += float((self.done - rows.column(TS).to_numpy() / SECOND).sum())
             self.alone += self._joined == before
+            self.told += self.dataflow.told_answer
         self.clock = clock
 
     @property
@@ -275,11 +280,11 @@ def sharing_half(selectivity: float) -> Callable[..., dict[str, pa.Table]]:
 
 
 def _negative(found: Run, way: Way) -> float:
-    """Negative tuples, and messages, for each positive tuple that the join gives."""
+    """Negative tuples, or the messages that take their place, for each positive tuple that the join gives."""
     join = found.measures("Join")
-    needs_messages = way.tells_clock and way.strategy != "nt"  # else negative tuples tell of time
-    messages = found.alone if needs_messages else 0
-    return (join.expired + join.invalid + messages) / join.positive
+    if way.strategy == "nt" or not way.tells_clock:
+        return (join.expired + join.invalid) / join.positive
+    return (found.told if way.kind is TimeMessages else found.alone) / join.positive
 
 
 def multiplicity(seconds: int) -> Iterator[Point]:

@@ -18,7 +18,12 @@ AUTO = "auto"
 NEVER = "never"
 NONE = "none"
 """The value of a setting that limits nothing."""
-PIGGYBACK, NEGATIVE, INPUT_TRIGGERED = "piggyback", "negative", "input_triggered"
+PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED = (
+    "piggyback",
+    "time_message",
+    "negative",
+    "input_triggered",
+)
 """The ways for time to reach operators."""
 MOST_SHARDS = 65_536
 
@@ -151,9 +156,10 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "expiration",
             PIGGYBACK,
-            "how time reaches operators: with deltas, as negative tuples, or with tuples; fixed at registration",
-            _one_of(PIGGYBACK, NEGATIVE, INPUT_TRIGGERED),
-            f"'{PIGGYBACK}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
+            "how time reaches operators: with deltas, as messages, as negative tuples, or with tuples; fixed at "
+            "registration",
+            _one_of(PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED),
+            f"'{PIGGYBACK}', '{TIME_MESSAGE}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
             is_of_query=True,
         ),
         Setting(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from panes.config import INPUT_TRIGGERED, NEGATIVE, SETTINGS
+from panes.config import INPUT_TRIGGERED, NEGATIVE, SETTINGS, TIME_MESSAGE
 
 
 class QuerySettings(NamedTuple):
@@ -34,3 +34,8 @@ class QuerySettings(NamedTuple):
     @property
     def is_input_triggered(self) -> bool:
         return self.expiration == INPUT_TRIGGERED
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether time reaches its operators in a way of their own: then it has one shard, and shares no plan."""
+        return self.expiration in (INPUT_TRIGGERED, TIME_MESSAGE)

@@ -237,13 +237,13 @@ class Registered:
         pin = None if latest is None else latest.pins.get(PIN)
         shown = Explained(
             self.physical_plan(record),
-            1 if record.settings.is_input_triggered else record.shards,
+            1 if record.settings.is_alone else record.shards,
             sum(other.group == record.group for other in self._catalog.queries()) if record.group else 0,
             self._shared_with_others(number),
             None if measures is None else measures.of_query(pin, number),
             None if record.group is None else plan,
             kept=self.kept_now(record, latest),
-            is_input_triggered=record.settings.is_input_triggered,
+            expiration=record.settings.expiration,
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
@@ -253,9 +253,9 @@ class Registered:
         if is_begin_end(planned.plan):
             return Explained(planned.plan)
         settings = self._catalog.query_settings()
-        physical, is_triggered = self._physical.under(settings, planned), settings.is_input_triggered
-        shards = 1 if is_triggered else _number(self._catalog.setting("shards"))
-        shown = Explained(physical, shards, is_input_triggered=is_triggered)
+        physical = self._physical.under(settings, planned)
+        shards = 1 if settings.is_alone else _number(self._catalog.setting("shards"))
+        shown = Explained(physical, shards, expiration=settings.expiration)
         return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:
@@ -311,8 +311,8 @@ def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
 
 def _template(plan: Node, settings: QuerySettings) -> str | None:
     """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
-    boxes of its own, and one whose time is that of its own tuples cannot share it."""
-    found = None if sheds(plan, settings) or settings.is_input_triggered else template_of(plan)
+    boxes of its own, and one whose operators hear of time in a way of their own cannot share it."""
+    found = None if sheds(plan, settings) or settings.is_alone else template_of(plan)
     return None if found is None else found[0].key
 
 

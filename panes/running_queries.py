@@ -79,7 +79,7 @@ class RunningQueries:
                 shards=_shards(record),
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 of=record.id,
-                is_input_triggered=record.settings.is_input_triggered,
+                expiration=record.settings.expiration,
             )
             for record in self.alone
         ]
@@ -119,7 +119,7 @@ class RunningQueries:
                 first_epoch=epoch,
                 of=found.query,
                 replaces=alone[found.query].plan_number,
-                is_input_triggered=alone[found.query].settings.is_input_triggered,
+                expiration=alone[found.query].settings.expiration,
             )
             for found in self._catalog.successors()
             if found.query in alone
@@ -154,8 +154,8 @@ class RunningQueries:
 
 
 def _shards(record: QueryRecord) -> int:
-    """The number of shards of a query that has begun; one where operators go by the newest tuple of all."""
-    return 1 if record.settings.is_input_triggered else _known(record.shards)
+    """The number of shards of a query that has begun; one where time reaches operators in a way of their own."""
+    return 1 if record.settings.is_alone else _known(record.shards)
 
 
 def _known(shards: int | None) -> int:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from panes.delta.delta import FOREVER, Delta
 from panes.state.buffers.base import State
@@ -29,6 +30,8 @@ from panes.state.buffers.base import State
 class Operator(ABC):
     """Base of all operators. Subclasses say their Output, State and Cost in their docstring."""
 
+    keeps_time: ClassVar[bool] = False
+    """Whether it acts at instants at which no row of its inputs expires: `next_change` says when."""
     dropped: int = field(default=0, init=False)
     """Rows that came too late to be seen at any instant."""
     noted: dict[str, float] = field(default_factory=dict, init=False, compare=False, repr=False)

@@ -34,6 +34,8 @@ class Dataflow:
     """The columns that each input expects, without `_ts`."""
     measures: dict[str, Measures] = field(init=False)
     """What each step has done, by its name."""
+    told_answer: int = field(default=1, init=False)
+    """With how many messages the answer heard of time in the last span: its delta carries the clock."""
 
     def __post_init__(self) -> None:
         self.operators = [step.make() for step in self.fragment.steps]
@@ -78,7 +80,7 @@ class Dataflow:
             else:
                 inputs = [deltas[place] for place in step.inputs]
             deltas.append(self._through(number, inputs, since, clock))
-            self.measures[step.name] += measured(step, inputs, deltas[-1], began)
+            self.measures[step.name] += self._measured(number, inputs, deltas[-1], began)
         for step, operator in zip(self.fragment.steps, self.operators, strict=True):
             rows = sum(state.rows for state in operator.buffers.values())
             told = {"touched": operator.touched, "dropped": operator.dropped, "state_rows": rows}
@@ -92,6 +94,10 @@ class Dataflow:
     def _through(self, number: int, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         """What an operator gives in a span: every delta tells it the clock, so all of them go by the same one."""
         return self.operators[number].process(inputs, since, clock)
+
+    def _measured(self, number: int, inputs: Sequence[Delta], output: Delta, began: int) -> Measures:
+        """What a step did in a span from the CPU time `began` on, but for its state."""
+        return measured(self.fragment.steps[number], inputs, output, began)
 
     def next_change(self, clock: int) -> int:
         """The first instant after the clock at which something may happen though nothing comes; FOREVER when there

@@ -58,7 +58,8 @@ class Measures:
     """Results of a negation, and those of them that it took back before their time. Both are 0 where the two ways
     of leaving cannot be told apart. Of a join over rows with weights, all results that came or went."""
     messages: float = 0
-    """Deltas that came, empty ones among them: each tells the clock, one on every edge and in every span."""
+    """Deltas that came, empty ones among them: each tells the clock, one on every edge and in every span. Where
+    time goes by messages (`expiration = 'time_message'`), those that came, and nothing else."""
 
     def __add__(self, other: Measures) -> Measures:
         return Measures(*map(add, _values(self), _values(other)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,7 @@ class ReleaseOnTime(Operator):
     Cost: the rows that come and the rows that fall due; those that wait are not touched.
     """
 
+    keeps_time: ClassVar[bool] = True
     edge: Edge
     """Of the rows that come, which is that of those that leave."""
     waiting: TimerQueue = field(init=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,7 @@ class Rstream(Operator):
     Cost: the size of the relation at each of the instants, which is the size of the output.
     """
 
+    keeps_time: ClassVar[bool] = True
     schema: Schema
     slides_us: Sequence[int]
     relation: Calendar = field(init=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +45,7 @@ class SessionWindow(Operator):
         session may end; an end that a later tuple has put off costs a look at its partition.
     """
 
+    keeps_time: ClassVar[bool] = True
     spec: Spec
     has_until: bool = False
     """Whether the plan has an INTERNAL window, so that its edges carry `_until`."""

@@ -12,10 +12,12 @@ from pyspark import TaskContext
 
 from panes.answers.answer_store import AnswerStore, changes_chunk
 from panes.answers.output_delay import OutputDelay, output_delay
+from panes.config import INPUT_TRIGGERED, TIME_MESSAGE
 from panes.delta.delta import BEGINNING, FOREVER, Delta
 from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.measures import STORE, Measures, as_list
+from panes.operators.time_messages import TimeMessages
 from panes.sharing.selection_store import SelectionStore
 from panes.spark.task_plans import PlanValues, SentPlans, StageTask
 from panes.stages.clock_rule import ClockRule, Measured, Span
@@ -45,6 +47,8 @@ from panes.state.storage.task_states import TaskStates
 
 InputSteps = dict[int, dict[str, list[int]]]
 
+_KINDS: Mapping[str, type[Dataflow]] = {INPUT_TRIGGERED: InputTriggered, TIME_MESSAGE: TimeMessages}
+"""The dataflows in which time reaches operators in a way of their own, by the value of `expiration`."""
 _NO_DELAY = OutputDelay()
 _FOR_ALL = ("measured", FAILED_INPUT)
 """The messages that every task gets from every task of the first level."""
@@ -274,7 +278,7 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
     # In its first epoch a query sees what is there of all times; it has no answer to go on from.
     since = BEGINNING if work.is_first else span.since
     assert stage.fragment is not None
-    dataflow = (InputTriggered if query.is_input_triggered else Dataflow)(stage.fragment)
+    dataflow = _KINDS.get(query.expiration, Dataflow)(stage.fragment)
     before = work.manifest()
     known = work.known(before)
     for name, buffer in dataflow.buffers.items():
@@ -299,7 +303,8 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
         answer = AnswerStore.gathered(of_answer, since) if work.is_moved else AnswerStore(of_answer)
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
-        steps[ANSWER] = measured_rows(delta.rows, delta, query.plan.pattern, began)
+        of_rows = measured_rows(delta.rows, delta, query.plan.pattern, began)
+        steps[ANSWER] = replace(of_rows, messages=dataflow.told_answer)
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), chunks, before)
     next_change = None

@@ -13,7 +13,7 @@ from functools import cached_property
 from textwrap import TextWrapper
 from typing import Any
 
-from panes.config import AUTO
+from panes.config import AUTO, INPUT_TRIGGERED, PIGGYBACK, TIME_MESSAGE
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
 from panes.plan.nodes import Node, Select
@@ -55,10 +55,13 @@ _FIGURES = (
 )
 
 
-_INPUT_TRIGGERED = (
-    "expiration 'input_triggered': each operator goes by the newest tuple that it has received, and the answer is "
-    "as of its newest change"
-)
+_EXPIRATION = {
+    INPUT_TRIGGERED: "each operator goes by the newest tuple that it has received, and the answer is as of its "
+    "newest change",
+    TIME_MESSAGE: "an operator that keeps rows runs when rows come to it, or a message that some of those that it "
+    "got expire; one shard",
+}
+"""What is said of ways for time to reach operators that are not the usual one."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class Explained:
     """How busy this query and all together keep the cluster, in words."""
     kept: Mapping[str, float] = field(default_factory=dict)
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
-    is_input_triggered: bool = False
-    """Whether time reaches its operators with tuples alone."""
+    expiration: str = PIGGYBACK
+    """How time reaches its operators."""
 
     @property
     def tree(self) -> ExplainedStep:
@@ -122,8 +125,9 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
-    if explained.is_input_triggered:
-        lines += _wrapped(_INPUT_TRIGGERED, WIDTH, "", "  ")
+    if explained.expiration in _EXPIRATION:
+        text = f"expiration {explained.expiration!r}: {_EXPIRATION[explained.expiration]}"
+        lines += _wrapped(text, WIDTH, "", "  ")
     if isinstance(explained.plan, PhysicalPlan) and not depends_on_strategy(explained.plan):
         lines.append(f"strategy {explained.plan.strategy!r} makes no difference to this plan")
     if isinstance(explained.plan, PhysicalPlan) and explained.plan.choice.rules:
@@ -147,8 +151,8 @@ def explain_json(explained: Explained) -> dict[str, Any]:
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
         "plan": _step_json(explained.tree, explained),
     }
-    if explained.is_input_triggered:
-        data["input_triggered"] = True
+    if explained.expiration in _EXPIRATION:
+        data[explained.expiration] = True
     if isinstance(plan, PhysicalPlan):
         data |= {
             "strategy": plan.strategy,

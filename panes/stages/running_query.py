@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from panes.config import INPUT_TRIGGERED, PIGGYBACK
 from panes.sharing.shared_indexes import Members
 from panes.stages.physical_plan import PhysicalPlan
 from panes.state.storage.epoch_states import StagePlace
@@ -25,8 +26,8 @@ class RunningQuery:
     """The number of the query that it runs; None: the same as that of the plan."""
     replaces: int | None = None
     """In its first epoch, the number of the plan that runs the query until then, when there is one."""
-    is_input_triggered: bool = False
-    """Whether time reaches its operators with tuples alone: then it has one shard, of which all of them hear."""
+    expiration: str = PIGGYBACK
+    """How time reaches its operators."""
 
     @property
     def query(self) -> int:
@@ -38,6 +39,10 @@ class RunningQuery:
         """The number under which the record of an epoch has what it did: until the plan that it replaces has
         ended, readers do not hear of it."""
         return self.query if self.replaces is None else self.id
+
+    @property
+    def is_input_triggered(self) -> bool:
+        return self.expiration == INPUT_TRIGGERED
 
     def needs_history(self, epoch: int) -> bool:
         """Whether it, or one of its members, begins in the epoch and is to see what came before."""

@@ -161,6 +161,14 @@ def test_a_query_that_no_epoch_ran_has_nothing_measured() -> None:
     assert "measured: nothing yet" in text
 
 
+@pytest.mark.parametrize("way", ["time_message", "input_triggered"])
+def test_it_is_said_where_time_reaches_operators_in_a_way_of_their_own(way: str) -> None:
+    shown = replace(explained(JOIN, shards=1), expiration=way)
+    assert f"\nexpiration '{way}': " in explain(shown)
+    assert explain_json(shown)[way] is True
+    assert "expiration" not in explain(explained(JOIN))
+
+
 def test_long_lines_go_on_below_and_nothing_is_cut() -> None:
     columns = ", ".join(f"a + {n} AS a_rather_long_name_{n}" for n in range(12))
     text = explain(explained(f"SELECT {columns} FROM s1 [ROWS 3] WHERE a + b * 2 > 7"))
