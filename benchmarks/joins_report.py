@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.markdown import table
+
 Row = Mapping[str, Any]
 
 FOUND = {
@@ -59,20 +61,15 @@ def _figure(
         return []
     heads = list(next(iter(cells.values())))
     rows = [[algorithm, *(own.get(head, "") for head in heads)] for algorithm, own in cells.items()]
-    return [f"Figure {figure}, by {by}. The thesis: {FOUND[figure]}", _table(["algorithm", *heads], rows)]
+    return [f"Figure {figure}, by {by}. The thesis: {FOUND[figure]}", table(["algorithm", *heads], rows)]
 
 
 def _rows(results: Sequence[Row], part: str, names: Sequence[str], title: str) -> list[str]:
     mine = [[_cell(row[name]) for name in names] for row in results if row.get("part") == part]
-    return [title, _table(names, mine)] if mine else []
+    return [title, table(names, mine)] if mine else []
 
 
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

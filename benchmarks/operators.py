@@ -1,4 +1,4 @@
-"""How fast the operators are, on one core, without Spark: `python -m benchmarks.operators`.
+"""How fast the operators are, on one core, without Spark: `python -m benchmarks.operators [--save]`.
 
 Every operator is given deltas of 200,000 rows over windows that hold 60,000, 600,000 and 6,000,000 rows. The
 windows are filled first; then the spans are timed until the whole window has been replaced once, or eight
@@ -20,10 +20,13 @@ import pstats
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.operators_report import operator_table
+from benchmarks.result_files import save
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
 from panes.operators.anti_join import AntiJoin
 from panes.operators.base import Operator
@@ -43,6 +46,7 @@ from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
 from panes.plan.windows import RangeWindow
 
+NAME = "operators"
 DELTA = 200_000
 WINDOWS = (60_000, 600_000, 6_000_000)
 APART_US = 10
@@ -174,6 +178,7 @@ def main() -> None:
     parser.add_argument("--only", help="run the cases whose name contains this")
     parser.add_argument("--runs", type=int, default=2, help="how often to measure; the best counts")
     parser.add_argument("--profile", action="store_true", help="say where the time goes, at 600,000 rows")
+    parser.add_argument("--save", action="store_true", help="write the result file")
     arguments = parser.parse_args()
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
@@ -185,14 +190,16 @@ def main() -> None:
             print(case.name)
             pstats.Stats(profile).sort_stats("tottime").print_stats(15)
         return
-    print("| operator | 60,000 | 600,000 | 6,000,000 | grows by | results per row | target at 600,000 |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    results: list[dict[str, Any]] = []
     for case in chosen:
-        measured = [min(measure(case, window) for _ in range(arguments.runs)) for window in WINDOWS]
-        rates = [f"{1e-6 / seconds:.2f} M/s" for seconds, _ in measured]
-        growth = measured[-1][0] / measured[0][0]
-        target = f"{case.target / 1e6:.1f} M/s" if case.target else ""
-        print(f"| {case.name} | {' | '.join(rates)} | {growth:.2f}× | {measured[1][1]:.2f} | {target} |")
+        for window in WINDOWS:
+            seconds, output = min(measure(case, window) for _ in range(arguments.runs))
+            reached = {"rows_per_s": 1 / seconds, "results_per_row": output}
+            results.append({"operator": case.name, "window": window, **reached, "target": case.target})
+            print(f"{case.name:<32}{window:>10,}{1e-6 / seconds:>8.2f} M/s", flush=True)
+    print(operator_table(results))
+    if arguments.save:
+        save(NAME, results)
 
 
 if __name__ == "__main__":

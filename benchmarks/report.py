@@ -7,13 +7,13 @@ A mark is a pair of comments, `<!-- name -->` and `<!-- /name -->`. What stands 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks import (
     exchange,
     growth,
+    idle_queries,
     live,
     object_store,
     readers,
@@ -24,7 +24,10 @@ from benchmarks import (
     tables,
     update_patterns,
 )
+from benchmarks.expiration_report import expiration_tables
 from benchmarks.joins_report import join_tables
+from benchmarks.markdown import Content, measured_on, rate, short, table
+from benchmarks.operators_report import operator_table
 from benchmarks.paper_queries import EXPERIMENTS
 from benchmarks.result_files import load
 from benchmarks.workloads import WORKLOADS
@@ -32,7 +35,6 @@ from benchmarks.workloads import WORKLOADS
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 STANDING_PAGE = PAGE.with_name("standing-queries.md")
 SCALE_PAGE = PAGE.with_name("scale.md")
-Content = Mapping[str, Any]
 
 TARGETS = {
     "spark": ("Spark's own streaming", dict.fromkeys(WORKLOADS, 10.0)),
@@ -40,34 +42,6 @@ TARGETS = {
     "rerun": ("the better of DuckDB and Polars", {**dict.fromkeys(WORKLOADS, 1.0), "W2": 0.25}),
 }
 """How many times as fast Panes is to be."""
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A Markdown table; all but the first columns are numbers, and stand to the right."""
-    rule = ["---"] * left + ["---:"] * (len(header) - left)
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
-
-
-def rate(value: float | None) -> str:
-    """Rows per second, with as many digits as mean something.
-
-    >>> rate(1_234_567), rate(45_678), rate(6_543), rate(None)
-    ('1.23 M', '46 k', '6.5 k', '')
-    """
-    if value is None:
-        return ""
-    if value >= 1e6:
-        return f"{value / 1e6:.2f} M"
-    return f"{value / 1e3:.0f} k" if value >= 10_000 else f"{value / 1e3:.1f} k"
-
-
-def measured_on(content: Content) -> str:
-    machine, versions = content["machine"], content["versions"]
-    packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "panes")
-    return (
-        f"Measured {content['measured']} on {machine['cores']} cores of {machine['processor']}, "
-        f"{machine['memory_gb']} GB; {machine['system']}, Python {machine['python']}; {packages}."
-    )
 
 
 def workloads(content: Content) -> str:
@@ -277,6 +251,25 @@ def changing_tables(content: Content) -> str:
     return f"{measured_on(content)}{note}\n\n{table(['', 'aim', 'reached'], rows)}"
 
 
+def idle(content: Content) -> str:
+    """What an epoch costs by the number of queries that have nothing to do in it."""
+    rows = []
+    for r in content["results"]:
+        phases = ", ".join(f"{name} {1e3 * took:.0f}" for name, took in r["phases"].items())
+        rows.append([f"{r['due']:,}", f"{r['idle']:,}", f"{1e3 * r['seconds']:.0f}", phases])
+    alone, among = content["results"]
+    ratio = among["seconds"] / alone["seconds"]
+    aim = idle_queries.AIM
+    missed = "" if ratio <= aim else " ✗"
+    return "\n\n".join(
+        [
+            measured_on(content),
+            table(["due", "idle", "median epoch, ms", "phases of the last one, ms"], rows, left=0),
+            f"Medians of {alone['epochs']} epochs. The ratio is {ratio:.2f}{missed}; the aim is {aim:g}.",
+        ]
+    )
+
+
 def exchanges(content: Content) -> str:
     """Both ways of the exchange by workload, and what compression of its blocks costs and saves."""
     found = {(r["exchange"], r["workload"]): r for r in content["results"]}
@@ -425,15 +418,6 @@ def store_requests(content: Content) -> str:
     return f"{measured_on(content)}\n\n{table(header, rows, left=0)}"
 
 
-def short(value: float) -> str:
-    """Two digits, or all before the point.
-
-    >>> short(0.1214), short(3.946), short(17.497), short(104.2)
-    ('0.12', '3.9', '17', '104')
-    """
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
 SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "workloads": (run.NAME, workloads),
     "ratios": (run.NAME, ratios),
@@ -441,6 +425,12 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "growth": (growth.NAME, growth_curves),
     "update-patterns": ("update_patterns", update_pattern_times),
     "joins": ("joins", lambda content: f"{measured_on(content)}\n\n{join_tables(content['results'])}"),
+    "expiration": ("expiration", expiration_tables),
+    "idle": (idle_queries.NAME, idle),
+    "operators": (
+        "operators",
+        lambda content: f"{measured_on(content)}\n\n{operator_table(content['results'])}",
+    ),
     "live": (live.NAME, live_stream),
     "readers": (readers.NAME, readers_without_pause),
     "exchange": (exchange.NAME, exchanges),

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from benchmarks import overload, shedding
-from benchmarks.report import PAGE, between, measured_on, table
+from benchmarks.markdown import Content, measured_on, table
+from benchmarks.report import PAGE, between
 from benchmarks.result_files import load
 
 SHEDDING_PAGE = PAGE.with_name("shedding.md")
-Content = Mapping[str, Any]
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -34,6 +34,8 @@ class RunningQueries:
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
+        self._begin_end: dict[int, bool] = {}
+        """Whether each query has a `BEGIN … END` window, by its number: plans are walked once."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
         self._shares: tuple[int, Shares] = -1, {}
         """The last epoch after which shares of drop boxes were changed, and these. An epoch that is done again
@@ -68,11 +70,8 @@ class RunningQueries:
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
-        self.alone = [
-            record
-            for record in records
-            if record.group is None and not is_begin_end(self._registered.plan_of(record))
-        ]
+        self._begin_end = {record.id: self._is_begin_end(record) for record in records}
+        self.alone = [record for record in records if record.group is None and not self._begin_end[record.id]]
         standing = [
             RunningQuery(
                 id=record.plan_number,
@@ -104,6 +103,10 @@ class RunningQueries:
             missing=self._incomplete.next(records, before),
             boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
+
+    def _is_begin_end(self, record: QueryRecord) -> bool:
+        known = self._begin_end.get(record.id)
+        return is_begin_end(self._registered.plan_of(record)) if known is None else known
 
     def _beginning(self, epoch: int) -> list[RunningQuery]:
         """The plans that begin in an epoch beside those that they replace."""

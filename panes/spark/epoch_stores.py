@@ -83,6 +83,8 @@ class EpochStores:
         self._measures = MeasureLog(home / "measures")
         self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
         """The last measures that were written, by their pin."""
+        self._measured_of: Set[int] = frozenset()
+        """The queries whose steps these are of."""
         self.epoch_facts = EpochFacts()
         self._facts: tuple[str | None, KnownFacts] = None, {}
         """The last facts that were written or read, by their pin."""
@@ -223,8 +225,10 @@ class EpochStores:
         """Keeps what the steps did, and the facts that follow; gives the pin. Steps of queries that are gone are
         left out."""
         pin, there = before.pins.get(PIN), {query.id for query in queries}
-        known = self._measured[1] if self._measured[0] == pin else self._measures.known(pin)
-        known = {place: measures for place, measures in known.items() if place.query in there}
+        is_last = self._measured[0] == pin
+        known = self._measured[1] if is_last else self._measures.known(pin)
+        if not (is_last and self._measured_of <= there):
+            known = {place: measures for place, measures in known.items() if place.query in there}
         facts = self.epoch_facts.after(
             self.facts(before), before, rule, moved, queries, streams, measured, messages, done, known
         )
@@ -234,7 +238,7 @@ class EpochStores:
         }
         found = measured_after(known, rule.epoch, seconds, done)
         pin = self._measures.write(rule.epoch, found, writer, stored(facts))
-        self._measured, self._facts = (pin, found), (pin, facts)
+        self._measured, self._measured_of, self._facts = (pin, found), there, (pin, facts)
         return {PIN: pin}
 
     def facts(self, record: EpochRecord) -> KnownFacts:

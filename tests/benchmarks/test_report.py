@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from benchmarks import report
@@ -14,7 +12,6 @@ from benchmarks.report import (
     ratios,
     scale_written,
     standing_written,
-    table,
     workloads,
     written,
 )
@@ -95,14 +92,6 @@ def test_a_text_replaces_what_stands_between_its_marks_and_nothing_else():
 def test_a_page_without_the_mark_is_refused():
     with pytest.raises(ValueError, match="no place for a"):
         between("", "a", "new")
-
-
-def test_numbers_stand_to_the_right():
-    assert table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
-
-
-def test_examples_in_the_module():
-    assert doctest.testmod(report).failed == 0
 
 
 def test_both_ways_of_the_exchange_stand_side_by_side():
