@@ -158,7 +158,10 @@ def live(content: Content) -> str:
         *([f"half width of intervals, `{name}`", percent(width[name], 1)] for name in queries),
         ["memory of all processes, first half", f"{found['megabytes_first_half']:,} MB"],
         ["memory of all processes, second half", f"{found['megabytes_second_half']:,} MB"],
-        ["all answers exact again after", f"{found['exact_again_after_s']:.0f} s"],
+        [
+            "all answers exact again after",
+            f"{found['exact_again_after_s']:.0f} s" if found["exact_at_the_end"] else "not by the end",
+        ],
     ]
     chart = "![lag, shares, intervals and memory over time](charts/overload.svg)"
     return f"{measured_on(content)}\n\n{table(['', ''], rows, left=1)}\n\n{chart}"
