@@ -539,6 +539,20 @@ class Matched(_Unary):
         return self._schema
 
 
+@dataclass(frozen=True)
+class Synopsis(_Unary):
+    """The partial sums of a group-by per pane of its window, for all queries that can be computed from them.
+
+    The window of the group-by has the length of the longest of theirs, and slides by one pane. Each query has a
+    window, aggregates and conditions of its own, which are applied when somebody reads it.
+    """
+
+    form: str
+    """basic, interval or running."""
+    reach_us: int
+    """The greatest sum of the range and the slide of a window: for how long a pane may be needed."""
+
+
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 
