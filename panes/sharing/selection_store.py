@@ -9,6 +9,7 @@ from panes.delta.rows import with_column, without
 from panes.history.retention import Retained
 from panes.sharing.matched_blocks import MatchedBlocks
 from panes.sharing.query_index import QueryIndex
+from panes.sharing.store import Arrivals
 from panes.sharing.tuple_block import SEEN
 
 
@@ -17,6 +18,15 @@ class SelectionStore(MatchedBlocks):
 
     State: the tuples of the longest window, and per query and tuple at most one bit.
     """
+
+    def advance(self, arrivals: Arrivals) -> None:
+        """Takes in the queries and the tuples of an epoch, and forgets tuples that no query needs any more."""
+        members = arrivals.members
+        if not arrivals.is_first and members.fresh is not None:
+            self.admit(members.fresh.value[0])
+        for rows in arrivals.rows.values():
+            self.add(rows, members.all.value[0], arrivals.seen_since)
+        self.expire(arrivals.since, members.kept[0].all)
 
     def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
         """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
