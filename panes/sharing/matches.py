@@ -20,7 +20,7 @@ class Matches:
     @property
     def is_for_any(self) -> Flags:
         """Whether each tuple is for some query."""
-        found: Flags = self.bits.any(axis=1)
+        found: Flags = np.bitwise_or.reduce(self.bits, axis=1) != 0
         return found
 
     def pairs(self) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ So queries may come and go, and ask for longer windows than those before, withou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -31,22 +31,15 @@ from panes.sharing.bits import Flags, Ints
 from panes.sharing.matched_blocks import MatchedBlocks
 from panes.sharing.named_rows import named_rows
 from panes.sharing.query_index import QueryIndex
+from panes.sharing.shared_indexes import Kept
+from panes.sharing.store import Arrivals
 from panes.sharing.tuple_block import LEFT_TS, RIGHT_TS, SEEN
 from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.chunked import ChunkedBuffer, rank_within
 from panes.state.buffers.fifo import Fifo
+from panes.state.storage.manifest import ANSWER
 
 _LEFT_SEEN, _RIGHT_SEEN = "_left_seen", "_right_seen"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Which tuples of one stream are kept."""
-
-    members: Retained
-    """Those that the windows of the queries may hold: new tuples are joined with these."""
-    all: Retained
-    """Those that a query that comes later may want, too: what the stream keeps because of all its readers."""
 
 
 class PairStore:
@@ -84,6 +77,17 @@ class PairStore:
     @property
     def _buffers(self) -> dict[str, ChunkedBuffer]:
         return dict(zip(BUFFERS, (buffer for side in self._sides for buffer in side.buffers), strict=True))
+
+    def advance(self, arrivals: Arrivals) -> None:
+        """Takes in the queries and the tuples of an epoch, and forgets what no query needs any more."""
+        members, (left, right) = arrivals.members, SIDES
+        kept = members.kept[0], members.kept[1]
+        if not arrivals.is_first and members.fresh is not None:
+            self.reach_back(arrivals.since, kept)
+            self.admit(members.fresh.value[0], members.all.value[0].queries, kept)
+        rows = arrivals.rows
+        self.add(rows.get(left), rows.get(right), members.all.value[0], arrivals.seen_since, kept)
+        self.expire(arrivals.since, kept)
 
     def reach_back(self, since: int, kept: tuple[Kept, Kept]) -> None:
         """Takes up again the older tuples that the windows of new queries hold; to be called before these are
@@ -148,8 +152,10 @@ class PairStore:
         return take(rows, where(index.match(rows).is_for_any))
 
 
-BUFFERS = ("left", "left_before", "right", "right_before")
-"""The names of the tuples that are kept of each side: those that windows of queries may hold, and older ones."""
+SIDES = ("input-0", "input-1")
+"""The inputs with the tuples of the left and of the right."""
+BUFFERS = tuple(f"{ANSWER}.{name}" for name in ("left", "left_before", "right", "right_before"))
+"""The buffers of the tuples of each side: those that windows of queries may hold, and older ones."""
 
 
 class _Side:

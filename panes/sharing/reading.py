@@ -34,6 +34,10 @@ class Reading(Protocol):
     def schema(self) -> Schema: ...
 
     @property
+    def is_distinct(self) -> bool:
+        """Whether equal rows of its answer, of all shards, are one."""
+
+    @property
     def kept(self) -> Schema:
         """The columns that are kept."""
 

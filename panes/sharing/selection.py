@@ -42,6 +42,10 @@ class Selection:
         return Schema(tuple(Field(name, expression.type) for name, expression in self.columns))
 
     @property
+    def is_distinct(self) -> bool:
+        return False
+
+    @property
     def kept(self) -> Schema:
         return self.scan.schema
 
