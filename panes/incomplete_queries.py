@@ -136,7 +136,8 @@ class _NewQueries:
                 since = max(since, record.first_clock + 1)
             if not is_member:
                 since = max(since, retains_from)
-            yield kept_for(plan, stream) if held is None else held, since
+            kept = kept_for(plan, stream, record.answers.is_asked_anew)
+            yield kept if held is None else held, since
 
 
 def _held(plan: Node) -> dict[str, Retained]:
