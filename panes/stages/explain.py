@@ -20,6 +20,7 @@ from panes.plan.nodes import Node, Select
 from panes.plan.order_of_answer import order_of
 from panes.plan.patterns import Labeled, answer_pattern
 from panes.plan.walk import walk
+from panes.query_settings import KEPT, ChosenAnswers
 from panes.stages.explain_tree import (
     ExplainedStep,
     StepKey,
@@ -89,6 +90,8 @@ class Explained:
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
+    answers: ChosenAnswers = KEPT
+    """How its answer is had."""
 
     @property
     def tree(self) -> ExplainedStep:
@@ -126,6 +129,8 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.answers.reason:
+        lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
     if explained.expiration in _EXPIRATION:
         text = f"expiration {explained.expiration!r}: {_EXPIRATION[explained.expiration]}"
         lines += _wrapped(text, WIDTH, "", "  ")
@@ -150,6 +155,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     shards = AUTO if explained.shards is None else explained.shards
     data: dict[str, Any] = {
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
+        "answers": explained.answers._asdict(),
         "plan": _step_json(explained.tree, explained),
     }
     if explained.expiration in _EXPIRATION:

@@ -163,4 +163,3 @@ def over_stream(aggregate: Aggregate, columns: Mapping[str, Expression]) -> Aggr
     """An aggregate with its arguments in terms of other columns."""
     arg, by = (None if part is None else substitute(part, columns) for part in (aggregate.arg, aggregate.by))
     return replace(aggregate, arg=arg, by=by)
-

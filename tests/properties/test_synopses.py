@@ -7,13 +7,12 @@ anywhere, shards change their number, and queries come and go. PANES_SYNOPSIS_SE
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from panes.delta.consolidate import AT, contents_at
 from panes.delta.delta import BEGINNING, CAME, EXP, FOREVER, TS
@@ -29,11 +28,7 @@ from panes.stages.physical_plan import PhysicalStage
 from panes.stages.redistribute import Redistribution
 from panes.stages.routing import Route
 from panes.state.buffers.chunk import Chunk
-from panes.synopses.basic_interval import BasicInterval
 from panes.synopses.definition import Definition, SynopsisSource
-from panes.synopses.interval import Interval
-from panes.synopses.layout import Layout
-from panes.synopses.running import Running
 from panes.synopses.synopsis_store import SynopsisStore
 from panes.testing import Oracle, same_rows
 from tests.properties.plans import Drawing
