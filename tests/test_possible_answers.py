@@ -100,7 +100,8 @@ def test_a_query_that_asks_for_what_it_cannot_have_is_refused(db, sql, answers, 
 def test_a_setting_of_the_database_that_a_query_cannot_follow_leaves_it_what_it_can_have(db):
     db.sql("SET answers = 'lazy'")
     assert mode_of(db.register(TOTAL, name="q")) == (
-        "answers 'eager': not 'lazy': only selections of one stream and joins of two, over windows of time, share a store"
+        "answers 'eager': not 'lazy': only selections and aggregates of one stream and joins of two, over windows of "
+        "time, share a store"
     )
 
 
