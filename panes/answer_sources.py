@@ -13,7 +13,6 @@ from panes.answers.readers import Readers
 from panes.catalog import Catalog, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
-from panes.plan.begin_end import is_begin_end
 from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
 from panes.sharing.selection import selection_of
@@ -53,9 +52,9 @@ class AnswerSources:
 
     def _find(self, record: QueryRecord) -> AnswerSource:
         plan = self._registered.plan_of(record)
-        if is_begin_end(plan) and record.group is None:
+        if record.answers.is_asked_anew:
             raise CatalogError(
-                f"query {record.name!r} has a BEGIN … END window, which is applied when it is invoked: "
+                f"query {record.name!r} is asked of the history when it is invoked ({record.answers.reason}): "
                 "there are no changes to follow in between"
             )
         source = partial(AnswerSource, record.id, record.name, plan)

@@ -136,4 +136,5 @@ class _NewQueries:
                 since = max(since, record.first_clock + 1)
             if not is_member:
                 since = max(since, retains_from)
-            yield kept_for(plan, stream) if reading is None else held_by(reading.window), since
+            kept = kept_for(plan, stream, record.answers.is_asked_anew)
+            yield kept if reading is None else held_by(reading.window), since

@@ -9,7 +9,6 @@ from panes.history.history_store import History
 from panes.history.retention import Retained, kept_for, together
 from panes.incomplete_queries import IncompleteQueries
 from panes.language import statements as st
-from panes.plan.begin_end import is_begin_end
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
 from panes.registered import Registered
@@ -34,8 +33,6 @@ class RunningQueries:
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
-        self._begin_end: dict[int, bool] = {}
-        """Whether each query has a `BEGIN … END` window, by its number: plans are walked once."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
         self._shares: tuple[int, Shares] = -1, {}
         """The last epoch after which shares of drop boxes were changed, and these. An epoch that is done again
@@ -70,8 +67,8 @@ class RunningQueries:
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
-        self._begin_end = {record.id: self._is_begin_end(record) for record in records}
-        self.alone = [record for record in records if record.group is None and not self._begin_end[record.id]]
+        run = [record for record in records if not record.answers.is_asked_anew]
+        self.alone = [record for record in run if record.group is None]
         standing = [
             RunningQuery(
                 id=record.plan_number,
@@ -104,10 +101,6 @@ class RunningQueries:
             boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
 
-    def _is_begin_end(self, record: QueryRecord) -> bool:
-        known = self._begin_end.get(record.id)
-        return is_begin_end(self._registered.plan_of(record)) if known is None else known
-
     def _beginning(self, epoch: int) -> list[RunningQuery]:
         """The plans that begin in an epoch beside those that they replace."""
         alone = {record.id: record for record in self.alone}
@@ -130,7 +123,8 @@ class RunningQueries:
         for record in records:
             of_query, key = self._kept[record.id], (stream.number, stream.retain_us is None)
             if key not in of_query:
-                of_query[key] = kept_for(self._registered.plan_of(record), stream)
+                plan = self._registered.plan_of(record)
+                of_query[key] = kept_for(plan, stream, record.answers.is_asked_anew)
             found.add(of_query[key])
         return found
 

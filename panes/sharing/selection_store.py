@@ -33,6 +33,7 @@ from panes.sharing.bits import Ints
 from panes.sharing.match_encoding import MOST_TUPLES
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import Selection
+from panes.sharing.store import Arrivals
 from panes.sharing.tuple_block import SEEN, TupleBlock
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import Log, MergePolicy
@@ -64,6 +65,15 @@ class SelectionStore:
     def rows(self) -> int:
         """The tuples that are kept."""
         return sum(block.rows for block in self._log.parts)
+
+    def advance(self, arrivals: Arrivals) -> None:
+        """Takes in the queries and the tuples of an epoch, and forgets tuples that no query needs any more."""
+        members = arrivals.members
+        if not arrivals.is_first and members.fresh is not None:
+            self.admit(members.fresh.value[0])
+        for rows in arrivals.rows.values():
+            self.add(rows, members.all.value[0], arrivals.seen_since)
+        self.expire(arrivals.since, members.retained)
 
     def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
         """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
