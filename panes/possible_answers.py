@@ -17,7 +17,7 @@ from panes.stored_plans import sheds
 def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> AnswerFacts:
     """What is possible for a query that is registered now, by its logical plan and its settings."""
     template = sharable(plan, settings)
-    is_stored = template is not None and template.is_selection
+    is_stored = template is not None and template.has_store
     return AnswerFacts(
         why_not_eager="BEGIN … END is applied when the query is invoked" if is_begin_end(plan) else None,
         why_not_lazy=None if is_stored else _why_no_store(plan, settings),
@@ -39,7 +39,7 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
         return "rows may be dropped for it"
-    return "only selections of one stream, over windows of time, share a store"
+    return "only selections of one stream and joins of two, over windows of time, share a store"
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:

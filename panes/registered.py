@@ -340,7 +340,7 @@ def _template(plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> st
     found = sharable(plan, settings)
     if found is None or answers.mode == settings.answers == NONE:
         return None
-    return None if found.is_selection and answers.mode == settings.answers == EAGER else found.key
+    return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
 
 
 def _number(shards: Value) -> int | None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from panes.answers.open_segments import OpenSegments
-from panes.sharing.store import Chunks, Store
+from panes.sharing.store import Chunks
 from panes.state.storage.epoch_log import QueryProgress
 from panes.state.storage.recently_used import RecentlyUsed
 
 _STORES_IN_MEMORY = 64
 
-StoreT = TypeVar("StoreT", bound=Store)
+StoreT = TypeVar("StoreT")
 
 
 class OpenStores:
@@ -20,7 +20,7 @@ class OpenStores:
 
     def __init__(self, segments: OpenSegments) -> None:
         self._segments = segments
-        self._stores: RecentlyUsed[Hashable, Store] = RecentlyUsed(_STORES_IN_MEMORY)
+        self._stores: RecentlyUsed[Hashable, object] = RecentlyUsed(_STORES_IN_MEMORY)
 
     def of(self, ran: QueryProgress, kind: type[StoreT], make: Callable[[Chunks], StoreT]) -> list[StoreT]:
         """The stores of all shards at the end of an epoch; `make` opens one over its chunks."""

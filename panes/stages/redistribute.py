@@ -53,9 +53,11 @@ class Redistribution:
         Those of one old shard stay in their order.
         """
         kind = store_kind(self.stage.plan)
+        whole: dict[str, list[Chunk]] = {}
         if kind is not None and kind.gathered is not None:
-            return kind.gathered([states[old] for old in range(shard, self.old, self.new)])
-        return {name: self._moved(name, place, shard, states) for name, place in self._places.items()}
+            whole = kind.gathered([states[old] for old in range(shard, self.old, self.new)])
+        others = {name: place for name, place in self._places.items() if name not in whole}
+        return whole | {name: self._moved(name, place, shard, states) for name, place in others.items()}
 
     @cached_property
     def _places(self) -> Mapping[str, Place]:
