@@ -52,7 +52,8 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
     if sheds(plan, settings):
         return "rows may be dropped for it"
     return (
-        "only selections and aggregates of one stream and joins of two, over windows of time, share a store"
+        "only selections and joins over windows of time, and aggregates of one stream over windows that slide, "
+        "share a store"
     )
 
 
