@@ -25,6 +25,12 @@ class QuerySettings(NamedTuple):
     priority: float = float(SETTINGS["priority"].default)
     expiration: str = str(SETTINGS["expiration"].default)
     """How time reaches operators."""
+    index_cells: str = str(SETTINGS["index_cells"].default)
+    index_order: str = str(SETTINGS["index_order"].default)
+    index_rebuild: str = str(SETTINGS["index_rebuild"].default)
+    """How the index of the answer is kept, if it has one."""
+    index_by: str = ""
+    """The columns of INDEX BY as a JSON list; empty when there is no index. No setting of the database."""
 
     @property
     def strategy_of_plan(self) -> str:
@@ -37,5 +43,11 @@ class QuerySettings(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """Whether time reaches its operators in a way of their own: then it has one shard, and shares no plan."""
+        """Whether time reaches its operators in a way of their own: then it has one shard."""
         return self.expiration in (INPUT_TRIGGERED, TIME_MESSAGE)
+
+    @property
+    def shares_no_plan(self) -> bool:
+        """Whether it runs by itself, though others may be equal to it up to constants: answers that share a plan
+        lie by query."""
+        return self.is_alone or bool(self.index_by)

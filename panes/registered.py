@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, QueryRecord
 from panes.clock import Clock
 from panes.config import AUTO, Value
@@ -55,7 +56,7 @@ class Registered:
 
     def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
-        given = dict(statement.settings)
+        given = statement.given
         settings = self._catalog.query_settings(given)
         if not is_begin_end(planned.plan):
             # What cannot run is refused before it is registered.
@@ -244,6 +245,7 @@ class Registered:
             None if record.group is None else plan,
             kept=self.kept_now(record, latest),
             expiration=record.settings.expiration,
+            index=AnswerIndex.of(record.settings),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
@@ -311,8 +313,9 @@ def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
 
 def _template(plan: Node, settings: QuerySettings) -> str | None:
     """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
-    boxes of its own, and one whose operators hear of time in a way of their own cannot share it."""
-    found = None if sheds(plan, settings) or settings.is_alone else template_of(plan)
+    boxes of its own, one whose operators hear of time in a way of their own cannot share it, and one whose answer
+    has an index keeps it for itself."""
+    found = None if sheds(plan, settings) or settings.shares_no_plan else template_of(plan)
     return None if found is None else found[0].key
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from panes.answers.lookup import Lookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
 from panes.sharing.selection import Selection
@@ -41,10 +42,13 @@ class AnswerFromSelections:
     member: int
     reading: Selection
 
-    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+    def at(
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+    ) -> pa.Table:
         del is_first  # the tuples of the history are there as those of any other time
         stores = self._stores(ran)
-        return pa.concat_tables([store.answer(self.member, self.reading, instant) for store in stores])
+        rows = pa.concat_tables([store.answer(self.member, self.reading, instant) for store in stores])
+        return rows if lookup is None else lookup.rows(rows)
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         since = BEGINNING if is_first else ran.since

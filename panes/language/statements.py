@@ -6,6 +6,7 @@ their canonical texts are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -191,22 +192,39 @@ class CreateQuery(Statement):
     query: SelectQuery
     settings: tuple[tuple[str, OptionValue], ...] = ()
     """Those that it has for itself, as they were written; it has the others from the database."""
+    index: tuple[str, ...] = ()
+    """The columns of INDEX BY."""
+    index_at: int = field(default=0, compare=False, repr=False)
+    """Where INDEX BY stands in the text."""
 
     @property
     def sql(self) -> str:
         settings = f"{_options_text(dict(self.settings))} " if self.settings else ""
-        return f"CREATE QUERY {quoted(self.name)} {settings}AS {self.query.sql}"
+        index = f"INDEX BY ({', '.join(map(quoted, self.index))}) " if self.index else ""
+        return f"CREATE QUERY {quoted(self.name)} {settings}{index}AS {self.query.sql}"
+
+    @property
+    def given(self) -> dict[str, OptionValue]:
+        """What it has for itself, by the names of `QuerySettings`: its settings, and its index as JSON."""
+        return dict(self.settings) | ({"index_by": json.dumps(self.index)} if self.index else {})
+
+    @classmethod
+    def of_given(cls, name: str, query: SelectQuery, given: Mapping[str, OptionValue]) -> CreateQuery:
+        """The statement of a query that has these for itself: the inverse of `given`."""
+        settings = tuple((option, value) for option, value in given.items() if option != "index_by")
+        return cls(name, query, settings, tuple(json.loads(str(given.get("index_by", "[]")))))
 
 
 @dataclass(frozen=True)
 class Invoke(Statement):
-    """The answer of a registered query. With ORDER BY, LIMIT or OFFSET `canonical` is the text of these and `tree`
-    what was read: `bind_invoke` gives the order and the places."""
+    """The answer of a registered query. With WHERE, ORDER BY, LIMIT or OFFSET `canonical` is the text of these,
+    `where` the condition, and `tree` what was read of the others: `bind_invoke` gives the order and the places."""
 
     name: str
     canonical: str = ""
     tree: exp.Expression | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
+    where: exp.Expression | None = field(default=None, compare=False, repr=False)
 
     @property
     def sql(self) -> str:

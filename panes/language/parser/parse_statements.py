@@ -89,8 +89,20 @@ class StatementParser(TableParser):
     def _create_query(self) -> st.CreateQuery:
         name = self._relation_name("a name for the query").name
         settings = self._query_settings()
+        at, index = self._curr.start, self._index_by()
         self._expect("AS")
-        return st.CreateQuery(name, self._select_query(), settings)
+        return st.CreateQuery(name, self._select_query(), settings, index, at)
+
+    def _index_by(self) -> tuple[str, ...]:
+        """`INDEX BY (column, …)`, if it is there."""
+        if not self._word("INDEX", "BY"):
+            return ()
+        columns: list[str] = []
+        for column in self._in_parentheses(lambda: self._list(lambda: (self._curr, self._name("a column")))):
+            if any(same(column[1].name, other) for other in columns):
+                self._fail(f"{column[1].name} stands twice in INDEX BY", column[0])
+            columns.append(column[1].name)
+        return tuple(columns)
 
     def _create_stream(self) -> st.CreateStream | st.CreateDerivedStream:
         name = self._relation_name("a name for the stream").name
@@ -200,10 +212,11 @@ class StatementParser(TableParser):
 
     def _invoke(self) -> st.Statement:
         name = self._relation_name("the name of a query")
+        where = self._where()
         tree = self._sorted(name)
-        if tree is name:
-            return st.Invoke(name.name)
-        return st.Invoke(name.name, self._canonical(tree).removeprefix(quoted(name.name)), tree, self.sql)
+        text = "" if where is None else f" {self._canonical(where)}"
+        text += self._canonical(tree).removeprefix(quoted(name.name))
+        return st.Invoke(name.name, text, None if tree is name else tree, self.sql, where)
 
     def _explain(self) -> st.Statement:
         form, analyze, plans = "TEXT", False, False
