@@ -107,7 +107,7 @@ class _Check:
         log = EpochLog(self._home / "epochs", catalog.database)
         found.queries = {query.name: None for query in catalog.queries()}
         furthest = -1
-        if catalog.has_readers or (self._path / READERS).exists():
+        if catalog.marks.has_readers or (self._path / READERS).exists():
             places = self._path / READERS
             with (
                 self._noting(refuses=True),
@@ -116,7 +116,9 @@ class _Check:
                 furthest = cursors.furthest()
         with self._noting(refuses=True):
             if not home.is_elsewhere:  # there, a connection makes all of it again
-                check_opening(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
+                check_opening(
+                    self._path, log, catalog.marks.last_begun, catalog.marks.last_committed, furthest
+                )
         records = []
         for epoch in log.epochs:
             with self._noting(refuses=epoch == log.epochs[-1]):

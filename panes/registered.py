@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, QueryRecord
+from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
 from panes.config import AUTO, Value
 from panes.errors import CatalogError
@@ -22,7 +23,6 @@ from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
-from panes.plan_history import ChosenPlan
 from panes.query_settings import QuerySettings
 from panes.sharing.group import Group
 from panes.sharing.template import template_of
@@ -262,20 +262,20 @@ class Registered:
 
     def utilization(self) -> Utilization:
         """How busy all queries that run keep the cluster."""
-        return utilization(self._costs().values(), self._catalog.cores)
+        return utilization(self._costs().values(), self._catalog.marks.cores)
 
     def cost_of_rows(self, without: Set[int]) -> float:
         """What rows cost, in CPU seconds per second of event time: to read all streams, and to run all plans but
         those of these numbers."""
         statistics, costs = RowCosts(self._statistics().facts), []
         for number, (plan, shards) in self._running_plans().items():
-            cost = plan_cost(plan, statistics, shards=shards or self._catalog.cores or 1)
+            cost = plan_cost(plan, statistics, shards=shards or self._catalog.marks.cores or 1)
             costs.append(PlanCost({}, ingest=cost.ingest) if number in without else cost)
-        return utilization(costs, self._catalog.cores).busy
+        return utilization(costs, self._catalog.marks.cores).busy
 
     def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
-        together = utilization([mine, *others], self._catalog.cores)
-        own = utilization([mine], self._catalog.cores)
+        together = utilization([mine, *others], self._catalog.marks.cores)
+        own = utilization([mine], self._catalog.marks.cores)
         text = f"{together}; this query {percent(own.share)}"
         return replace(shown, expected={**mine.steps, **mine.shuffles}, utilization=(text,))
 
@@ -284,7 +284,7 @@ class Registered:
         return {number: self._cost(plan, shards) for number, (plan, shards) in self._running_plans().items()}
 
     def _cost(self, plan: PhysicalPlan, shards: int | None) -> PlanCost:
-        return plan_cost(plan, self._statistics(), shards=shards or self._catalog.cores or 1)
+        return plan_cost(plan, self._statistics(), shards=shards or self._catalog.marks.cores or 1)
 
     def _running_plans(self) -> dict[int, tuple[PhysicalPlan, int | None]]:
         """The plans that epochs run, with the number of shards of each."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from panes.catalog import Catalog, QueryRecord
+from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
 from panes.errors import CatalogError, PanesError
 from panes.history.history_store import History
@@ -14,7 +15,6 @@ from panes.optimizer.drift import drift
 from panes.plan.begin_end import is_begin_end
 from panes.plan.output_streams import is_known_at_every_instant
 from panes.plan.walk import streams_of
-from panes.plan_history import ChosenPlan
 from panes.registered import Registered
 from panes.stages.physical_plan import PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord

@@ -20,7 +20,6 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "sqlite_file",
         "delta plan",
         "language",
-        "plan_history",
         "query_settings",
         "catalog",
         "followed_catalog",

@@ -66,7 +66,7 @@ class Made:
                 part = write_part(self.history.folder, stream.number, self._epoch, 0, table)
                 self._pins |= self.history.note(stream, self._epoch, [part], **bounds)
         with closing(Catalog(self.path / "catalog.sqlite")) as catalog:
-            catalog.begin_epoch(self._epoch)
+            catalog.marks.begin_epoch(self._epoch)
         self._log.commit(
             EpochRecord(
                 epoch=self._epoch,

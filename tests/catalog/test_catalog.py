@@ -115,14 +115,18 @@ def test_settings_have_defaults_and_are_checked(catalog):
 
 def test_a_catalog_knows_its_database_and_how_far_the_epochs_have_come(tmp_path):
     catalog = Catalog(tmp_path / "catalog.sqlite")
-    assert (catalog.last_begun, catalog.last_committed, catalog.has_readers) == (-1, -1, False)
-    catalog.begin_epoch(4)
-    catalog.note_readers()
+    assert (catalog.marks.last_begun, catalog.marks.last_committed, catalog.marks.has_readers) == (
+        -1,
+        -1,
+        False,
+    )
+    catalog.marks.begin_epoch(4)
+    catalog.marks.note_readers()
     again = Catalog(tmp_path / "catalog.sqlite", read_only=True)
-    assert (again.last_begun, again.last_committed, again.has_readers) == (4, 3, True)
+    assert (again.marks.last_begun, again.marks.last_committed, again.marks.has_readers) == (4, 3, True)
     assert again.database == catalog.database
-    catalog.note_committed(4)
-    assert (again.last_begun, again.last_committed) == (4, 4)
+    catalog.marks.note_committed(4)
+    assert (again.marks.last_begun, again.marks.last_committed) == (4, 4)
     again.close()
     catalog.close()
 
