@@ -75,7 +75,10 @@ class AnswerFromSegments:
                 in_order.append(rows.slice(int(np.searchsorted(int64(rows, EXP), now, "right"))))
                 continue
             are_dead |= chunk.low <= now
-            by_key += [chunk.table] if lookup is None else lookup.slices(chunk.table)
+            by_key += [chunk.table] if lookup is None else lookup.slices(chunk)
+        if by_key and lookup is not None:
+            # A few rows of each chunk: functions over one array are faster than over as many as there are chunks.
+            by_key = [pa.concat_tables(by_key).combine_chunks()]
         if by_key and are_dead:
             rows = pa.concat_tables(by_key)
             by_key = [rows.filter(pa.array(rows.column(EXP).to_numpy() > now))]

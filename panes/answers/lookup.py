@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
-import numpy as np
 import pyarrow as pa
 
 from panes.answers.answer import Answer
@@ -15,6 +15,7 @@ from panes.delta.evaluate import mask_of
 from panes.delta.rows import array_of, fixed_width
 from panes.plan.expressions import Call, Column, Expression, Literal, conjuncts
 from panes.plan.types import Type, limit_of
+from panes.state.buffers.chunk import Chunk
 
 _FLIPPED = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 """Comparisons, and what each is with its sides exchanged."""
@@ -25,7 +26,7 @@ _MOST_VALUES = 1_000
 @dataclass(frozen=True)
 class Bounds:
     """The values of one column that a condition leaves: from `low` to `high`, each with whether it is one of them;
-    None where there is no bound."""
+    None where there is no bound. Values are as `fixed_width` gives them, where it does."""
 
     low: Any = None
     has_low: bool = True
@@ -53,7 +54,7 @@ class Lookup:
     """
 
     condition: Expression
-    columns: tuple[tuple[str, Type, tuple[Bounds, ...]], ...] = ()
+    columns: tuple[tuple[str, tuple[Bounds, ...]], ...] = ()
 
     @classmethod
     def of(cls, condition: Expression, order: Sequence[tuple[str, Type]]) -> Lookup:
@@ -64,7 +65,7 @@ class Lookup:
             if bounds:
                 said.setdefault(name, []).append(bounds)
         found = []
-        for name, type_ in order:
+        for name, _ in order:
             if name not in said:
                 break
             # Of several conditions on a column the one with the fewest bounds leads, and single ones narrow it.
@@ -72,7 +73,7 @@ class Lookup:
             for other in others:
                 if len(other) == 1 and not first[0].is_point:
                     first = tuple(bounds.within(other[0]) for bounds in first)
-            found.append((name, type_, first))
+            found.append((name, first))
             if not all(bounds.is_point for bounds in first):
                 break
         return cls(condition, tuple(found))
@@ -82,9 +83,19 @@ class Lookup:
         """Whether it finds rows without reading all."""
         return bool(self.columns)
 
-    def slices(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """The slices of a table that lies in the order of the columns in which the rows are that may be meant."""
-        yield from self._narrowed(rows, self.columns)
+    def slices(self, chunk: Chunk) -> Iterator[pa.Table]:
+        """The slices of a chunk that lies in the order of the columns in which the rows are that may be meant."""
+        if not self.columns:
+            yield chunk.table
+            return
+        (name, choices), *deeper = self.columns
+        search = _searches.get(chunk)
+        if search is None:
+            search = _searches[chunk] = _Search(array_of(chunk.table, name))
+        for bounds in choices:
+            begin, end = search.range(bounds)
+            if begin < end:
+                yield from self._narrowed(chunk.table.slice(begin, end - begin), deeper)
 
     def rows(self, table: pa.Table) -> pa.Table:
         """The rows of a table for which the condition is true."""
@@ -97,15 +108,13 @@ class Lookup:
         return replace(answer, table=answer.table.filter(mask), error=error)
 
     def _narrowed(
-        self, rows: pa.Table, columns: Sequence[tuple[str, Type, tuple[Bounds, ...]]]
+        self, rows: pa.Table, columns: Sequence[tuple[str, tuple[Bounds, ...]]]
     ) -> Iterator[pa.Table]:
-        if not rows.num_rows:
-            return
         if not columns:
             yield rows
             return
-        (name, type_, choices), *deeper = columns
-        search = _Search(array_of(rows, name), type_)
+        (name, choices), *deeper = columns
+        search = _Search(array_of(rows, name))
         for bounds in choices:
             begin, end = search.range(bounds)
             if begin < end:
@@ -115,11 +124,11 @@ class Lookup:
 class _Search:
     """Bisection in a column that lies in order, NULL last."""
 
-    def __init__(self, array: pa.Array, type_: Type) -> None:
+    def __init__(self, array: pa.Array) -> None:
         self._array = array
-        self._type = type_.arrow
         self._filled = len(array) - array.null_count
-        self._values = fixed_width(array)
+        values = fixed_width(array)
+        self._values = None if values is None else values[: self._filled]
 
     def range(self, bounds: Bounds) -> tuple[int, int]:
         """Where the values lie that the bounds leave."""
@@ -131,9 +140,12 @@ class _Search:
         if self._values is None:
             bisect: Callable[..., int] = bisect_right if after else bisect_left
             return bisect(range(self._filled), value, key=lambda row: self._array[row].as_py())
-        sought = fixed_width(pa.array([value], self._type))
-        assert sought is not None
-        return int(np.searchsorted(self._values[: self._filled], sought[0], "right" if after else "left"))
+        return int(self._values.searchsorted(value, "right" if after else "left"))
+
+
+_searches: WeakKeyDictionary[Chunk, _Search] = WeakKeyDictionary()
+"""By the first column of their order, of chunks that somebody has looked into: the same chunks are asked for many
+times."""
 
 
 def _bounds_of(condition: Expression, types: dict[str, Type]) -> tuple[str, tuple[Bounds, ...]]:
@@ -160,7 +172,8 @@ def _bounds_of(condition: Expression, types: dict[str, Type]) -> tuple[str, tupl
 def _compared(function: str, literal: Expression, type_: Type | None) -> Bounds | None:
     if not isinstance(literal, Literal) or type_ is None or not _is_value_of(literal, type_):
         return None
-    value: Any = literal.value
+    physical = fixed_width(pa.array([literal.value], type_.arrow))
+    value: Any = literal.value if physical is None else physical[0]
     return {
         "eq": Bounds(value, True, value, True),
         "lt": Bounds(high=value, has_high=False),

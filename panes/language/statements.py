@@ -76,6 +76,9 @@ class CreateStream(Statement):
         if stream.timestamp is not None:
             unit = "" if stream.timestamp.unit == "TIMESTAMP" else f" {stream.timestamp.unit}"
             parts.append(f"TIMESTAMP BY {quoted(stream.timestamp.column)}{unit}")
+        if stream.expires is not None:
+            unit = "" if stream.expires.unit == "TIMESTAMP" else f" {stream.expires.unit}"
+            parts.append(f"EXPIRES BY {quoted(stream.expires.column)}{unit}")
         if stream.slack_us:
             parts.append(f"SLACK INTERVAL {duration_text(stream.slack_us)}")
         if stream.ahead_us != DEFAULT_AHEAD_US:

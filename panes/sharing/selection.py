@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from panes.plan.expressions import Column, substitute
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
 from panes.plan.order_of_answer import relation_of
 from panes.plan.schema import Field, Schema
@@ -41,7 +42,7 @@ def selection_of(plan: Node) -> Selection | None:
     window: WindowSpec = UnboundedWindow()
     found = _window_of(plan)
     if found is not None:
-        if not found.spec.is_timed or found.spec.internal:
+        if not found.spec.is_timed or found.spec.internal or isinstance(found.spec, LifetimeWindow):
             return None
         window = found.spec
         plan = _without(plan, found)

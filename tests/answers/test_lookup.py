@@ -24,6 +24,7 @@ from panes.plan.expressions import Expression
 from panes.plan.nodes import Node
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, decimal
+from panes.state.buffers.chunk import Chunk
 from tests.answers.kept import Kept
 from tests.language.corpus import Shelf, read_catalog
 
@@ -82,7 +83,11 @@ CONDITIONS = [
 def test_a_lookup_finds_what_the_condition_leaves_of_all_rows(text, by):
     rows = clustered(ROWS, by)
     lookup = Lookup.of(condition(text), order(*by))
-    found = [row for part in lookup.slices(rows) for row in lookup.rows(part).column("n").to_pylist()]
+    found = [
+        row
+        for part in lookup.slices(Chunk.of(rows, "n"))
+        for row in lookup.rows(part).column("n").to_pylist()
+    ]
     assert sorted(found) == sorted(rows.filter(mask_of(condition(text), rows)).column("n").to_pylist())
 
 
@@ -101,7 +106,7 @@ def test_a_lookup_finds_what_the_condition_leaves_of_all_rows(text, by):
 def test_rows_outside_of_the_bounds_are_not_read(text, by, bound):
     lookup, table = Lookup.of(condition(text), order(*by)), clustered(ROWS, by)
     read = Lookup(condition(bound)).rows(table).num_rows
-    assert sum(part.num_rows for part in lookup.slices(table)) == read
+    assert sum(part.num_rows for part in lookup.slices(Chunk.of(table, "n"))) == read
     assert lookup.is_narrow == (bound != "TRUE")
 
 

@@ -111,6 +111,7 @@ class StatementParser(TableParser):
         columns = self._in_parentheses(lambda: self._list(self._column_definition))
         schema = self._schema(columns)
         timestamp: TimestampBy | None = None
+        expires: TimestampBy | None = None
         slack: int | None = None
         ahead: int | None = None
         idle: Token | None = None
@@ -121,6 +122,9 @@ class StatementParser(TableParser):
             if self._word("TIMESTAMP"):
                 self._once(timestamp, token)
                 timestamp = self._timestamp_by(schema)
+            elif self._word("EXPIRES"):
+                self._once(expires, token)
+                expires = self._timestamp_by(schema)
             elif self._word("SLACK"):
                 self._once(slack, token)
                 slack = self._interval_us()
@@ -138,7 +142,8 @@ class StatementParser(TableParser):
                 source = self._source()
             else:
                 self._unexpected(
-                    "TIMESTAMP BY, SLACK, AHEAD, IDLE ADVANCE, RETAIN, FROM or the end of the statement"
+                    "TIMESTAMP BY, EXPIRES BY, SLACK, AHEAD, IDLE ADVANCE, RETAIN, FROM or the end of the "
+                    "statement"
                 )
         if idle is not None and timestamp is None:
             self._fail(
@@ -154,6 +159,7 @@ class StatementParser(TableParser):
                 source or Source(),
                 ahead_us=DEFAULT_AHEAD_US if ahead is None else ahead,
                 idle_advance=idle is not None,
+                expires=expires,
             )
         )
 
