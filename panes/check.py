@@ -21,7 +21,6 @@ from panes.history.history_store import History
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
-from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import StreamScan
 from panes.plan.walk import walk
 from panes.stages.measure_log import PIN, MeasureLog
@@ -244,7 +243,7 @@ class _Check:
         assert isinstance(statement, SelectQuery), query.sql
         plan = bind(statement, catalog)
         scans = {node.stream for node in walk(plan) if isinstance(node, StreamScan)}
-        return is_begin_end(plan) and not scans.isdisjoint(self._found.streams)
+        return query.answers.is_asked_anew and not scans.isdisjoint(self._found.streams)
 
     # What is wrong.
 

@@ -17,7 +17,7 @@ AUTO = "auto"
 """The value of settings that Panes decides: the number of shards then follows the cores of the cluster."""
 NEVER = "never"
 NONE = "none"
-"""The value of a setting that limits nothing."""
+"""The value of a setting that limits nothing, or of one for which nothing is kept."""
 PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED = (
     "piggyback",
     "time_message",
@@ -25,6 +25,8 @@ PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED = (
     "input_triggered",
 )
 """The ways for time to reach operators."""
+EAGER, LAZY = "eager", "lazy"
+"""With NONE, the ways to have an answer: kept up to date, from a store that is shared, or asked of the history."""
 MOST_SHARDS = 65_536
 MOST_PARTS = 64
 """The most parts into which the index of an answer divides a time."""
@@ -167,6 +169,15 @@ SETTINGS: dict[str, Setting] = {
             "registration",
             _one_of(PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED),
             f"'{PIGGYBACK}', '{TIME_MESSAGE}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
+            is_of_query=True,
+        ),
+        Setting(
+            "answers",
+            AUTO,
+            "what is kept of an answer: all of it, what a store shares with other queries, or nothing; fixed at "
+            "registration",
+            _one_of(AUTO, EAGER, LAZY, NONE),
+            f"'{AUTO}', '{EAGER}', '{LAZY}' or '{NONE}'",
             is_of_query=True,
         ),
         Setting(

@@ -15,7 +15,6 @@ from panes.connection import Connection
 from panes.errors import QueryFailed
 from panes.language.statements import AlterQuery
 from panes.onetime.one_time import OneTime
-from panes.plan.begin_end import is_begin_end
 from panes.plan.expressions import Expression
 from panes.plan.schema import Schema
 from panes.registered import Registered
@@ -109,7 +108,7 @@ class StandingAnswers:
     def _computed(self, name: str, as_of: datetime | str | None, lookup: Lookup | None = None) -> Answer:
         record, latest = self._running_query(name), self._log.latest()
         plan = self._registered.plan_of(record)
-        if is_begin_end(plan) and record.group is None:
+        if record.answers.is_asked_anew:
             return self._one_time.answer(plan, as_of)
         source = self._sources.of(record)
         if as_of is None and latest is not None and self._sources.is_behind(source, latest):

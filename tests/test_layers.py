@@ -38,6 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "check",
         "progress_bar",
         "connection stored_plans incomplete_queries waits",
+        "possible_answers",
         "current_statistics registered",
         "replanning",
         "answer_sources running_queries",

@@ -21,7 +21,7 @@ from panes.catalog.marks import Marks
 from panes.catalog.parsed_once import parsed_once
 from panes.catalog.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
 from panes.catalog.query_record import GroupRecord, QueryRecord
-from panes.config import SETTINGS, Value, check_setting
+from panes.config import LAZY, SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language.names import same
 from panes.language.statements import (
@@ -34,7 +34,7 @@ from panes.language.statements import (
     renamed,
 )
 from panes.plan.stream import Stream
-from panes.query_settings import QuerySettings
+from panes.query_settings import KEPT, ChosenAnswers, QuerySettings
 from panes.sqlite_file import Change, Copy, SqliteFile
 
 _SETTINGS = ", ".join(f'"{name}"' for name in QuerySettings._fields)
@@ -46,7 +46,7 @@ CREATE TABLE objects (
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  {_SETTINGS_DEFINED}, given TEXT NOT NULL, template TEXT,
+  {_SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
   plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
@@ -210,8 +210,10 @@ class Catalog:
         settings: QuerySettings,
         template: str | None = None,
         given: Sequence[str] = (),
+        answers: ChosenAnswers = KEPT,
     ) -> QueryRecord:
-        """Adds a query. When there are some of its template already, it shares a plan with those that follow.
+        """Adds a query. When there are some of its template already, it shares a plan with those that follow; one
+        whose answer is put together when it is read shares it in any case.
 
         Without a number of shards it has as many as the cluster has cores. A query that joins a group goes by the
         number of the group, as answers do not depend on it. `given` are the settings of its own statement.
@@ -219,12 +221,13 @@ class Catalog:
         with self._file.transaction():
             self._check_free(name)
             number = self.marks.take_number()
-            group = None if template is None else self._group_for(template, shards, settings)
+            group = None if template is None else self._group_for(template, shards, settings, answers)
             named = ",".join(given)
-            values = (number, number, name, sql, shards, shards is None, *settings, named, template, group)
+            first = (number, number, name, sql, shards, shards is None)
+            values = (*first, *settings, named, *answers, template, group)
             self._execute(
-                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, "
-                f"template, group_id) VALUES ({_marks(values)})",
+                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, mode, "
+                f"why_mode, template, group_id) VALUES ({_marks(values)})",
                 *values,
             )
             return self.query(name)
@@ -240,7 +243,9 @@ class Catalog:
             f"UPDATE queries SET ({_SETTINGS}, given) = ({_marks(values)}) WHERE id = ?", *values, query
         )
 
-    def replace_query(self, old: QueryRecord, template: str | None) -> QueryRecord:
+    def replace_query(
+        self, old: QueryRecord, template: str | None, answers: ChosenAnswers = KEPT
+    ) -> QueryRecord:
         """Lets a query begin anew under another id, with the next epoch: what it computes is something else now.
         Its settings stay, and so does its error when it is suspended. `old` is what it was before."""
         with self._file.transaction():
@@ -255,23 +260,30 @@ class Catalog:
                 "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
             )
             settings = self.query(old.name).settings
-            group = None if template is None else self._group_for(template, shards, settings)
+            group = None if template is None else self._group_for(template, shards, settings, answers)
             self._plans.forget_current(old.id, self.marks.last_begun, old.first_epoch)
             self._execute(
-                "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL, "
-                "plan_number = NULL WHERE id = ?",
-                *(number, template, group, old.id),
+                "UPDATE queries SET id = ?, template = ?, group_id = ?, mode = ?, why_mode = ?, "
+                "first_epoch = NULL, first_clock = NULL, plan_number = NULL WHERE id = ?",
+                *(number, template, group, *answers, old.id),
             )
             return self.query(old.name)
 
-    def _group_for(self, template: str, shards: int | None, settings: QuerySettings) -> int | None:
-        """The group that the next query of a template joins; None while there are too few of them."""
+    def alike(self, template: str) -> int:
+        """How many registered queries are of a template; those beyond `share_from` are not counted."""
         ((alike,),) = self._select(
             "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? LIMIT ?)",
             *(template, int(self.setting("share_from"))),
         )
-        if alike + 1 < int(self.setting("share_from")):
+        return int(alike)
+
+    def _group_for(
+        self, template: str, shards: int | None, settings: QuerySettings, answers: ChosenAnswers
+    ) -> int | None:
+        """The group that the next query of a template joins; None while there are too few of them."""
+        if answers.mode != LAZY and self.alike(template) + 1 < int(self.setting("share_from")):
             return None
+        settings = settings.of_group
         alike_ones = (
             f"SELECT id FROM groups WHERE (template, {_SETTINGS}) = ({_marks((template, *settings))})"
         )
@@ -411,11 +423,17 @@ class Catalog:
             self._plans.forget_current(record.id, self.marks.last_begun, record.first_epoch)
             return record
 
-    def dissolve(self, group: int) -> None:
-        """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch."""
+    def dissolve(self, group: int, answers: Mapping[int, ChosenAnswers]) -> None:
+        """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch.
+
+        `answers` says how the answer of each is had from then on.
+        """
         alone = "group_id = NULL, template = NULL, first_epoch = NULL, first_clock = NULL"
         shards = "(shards, follows_cores) = (SELECT shards, follows_cores FROM groups WHERE id = group_id)"
-        self._execute(f"UPDATE queries SET {alone}, {shards} WHERE group_id = ?", group)
+        with self._file.transaction():
+            for query, chosen in answers.items():
+                self._execute("UPDATE queries SET mode = ?, why_mode = ? WHERE id = ?", *chosen, query)
+            self._execute(f"UPDATE queries SET {alone}, {shards} WHERE group_id = ?", group)
 
     def has_group(self, number: int) -> bool:
         """Whether queries share a plan under that number."""
@@ -537,15 +555,16 @@ class Catalog:
         before = ("id", "origin", "name", "sql", f"iif(group_id IS NULL, shards, ({of_group}))")
         number = "coalesce(plan_number, group_id, id)"
         after = ("group_id", "first_epoch", "first_clock", "error", number)
-        columns = ", ".join((*before, _SETTINGS, "given", *after))
+        columns = ", ".join((*before, _SETTINGS, "given", "mode", "why_mode", *after))
         rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
-        first, last = len(before), -len(after)
+        first, given = len(before), len(before) + len(QuerySettings._fields)
         return [
             QueryRecord(  # type: ignore[call-arg]
                 *row[:first],
-                QuerySettings(*row[first : last - 1]),
-                tuple(filter(None, str(row[last - 1]).split(","))),
-                *row[last:],
+                QuerySettings(*row[first:given]),
+                tuple(filter(None, str(row[given]).split(","))),
+                ChosenAnswers(*row[given + 1 : given + 3]),
+                *row[given + 3 :],
             )
             for row in rows
         ]

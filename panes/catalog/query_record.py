@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from panes.query_settings import QuerySettings
+from panes.query_settings import ChosenAnswers, QuerySettings
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class QueryRecord:
     settings: QuerySettings
     given: tuple[str, ...]
     """The settings that its statement gave in WITH; the others were those of the database."""
+    answers: ChosenAnswers
+    """How its answer is had."""
     group: int | None
     """The group of queries with which it shares a plan."""
     first_epoch: int | None

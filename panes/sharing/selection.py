@@ -7,8 +7,13 @@ query.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from panes.delta.delta import Instants
+from panes.delta.rows import Positions
 from panes.plan.expressions import Column, substitute
 from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
@@ -16,7 +21,9 @@ from panes.plan.order_of_answer import relation_of
 from panes.plan.schema import Field, Schema
 from panes.plan.windows import UnboundedWindow, WindowSpec
 from panes.sharing.predicates import Predicate, predicate_of
+from panes.sharing.reading import BlockLifetimes
 from panes.sharing.stateless import Columns, stateless_of
+from panes.sharing.tuple_block import TupleBlock
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,23 @@ class Selection:
     @property
     def schema(self) -> Schema:
         return Schema(tuple(Field(name, expression.type) for name, expression in self.columns))
+
+    @property
+    def is_distinct(self) -> bool:
+        return False
+
+    @property
+    def kept(self) -> Schema:
+        return self.scan.schema
+
+    def lifetime(self, block: TupleBlock, positions: Positions) -> tuple[Instants, Instants]:
+        return self.window.lifetime(block.ts[positions], block.seen[positions])
+
+    def lifetimes(self, blocks: Sequence[TupleBlock]) -> BlockLifetimes:
+        first, last, seen = np.array([(block.low, block.high, block.max_seen) for block in blocks]).T
+        first_enters, first_leaves = self.window.lifetime(first, first)
+        last_enters, last_leaves = self.window.lifetime(last, seen)
+        return BlockLifetimes(first_enters, last_enters, first_leaves, last_leaves)
 
 
 def selection_of(plan: Node) -> Selection | None:

@@ -10,7 +10,7 @@ from panes.catalog import Catalog
 from panes.errors import CatalogError, SettingError, StateError
 from panes.language import parse
 from panes.language.statements import CreateStream
-from panes.query_settings import QuerySettings
+from panes.query_settings import KEPT, QuerySettings
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_catalog_of_the_layout_before_is_refused_in_a_sentence(tmp_path):
             connection.execute(f"ALTER TABLE {table} RENAME COLUMN calendar_days TO partitions")
         connection.execute("PRAGMA user_version = 2")
     told = (
-        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 7: "
+        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 8: "
         "open the database with the version that made it, or make a new one from the sources"
     )
     with pytest.raises(StateError, match=told):
@@ -177,5 +177,5 @@ def test_queries_of_a_group_go_by_its_number_of_shards_and_keep_it_when_it_is_di
     assert one.group == two.group
     assert one.shards == two.shards == 3
     catalog.set_shards("two", 6)
-    catalog.dissolve(one.group)
+    catalog.dissolve(one.group, {one.id: KEPT, two.id: KEPT})
     assert {record.shards for record in catalog.queries()} == {6}

@@ -23,6 +23,8 @@ TUPLES, MATCHES = "tuples", "matches"
 """The buffers of selections that share their stream: its tuples, and which of them each has."""
 FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES)
 """The buffers that readers may ask for while their epoch is kept; the others are those of operators."""
+COUNTED = (ANSWER, TUPLES)
+"""Those of them whose rows tell how much is kept."""
 
 
 class Place(NamedTuple):
