@@ -33,6 +33,8 @@ class IndexCells:
     comings: int
     leavings: int
     order: Order = "round_robin"
+    updates: int | None = None
+    """The number of updates in the longest lifetime; None: as many as leave each part some panes."""
 
     @classmethod
     def of(cls, text: str, order: Order = "round_robin") -> IndexCells:
@@ -56,7 +58,7 @@ class IndexCells:
     @property
     def panes(self) -> int:
         """The number of panes in the longest lifetime: after so many updates all rows have changed."""
-        return _PANES_PER_PART * max(self.comings, self.leavings)
+        return self.updates or _PANES_PER_PART * max(self.comings, self.leavings)
 
     def pane_for(self, longest: int) -> int:
         """The length of a pane when no row lives longer than that: a power of two, so that it seldom changes.
