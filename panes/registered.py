@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
@@ -56,7 +57,7 @@ class Registered:
 
     def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
-        given = dict(statement.settings)
+        given = statement.given
         settings = self._catalog.query_settings(given)
         answers = self._answers(planned.plan, settings, given)
         if answers.mode == EAGER:
@@ -287,6 +288,7 @@ class Registered:
             query=None if record.group is None else plan,
             kept=self.kept_now(record, latest),
             expiration=record.settings.expiration,
+            index=AnswerIndex.of(record.settings),
             answers=record.answers,
         )
         costs = self._costs()
