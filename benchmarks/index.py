@@ -1,6 +1,6 @@
 """The doubly partitioned index against indexes by one time, and lookups in a large answer (thesis of Golab, 4.4).
 
-    python -m benchmarks.index [--megabytes 16] [--rows 10000000] [--only cells,lookups] [--save]
+    python -m benchmarks.index [--megabytes 12] [--rows 10000000] [--only cells,lookups] [--save]
 
 * cells: figures 4.4 to 4.11. Records of 1,000 bytes with 100 keys and lifetimes of uniform length; the rows that
   come in 36 updates are as many as are there. After each update, one key is looked for and all rows are read. An
@@ -263,7 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--megabytes", type=int, default=16)
+    parser.add_argument("--megabytes", type=int, default=12)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--only", default="cells,lookups")

@@ -57,7 +57,7 @@ class IndexCells:
 
     @property
     def panes(self) -> int:
-        """The number of panes in the longest lifetime: after so many updates all rows have changed."""
+        """The number of panes in the longest lifetime."""
         return self.updates or _PANES_PER_PART * max(self.comings, self.leavings)
 
     def pane_for(self, longest: int) -> int:
