@@ -26,7 +26,9 @@ from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
 from panes.query_settings import ChosenAnswers, QuerySettings
+from panes.sharing.describe_pairs import describe_pairs
 from panes.sharing.group import Group
+from panes.sharing.pair_reading import pair_reading_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
@@ -290,9 +292,17 @@ class Registered:
             expiration=record.settings.expiration,
             index=AnswerIndex.of(record.settings),
             answers=record.answers,
+            store=self._store(record),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
+
+    def _store(self, record: QueryRecord) -> str:
+        """What is kept for the queries of a group, in words; nothing where the plan says it."""
+        if record.group is None or pair_reading_of(self.plan_of(record)) is None:
+            return ""
+        members = [other for other in self._catalog.queries() if other.group == record.group]
+        return describe_pairs([self.plan_of(member) for member in members])
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""

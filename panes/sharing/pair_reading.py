@@ -52,8 +52,8 @@ class PairReading:
         return self.join.schema
 
     def lifetime(self, block: TupleBlock, positions: Positions) -> tuple[Instants, Instants]:
-        """A pair is in the answer while both tuples are in their windows. It is seen from when the later of them
-        came; as both windows slide alike, it does not matter which of them that was."""
+        """A pair is in the answer while both tuples are in their windows, and not before the later of them came.
+        As both windows slide alike, it does not matter which of them that was."""
         seen = block.seen[positions]
         left, right = (block.times(name)[positions] for name in (LEFT_TS, RIGHT_TS))
         return self._lifetime((left, seen), (right, seen))

@@ -98,6 +98,8 @@ class Explained:
     """Of its answer."""
     answers: ChosenAnswers = KEPT
     """How its answer is had."""
+    store: str = ""
+    """What is kept for all queries that share it, in words, where that says more than the plan."""
 
     @property
     def tree(self) -> ExplainedStep:
@@ -135,6 +137,8 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.store:
+        lines += _wrapped(explained.store, WIDTH, "", "  ")
     synopsis = _synopsis(explained)
     if synopsis is not None:
         lines += _wrapped(synopsis, WIDTH, "", "  ")
@@ -175,6 +179,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "strategy_makes_a_difference": depends_on_strategy(plan),
             "shards": shards,
             "shared_by": explained.members,
+            "store": explained.store,
             "rules": list(plan.choice.rules),
             "utilization": list(explained.utilization),
             "stages": [
