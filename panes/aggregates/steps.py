@@ -9,7 +9,7 @@ import numpy as np
 from panes.aggregates.accumulator_table import has_collision
 from panes.aggregates.base import Accumulators, Ints
 from panes.delta.delta import Instants
-from panes.delta.grouped import starts_of
+from panes.delta.grouped import starts_of, sums_of
 from panes.delta.hashing import Hashes, sort_order
 
 
@@ -35,7 +35,7 @@ class Steps:
     def totals(self) -> Accumulators:
         """The whole change of each group."""
         starts = self.starts
-        return {number: np.add.reduceat(change, starts) for number, change in self.changes.items()}
+        return {number: sums_of(change, starts) for number, change in self.changes.items()}
 
     def running(self, base: Accumulators) -> tuple[Accumulators, Accumulators]:
         """The accumulators before and after each step, where `base` is what each group had at first."""
@@ -66,10 +66,10 @@ def steps_of(
     step_of = np.zeros(len(order), np.int64)
     if keep_still and len(order):
         step_of[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
-    sums = {number: np.add.reduceat(c[order], starts) for number, c in changes.items() if c.any()}
+    sums = {number: sums_of(c[order], starts) for number, c in changes.items() if c.any()}
     if not keep_still and sums:
-        moves = np.logical_or.reduce([change != 0 for change in sums.values()])
-        if not moves.all():
+        moves = np.flatnonzero(np.logical_or.reduce([change != 0 for change in sums.values()]))
+        if len(moves) < len(starts):
             starts, sums = starts[moves], {number: change[moves] for number, change in sums.items()}
     elif not sums:
         starts = starts if keep_still else starts[:0]
