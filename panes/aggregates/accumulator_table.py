@@ -118,21 +118,22 @@ def _merged(old: Run, new: Run, found: Found) -> Run:
     kept = np.flatnonzero(stays)
     if not len(rest) and len(kept) == old.rows:
         return Run(old.first, old.second, _not_all_zero(sums))
-    places = np.searchsorted(kept, found.places[rest]) + np.arange(len(rest))
+    places = np.append(0, np.cumsum(stays))[found.places[rest]] + np.arange(len(rest))
     is_old = np.ones(len(kept) + len(rest), np.bool_)
     is_old[places] = False
     old_places = np.flatnonzero(is_old)
 
     def together(stored: npt.NDArray[Any], added: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
-        column = np.zeros(len(is_old), stored.dtype)
+        column = np.empty(len(is_old), stored.dtype)
         column[old_places] = stored[kept]
-        if added is not None:
-            column[places] = added[rest]
+        column[places] = 0 if added is None else added[rest]
         return column
 
     differences = {number: together(stored, new.differences.get(number)) for number, stored in sums.items()}
-    first, second = together(old.first, new.first), together(old.second, new.second)
-    return Run(first, second, _not_all_zero(differences))
+    # The second hashes of keys of one column of fixed width are zero, unless it is NULL.
+    second = together(old.second, new.second) if old.second.any() or new.second.any() else None
+    first = together(old.first, new.first)
+    return Run(first, np.zeros_like(first) if second is None else second, _not_all_zero(differences))
 
 
 def _not_all_zero(differences: Accumulators) -> Accumulators:
