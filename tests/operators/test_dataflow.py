@@ -59,8 +59,7 @@ def test_a_count_expires_at_once_whether_or_not_something_passes_the_filter_belo
     instants = range(1, 12)
     one_by_one = told(plan, tuples, instants, strategy)
     assert values_at(one_by_one, "n", instants) == [1, 2, 3, 3, 4, 4, 3, 2, 2, 2, 2]
-    # At T10 and T11 one leaves and one comes: what leaves rides with what comes, and the count is given once or not
-    # at all.
+    # At T10 and T11 one leaves and one comes: what leaves rides with what comes, and the count stays.
     assert [one_by_one[now - 1].num_rows for now in (7, 8, 10, 11)] == [2, 2, 0, 0]
     for clocks in ([11], [6, 9, 11], [5, 8, 11]):
         assert values_at(told(plan, tuples, clocks, strategy), "n", instants) == [
