@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from panes.config import INPUT_TRIGGERED, NEGATIVE, SETTINGS, TIME_MESSAGE
+from panes.config import AUTO, EAGER, INPUT_TRIGGERED, NEGATIVE, NONE, SETTINGS, TIME_MESSAGE
+
+
+class ChosenAnswers(NamedTuple):
+    """How the answer of a query is had, and why; without a reason where there is no other way."""
+
+    mode: str
+    """'eager': operators keep it up to date. 'lazy': it is put together when it is read, from a store that queries
+    share. 'none': nothing is kept, and the history is asked."""
+    reason: str = ""
+
+    @property
+    def is_asked_anew(self) -> bool:
+        """Whether no epoch runs the query: the history is asked at every invocation."""
+        return self.mode == NONE
+
+
+KEPT = ChosenAnswers(EAGER)
+"""The way of a query that has no other."""
 
 
 class QuerySettings(NamedTuple):
@@ -25,6 +43,14 @@ class QuerySettings(NamedTuple):
     priority: float = float(SETTINGS["priority"].default)
     expiration: str = str(SETTINGS["expiration"].default)
     """How time reaches operators."""
+    answers: str = str(SETTINGS["answers"].default)
+    """What is kept of its answer, as it was asked for; what was decided then is a ChosenAnswers."""
+    index_cells: str = str(SETTINGS["index_cells"].default)
+    index_order: str = str(SETTINGS["index_order"].default)
+    index_rebuild: str = str(SETTINGS["index_rebuild"].default)
+    """How the index of the answer is kept, if it has one."""
+    index_by: str = ""
+    """The columns of INDEX BY as a JSON list; empty when there is no index. No setting of the database."""
 
     @property
     def strategy_of_plan(self) -> str:
@@ -37,5 +63,17 @@ class QuerySettings(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """Whether time reaches its operators in a way of their own: then it has one shard, and shares no plan."""
+        """Whether time reaches its operators in a way of their own: then it has one shard."""
         return self.expiration in (INPUT_TRIGGERED, TIME_MESSAGE)
+
+    @property
+    def of_group(self) -> QuerySettings:
+        """The same settings as those have them that share a plan: in which way a query came to share it makes no
+        difference."""
+        return self._replace(answers=AUTO)
+
+    @property
+    def shares_no_plan(self) -> bool:
+        """Whether it runs by itself, though others may be equal to it up to constants: answers that share a plan
+        lie by query."""
+        return self.is_alone or bool(self.index_by)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, GroupRecord, QueryRecord
+from panes.config import EAGER
 from panes.history.history_store import History
 from panes.history.retention import Retained, kept_for, together
 from panes.incomplete_queries import IncompleteQueries
-from panes.language import statements as st
-from panes.plan.begin_end import is_begin_end
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
+from panes.query_settings import ChosenAnswers
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.spark.epoch import Workload
@@ -34,8 +35,6 @@ class RunningQueries:
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
-        self._begin_end: dict[int, bool] = {}
-        """Whether each query has a `BEGIN … END` window, by its number: plans are walked once."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
         self._shares: tuple[int, Shares] = -1, {}
         """The last epoch after which shares of drop boxes were changed, and these. An epoch that is done again
@@ -66,12 +65,14 @@ class RunningQueries:
 
         self._replanning.look(self.alone, before)
         records = self._catalog.begin_queries(epoch, clock_of, cores, why_not_switched)
+        if self._grow([record for record in records if record.error is None], before):
+            records = self._catalog.queries()
         self._kept = {record.id: self._kept.get(record.id, {}) for record in records}
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
-        self._begin_end = {record.id: self._is_begin_end(record) for record in records}
-        self.alone = [record for record in records if record.group is None and not self._begin_end[record.id]]
+        run = [record for record in records if not record.answers.is_asked_anew]
+        self.alone = [record for record in run if record.group is None]
         standing = [
             RunningQuery(
                 id=record.plan_number,
@@ -80,16 +81,15 @@ class RunningQueries:
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 of=record.id,
                 expiration=record.settings.expiration,
+                index=AnswerIndex.of(record.settings),
             )
             for record in self.alone
         ]
         standing += self._beginning(epoch)
-        of_group: dict[int, list[QueryRecord]] = {}
-        for record in records:
-            if record.group is not None:
-                of_group.setdefault(record.group, []).append(record)
+        of_group = _by_group(records)
+        by_name = {stream.name: kept[stream.number] for stream in streams}
         groups = {group.id: group for group in self._catalog.groups()}
-        standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
+        standing += [self._shared(groups[number], some, epoch, by_name) for number, some in of_group.items()]
         self._registered.keep_groups(of_group.keys())
         self._registered.keep_plans({query.id for query in standing})
         decided_after, shares = self._shares
@@ -104,10 +104,6 @@ class RunningQueries:
             boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
 
-    def _is_begin_end(self, record: QueryRecord) -> bool:
-        known = self._begin_end.get(record.id)
-        return is_begin_end(self._registered.plan_of(record)) if known is None else known
-
     def _beginning(self, epoch: int) -> list[RunningQuery]:
         """The plans that begin in an epoch beside those that they replace."""
         alone = {record.id: record for record in self.alone}
@@ -120,6 +116,7 @@ class RunningQueries:
                 of=found.query,
                 replaces=alone[found.query].plan_number,
                 expiration=alone[found.query].settings.expiration,
+                index=AnswerIndex.of(alone[found.query].settings),
             )
             for found in self._catalog.successors()
             if found.query in alone
@@ -130,27 +127,62 @@ class RunningQueries:
         for record in records:
             of_query, key = self._kept[record.id], (stream.number, stream.retain_us is None)
             if key not in of_query:
-                of_query[key] = kept_for(self._registered.plan_of(record), stream)
+                plan = self._registered.plan_of(record)
+                of_query[key] = kept_for(plan, stream, record.answers.is_asked_anew)
             found.add(of_query[key])
         return found
 
     def _shared(
-        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[int, Retained]
+        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: Mapping[str, Retained]
     ) -> RunningQuery:
         group = self._registered.group(record.id, self._registered.plan_of(members[0]))
         group.update({member.id: self._registered.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
         plan = self._registered.physical_plan(members[0])
-        name = next(source.stream for source in plan.stages[0].inputs if source.stream is not None)
-        stream = self._catalog.stream(name)
-        assert isinstance(stream, st.CreateStream)
         return RunningQuery(
-            id=record.id,
+            id=record.plan_number,
             plan=plan,
             shards=_known(record.shards),
-            first_epoch=record.first_epoch,
-            members=group.members(fresh, kept[stream.stream.number]),
+            first_epoch=record.plan_epoch,
+            members=group.members(fresh, kept),
+            of=record.id,
+            continues=record.first_epoch < record.plan_epoch,
         )
+
+    def _grow(self, records: Sequence[QueryRecord], before: EpochRecord) -> bool:
+        """Lets synopses grow that queries of an epoch need more of; says whether there are any. A synopsis begins
+        anew, over the history of its stream, for all of its queries. Where the history no longer has what those
+        need that run, the ones that need more run by themselves."""
+        epoch, has_grown = before.epoch + 1, False
+        for number, members in _by_group(records).items():
+            group = self._registered.group(number, self._registered.plan_of(members[0]))
+            if group.template.source is None:
+                continue
+            group.update({member.id: self._registered.plan_of(member) for member in members})
+            runs = self._registered.physical_plan(members[0]).plan
+            outgrown = group.outgrown(runs)
+            if not outgrown:
+                continue
+            has_grown = True
+            run = [member for member in members if member.first_epoch != epoch]
+            reasons = (self._replanning.why_not_rebuilt(member, before) for member in run)
+            reason = next((reason for reason in reasons if reason is not None), None)
+            if reason is None:
+                why = f"{len(outgrown)} queries need more of the synopsis"
+                self._registered.begin_group_anew(number, members[0], epoch, why)
+            else:
+                alone = ChosenAnswers(EAGER, f"the synopsis of others cannot grow: {reason}")
+                self._catalog.leave_group(outgrown, alone)
+        return has_grown
+
+
+def _by_group(records: Sequence[QueryRecord]) -> dict[int, list[QueryRecord]]:
+    """The queries that share plans, by group."""
+    found: dict[int, list[QueryRecord]] = {}
+    for record in records:
+        if record.group is not None:
+            found.setdefault(record.group, []).append(record)
+    return found
 
 
 def _shards(record: QueryRecord) -> int:

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import reduce
 
-from panes.history.retention import Retained, held_by
-from panes.plan.nodes import Node
+from panes.history.retention import Retained
+from panes.plan.nodes import Node, Synopsis
+from panes.sharing.held_in_store import held_in_store
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.selection import selection_of
-from panes.sharing.shared_indexes import Indexes, Members
-from panes.sharing.template import Template, template_of
+from panes.sharing.shared_indexes import Indexes, Kept, Members
+from panes.sharing.template import Template, template_of, templates_of
+from panes.sharing.windowed_aggregate import windowed_aggregate_of
+from panes.synopses.definition import Definition, SynopsisReader
 
 
 @dataclass
@@ -21,18 +23,36 @@ class Group:
 
     template: Template
     indexes: list[QueryIndex]
-    queries: dict[int, Retained] = field(default_factory=dict)
-    """The queries, and which tuples of its stream each needs, if they are selections."""
+    queries: dict[int, tuple[Retained, ...]] = field(default_factory=dict)
+    """The queries, and which tuples of each stream of a store each needs, if they are read from one."""
+    readers: dict[int, SynopsisReader] = field(default_factory=dict)
+    """What each query needs of the synopsis, if they share one."""
+    unchecked: set[int] = field(default_factory=set)
+    """The queries of which nobody has asked yet whether the synopsis has what they need."""
     all: Indexes | None = None
     """The indexes as epochs get them: one object for as long as the queries stay the same."""
 
     @classmethod
-    def of(cls, plan: Node) -> Group:
-        """A group without queries, for those that are like this one."""
-        found = template_of(plan)
-        assert found is not None, "a query joins a group because it has a template"
-        template, _ = found
+    def of(cls, plan: Node, key: str) -> Group:
+        """A group without queries, for those that are like this one in the template of that key."""
+        template = next(template for template in templates_of(plan) if template.key == key)
         return cls(template, [QueryIndex(matched) for matched in template.matched])
+
+    def plan(self, form: str) -> Node:
+        """What is to run for the queries; `form` is the one that a synopsis is to have, where it can."""
+        if self.template.source is None or not self.readers:
+            return self.template.plan
+        return Definition.of(self.readers.values()).node(form, len(self.readers))
+
+    def outgrown(self, runs: Node) -> Set[int]:
+        """The queries that need more of their synopsis than the one has that runs, of those that came since this
+        was last asked. A synopsis that begins anew has what all of them need."""
+        asked, self.unchecked = self.unchecked & self.readers.keys(), set()
+        if self.template.source is None or not asked:
+            return set()
+        assert isinstance(runs, Synopsis)
+        known = Definition.from_node(runs, self.template.source)
+        return {query for query in asked if not known.covers(self.readers[query])}
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""
@@ -40,21 +60,25 @@ class Group:
         gone = self.queries.keys() - plans.keys()
         if not come and not gone:
             return
-        predicates = {query: _predicates(plan) for query, plan in come.items()}
+        predicates = {query: _predicates(plan) for query, plan in come.items()} if self.indexes else {}
         self.indexes = [
             index.without(gone).with_members({query: found[number] for query, found in predicates.items()})
             for number, index in enumerate(self.indexes)
         ]
         for query in gone:
             del self.queries[query]
+            self.readers.pop(query, None)
         self.queries |= {query: _needed(plan) for query, plan in come.items()}
+        if self.template.source is not None:
+            self.readers |= {query: _reader(plan) for query, plan in come.items()}
+            self.unchecked |= come.keys()
         self.all = None
 
-    def members(self, fresh: Set[int], kept: Retained) -> Members:
+    def members(self, fresh: Set[int], kept: Mapping[str, Retained]) -> Members:
         """The indexes for an epoch; `fresh` are the queries that begin in it.
 
-        `kept` is what the stream keeps because of all queries, also those outside of the group: a query that joins
-        the group later finds here what the history would have given it.
+        `kept` is what each stream keeps because of all queries, also those outside of the group: a query that
+        joins the group later finds here what the history would have given it.
         """
         if self.all is None:
             self.all = Indexes(tuple(self.indexes))
@@ -62,7 +86,10 @@ class Group:
         if fresh:
             is_all = fresh == self.queries.keys()
             some = self.all if is_all else Indexes(tuple(index.only(fresh) for index in self.indexes))
-        return Members(self.all, some, reduce(Retained.__or__, set(self.queries.values()), kept))
+        streams = [stream for stream, _ in held_in_store(self.template.example)]
+        needed = (reduce(Retained.__or__, set(mine)) for mine in zip(*self.queries.values(), strict=True))
+        found = (Kept(mine, mine | kept[stream]) for stream, mine in zip(streams, needed, strict=True))
+        return Members(self.all, some, tuple(found))
 
 
 def _predicates(plan: Node) -> tuple[Predicate, ...]:
@@ -71,6 +98,11 @@ def _predicates(plan: Node) -> tuple[Predicate, ...]:
     return found[1]
 
 
-def _needed(plan: Node) -> Retained:
-    reading = selection_of(plan)
-    return Retained() if reading is None else held_by(reading.window)
+def _reader(plan: Node) -> SynopsisReader:
+    found = windowed_aggregate_of(plan)
+    assert found is not None, "a query shares a synopsis because it is an aggregate over a window"
+    return found.reader
+
+
+def _needed(plan: Node) -> tuple[Retained, ...]:
+    return tuple(held for _, held in held_in_store(plan))

@@ -13,13 +13,15 @@ from functools import cached_property
 from textwrap import TextWrapper
 from typing import Any
 
+from panes.answers.answer_index import AnswerIndex
 from panes.config import AUTO, INPUT_TRIGGERED, PIGGYBACK, TIME_MESSAGE
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import Node, Select
+from panes.plan.nodes import Node, Select, Synopsis
 from panes.plan.order_of_answer import order_of
-from panes.plan.patterns import Labeled, answer_pattern
+from panes.plan.patterns import WEAK, WEAKEST, Labeled, answer_pattern
 from panes.plan.walk import walk
+from panes.query_settings import KEPT, ChosenAnswers
 from panes.stages.explain_tree import (
     ExplainedStep,
     StepKey,
@@ -32,6 +34,8 @@ from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.step_cost import StepCost
+from panes.stages.store_kinds import store_kind
+from panes.synopses.definition import group_by_of, panes_text
 
 WIDTH = 100
 DEFAULT = "upa"
@@ -78,6 +82,8 @@ class Explained:
     """How many other queries compute the same, by the digest of a step."""
     measured: Mapping[StepKey, StepMeasures] | None = None
     """What each step did, if that is to be shown."""
+    number: int = 0
+    """Under which the plan runs, if it does."""
     query: Node | None = None
     """The logical plan of the one query that is asked about, where many share the plan."""
     expected: Mapping[StepKey, StepCost] | None = None
@@ -88,14 +94,20 @@ class Explained:
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
+    index: AnswerIndex | None = None
+    """Of its answer."""
+    answers: ChosenAnswers = KEPT
+    """How its answer is had."""
+    store: str = ""
+    """What is kept for all queries that share it, in words, where that says more than the plan."""
 
     @property
     def tree(self) -> ExplainedStep:
         if not isinstance(self.plan, PhysicalPlan):
             return logical_tree(self.plan)
         tree = explain_tree(self.plan, self.shards, self.kept)
-        if self.plan.is_selection and self.query is not None:
-            # What a selection does by itself happens when it is invoked, over what is kept for all.
+        if self.plan.has_store and self.query is not None:
+            # What a query does by itself happens when it is invoked, over what is kept for all.
             return logical_tree(self.query, over=tree)
         return tree
 
@@ -115,7 +127,7 @@ class Explained:
     def pattern(self) -> Labeled:
         if not isinstance(self.plan, PhysicalPlan):
             return answer_pattern(self.plan)
-        if self.plan.is_selection and self.query is not None:
+        if self.plan.has_store and self.query is not None:
             return answer_pattern(self.query)
         return Labeled(self.plan.pattern, self.plan.reason)
 
@@ -125,6 +137,13 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.store:
+        lines += _wrapped(explained.store, WIDTH, "", "  ")
+    synopsis = _synopsis(explained)
+    if synopsis is not None:
+        lines += _wrapped(synopsis, WIDTH, "", "  ")
+    if explained.answers.reason:
+        lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
     if explained.expiration in _EXPIRATION:
         text = f"expiration {explained.expiration!r}: {_EXPIRATION[explained.expiration]}"
         lines += _wrapped(text, WIDTH, "", "  ")
@@ -149,6 +168,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     shards = AUTO if explained.shards is None else explained.shards
     data: dict[str, Any] = {
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
+        "answers": explained.answers._asdict(),
         "plan": _step_json(explained.tree, explained),
     }
     if explained.expiration in _EXPIRATION:
@@ -159,6 +179,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "strategy_makes_a_difference": depends_on_strategy(plan),
             "shards": shards,
             "shared_by": explained.members,
+            "store": explained.store,
             "rules": list(plan.choice.rules),
             "utilization": list(explained.utilization),
             "stages": [
@@ -220,14 +241,31 @@ def _answer(explained: Explained) -> str:
     return f"answer: {labeled.pattern} ({labeled.reason}), {_kept(explained)}"
 
 
+def _synopsis(explained: Explained) -> str | None:
+    """The synopsis that the query is computed from, and by which rules of sharing; None when there is none."""
+    plan = explained.plan
+    if not isinstance(plan, PhysicalPlan) or not isinstance(plan.plan, Synopsis):
+        return None
+    has_average = any(a.function == "avg" for a in group_by_of(plan.plan).aggregates)
+    rules = "SS1, SS2" if has_average else "SS1"
+    shared = f"shared by {explained.members} ({rules})"
+    return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}"
+
+
 def _kept(explained: Explained) -> str:
     """How the answer is kept."""
     if not isinstance(explained.plan, PhysicalPlan):
         return "computed by SQL over the history whenever it is invoked"
     where = f"on {shards_text(explained.shards if explained.plan.stages[-1].is_sharded else 1)}"
-    if explained.plan.is_selection:
-        return f"read from the tuples and matches of {explained.members} queries {where}"
-    kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"
+    kind = store_kind(explained.plan.stages[-1].plan)
+    if kind is not None:
+        return f"read from {kind.read_from} of {explained.members} queries {where}"
+    how = "as a log of net rows by expiry"
+    if explained.index is not None:
+        fragment = explained.plan.stages[-1].fragment
+        assert fragment is not None
+        how = explained.index.explained(has_ends=fragment.steps[-1].output.pattern in (WEAKEST, WEAK))
+    kept = f"kept {how}, with the changes of each epoch, {where}"
     if explained.members:
         kept = f"{kept}, for {explained.members} queries"
     return kept + _when_read(explained)
