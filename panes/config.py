@@ -202,6 +202,14 @@ SETTINGS: dict[str, Setting] = {
             "a whole number above 0",
         ),
         Setting(
+            "synopsis",
+            AUTO,
+            "what aggregates that share the panes of a stream keep beside these: nothing (basic), intervals of "
+            "several panes, or running sums; auto: what costs least",
+            _one_of(AUTO, "running", "interval", "basic"),
+            f"'{AUTO}', 'running', 'interval' or 'basic'",
+        ),
+        Setting(
             "exchange",
             "auto",
             "how tables reach other tasks: in files or through Spark's shuffle; auto: in files on one machine",

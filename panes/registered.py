@@ -23,7 +23,7 @@ from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
-from panes.possible_answers import possible_answers, sharable
+from panes.possible_answers import all_sharable, possible_answers, sharable
 from panes.query_settings import ChosenAnswers, QuerySettings
 from panes.sharing.group import Group
 from panes.stages.explain import Explained
@@ -68,11 +68,20 @@ class Registered:
                 statement.query.sql,
                 _number(self._catalog.setting("shards")),
                 settings,
-                _template(planned.plan, settings, answers),
+                self._template(planned.plan, settings, answers),
                 tuple(given),
                 answers,
+                _synopsis(planned.plan, settings),
             )
             self._begin(record, planned)
+
+    def _template(self, plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> str | None:
+        """The key of what a query has in common with those that it may share a plan with; None when it shares
+        none. One that is to be kept up to date, or asked of the history, has no part in the store of others."""
+        found = sharable(plan, settings, self._catalog)
+        if found is None or answers.mode == settings.answers == NONE:
+            return None
+        return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
 
     def _answers(self, plan: Node, settings: QuerySettings, given: Container[str]) -> ChosenAnswers:
         """How the answer of a query is to be had. Raises SettingError where the statement of the query asks for a
@@ -100,8 +109,9 @@ class Registered:
         for old, planned in plans:
             record = self._catalog.query(old.name)
             answers = self._answers(planned.plan, record.settings, record.given)
-            template = _template(planned.plan, record.settings, answers)
-            self._begin(self._catalog.replace_query(old, template, answers), planned)
+            template = self._template(planned.plan, record.settings, answers)
+            synopsis = _synopsis(planned.plan, record.settings)
+            self._begin(self._catalog.replace_query(old, template, answers, synopsis), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -191,7 +201,8 @@ class Registered:
         """What runs a query: its own plan, or that of the group whose plan it shares."""
         planned = self._planned(record)
         if record.group is not None:
-            planned = replace(planned, plan=self.group(record.group, planned.plan).template.plan)
+            group = self.group(record.group, planned.plan)
+            planned = replace(planned, plan=group.plan(str(self._catalog.setting("synopsis"))))
         return self._physical.of(record, planned)
 
     def successor(self, number: int) -> PhysicalPlan:
@@ -216,8 +227,15 @@ class Registered:
     def group(self, number: int, plan: Node) -> Group:
         """The group of that number; `plan` is that of one of its queries."""
         if number not in self._groups:
-            self._groups[number] = Group.of(plan)
+            self._groups[number] = Group.of(plan, self._catalog.template_of(number))
         return self._groups[number]
+
+    def begin_group_anew(self, number: int, member: QueryRecord, epoch: int, reason: str) -> None:
+        """Lets the queries of a group go on with a plan that has what all of them need, from an epoch on; `member`
+        is one of them."""
+        group = self.group(number, self.plan_of(member))
+        planned = replace(self._planned(member), plan=group.plan(str(self._catalog.setting("synopsis"))))
+        self._physical.begin_group_anew(number, member, planned, epoch, reason)
 
     def keep_groups(self, numbers: Set[int]) -> None:
         """Lets go of all other groups, and of what queries were before they were altered."""
@@ -334,13 +352,10 @@ def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
     return (source for stage in plan.stages for source in stage.inputs)
 
 
-def _template(plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> str | None:
-    """The key of what a query has in common with those that it may share a plan with; None when it shares none. A
-    selection that is to be kept up to date, or asked of the history, has no part in the store of the others."""
-    found = sharable(plan, settings)
-    if found is None or answers.mode == settings.answers == NONE:
-        return None
-    return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
+def _synopsis(plan: Node, settings: QuerySettings) -> str | None:
+    """The key of the synopsis that a query could be computed from; None when there can be none."""
+    found = (template.key for template in all_sharable(plan, settings) if template.source is not None)
+    return next(found, None)
 
 
 def _number(shards: Value) -> int | None:

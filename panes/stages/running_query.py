@@ -26,6 +26,8 @@ class RunningQuery:
     """The number of the query that it runs; None: the same as that of the plan."""
     replaces: int | None = None
     """In its first epoch, the number of the plan that runs the query until then, when there is one."""
+    continues: bool = False
+    """Whether it goes on, from its first epoch on, in the place of a plan that ran the queries until then."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
 
