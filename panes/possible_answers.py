@@ -51,7 +51,10 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
         return "rows may be dropped for it"
-    return "only selections, aggregates and joins over windows of time share a store"
+    return (
+        "only selections and joins over windows of time, and aggregates of one stream over windows that slide, "
+        "share a store"
+    )
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:

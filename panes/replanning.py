@@ -95,7 +95,6 @@ class Replanning:
             return (
                 "its operators go by tuples that came to them, of which those of another plan have not heard"
             )
-        plan = self._registered.plan_of(record)
         if record.answers.is_asked_anew:
             return f"it is asked of the history when it is invoked ({record.answers.reason})"
         if before is None or record.first_epoch is None or record.first_epoch > before.epoch:

@@ -235,7 +235,7 @@ class Explain(Statement):
 
 @dataclass(frozen=True)
 class Show(Statement):
-    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS"]
+    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS", "SYNOPSES"]
     like: str | None = None
     """The pattern of the names that are shown; None: all."""
 

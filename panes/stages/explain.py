@@ -16,7 +16,7 @@ from typing import Any
 from panes.config import AUTO, INPUT_TRIGGERED, PIGGYBACK, TIME_MESSAGE
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import Node, Select
+from panes.plan.nodes import Node, Select, Synopsis
 from panes.plan.order_of_answer import order_of
 from panes.plan.patterns import Labeled, answer_pattern
 from panes.plan.walk import walk
@@ -34,6 +34,7 @@ from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.step_cost import StepCost
 from panes.stages.store_kinds import store_kind
+from panes.synopses.definition import group_by_of, panes_text
 
 WIDTH = 100
 DEFAULT = "upa"
@@ -80,6 +81,8 @@ class Explained:
     """How many other queries compute the same, by the digest of a step."""
     measured: Mapping[StepKey, StepMeasures] | None = None
     """What each step did, if that is to be shown."""
+    number: int = 0
+    """Under which the plan runs, if it does."""
     query: Node | None = None
     """The logical plan of the one query that is asked about, where many share the plan."""
     expected: Mapping[StepKey, StepCost] | None = None
@@ -129,6 +132,9 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    synopsis = _synopsis(explained)
+    if synopsis is not None:
+        lines += _wrapped(synopsis, WIDTH, "", "  ")
     if explained.answers.reason:
         lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
     if explained.expiration in _EXPIRATION:
@@ -225,6 +231,17 @@ def _step_json(step: ExplainedStep, explained: Explained) -> dict[str, Any]:
 def _answer(explained: Explained) -> str:
     labeled = explained.pattern
     return f"answer: {labeled.pattern} ({labeled.reason}), {_kept(explained)}"
+
+
+def _synopsis(explained: Explained) -> str | None:
+    """The synopsis that the query is computed from, and by which rules of sharing; None when there is none."""
+    plan = explained.plan
+    if not isinstance(plan, PhysicalPlan) or not isinstance(plan.plan, Synopsis):
+        return None
+    has_average = any(a.function == "avg" for a in group_by_of(plan.plan).aggregates)
+    rules = "SS1, SS2" if has_average else "SS1"
+    shared = f"shared by {explained.members} ({rules})"
+    return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}"
 
 
 def _kept(explained: Explained) -> str:

@@ -1,8 +1,8 @@
 """The columns of the rows of a synopsis, and how rows become one.
 
 A row stands for the tuples of one pane, one group and one instant from which on they are seen. Its columns are
-the keys, what holistic aggregates keep, counts and sums, `_ts` (that instant) and `_upto` (the end of the pane). All
-but the keys are named by what they hold, so a query finds its columns whatever other queries the synopsis is for.
+the keys, what holistic aggregates keep, counts and sums, `_ts` (that instant) and `_upto` (the end of the pane).
+All but the keys are named by what they hold, so a query finds its columns whatever other queries there are.
 """
 
 from __future__ import annotations

@@ -18,7 +18,9 @@ from panes.clock import to_microseconds
 pytestmark = pytest.mark.spark
 
 ROWS, EPOCHS = 1_200, 4
-STREAM = "CREATE STREAM packets (ts BIGINT, src BIGINT, bytes BIGINT) TIMESTAMP BY ts MILLISECONDS FROM FILES '{}'"
+STREAM = (
+    "CREATE STREAM packets (ts BIGINT, src BIGINT, bytes BIGINT) TIMESTAMP BY ts MILLISECONDS FROM FILES '{}'"
+)
 ASKED = (
     (20, 10, "src, count(*) AS n", "GROUP BY src"),
     (40, 10, "src, sum(bytes) AS n", "GROUP BY src"),
@@ -89,7 +91,9 @@ class Database:
         seen = np.maximum(came, rows.column("ts").to_numpy())
         rows = rows.append_column("seen", pa.array(seen))
         sql = f"SELECT {columns} FROM rows WHERE seen <= {at} AND ts > {at - length * 1000} AND ts <= {at} {rest}"
-        return Counter(tuple(row) for row in duckdb.sql(sql.replace("sum(bytes)", "sum(bytes)::BIGINT")).fetchall())
+        return Counter(
+            tuple(row) for row in duckdb.sql(sql.replace("sum(bytes)", "sum(bytes)::BIGINT")).fetchall()
+        )
 
 
 def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: 
     case.run()
     case.check()
     first = case.db.sql("SHOW SYNOPSES").to_pylist()
-    assert [(row["form"], row["panes"], row["readers"]) for row in first] == [("basic", 4, 1)]
+    assert [(row["kind"], row["panes"], row["readers"]) for row in first] == [("basic", 4, 1)]
     # A window that slides more often, and one that is longer: the synopsis begins anew, for all at once.
     case.ask("q2", ASKED[2])
     case.ask("q3", ASKED[3])
