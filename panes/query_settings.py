@@ -46,6 +46,9 @@ class QuerySettings(NamedTuple):
     answers: str = str(SETTINGS["answers"].default)
     """What is kept of its answer, as it was asked for; what was decided then is a ChosenAnswers."""
 
+    refresh: str = str(SETTINGS["refresh"].default)
+    """Whether its answer is brought up to date at every slide, or by deadline."""
+
     @property
     def strategy_of_plan(self) -> str:
         """The strategy that the plan is made by: 'nt' has a negative tuple for every row that leaves."""
@@ -62,6 +65,7 @@ class QuerySettings(NamedTuple):
 
     @property
     def of_group(self) -> QuerySettings:
-        """The same settings as those have them that share a plan: in which way a query came to share it makes no
-        difference."""
-        return self._replace(answers=AUTO)
+        """The same settings as those have them that share a plan: in which way a query came to share it, and when
+        its own answer is refreshed, makes no difference."""
+        every_slide = str(SETTINGS["refresh"].default)
+        return self._replace(answers=AUTO, refresh=every_slide, priority=float(SETTINGS["priority"].default))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
-from panes.answers.instants import last_slide
 from panes.answers.intervals import intervals
 from panes.answers.sorted_rows import in_order
 from panes.clock import to_datetime
@@ -48,15 +47,18 @@ def _is_begun(standing: AnswerSource, first: QueryProgress, instant: int) -> boo
 
 
 def _answer(standing: AnswerSource, ran: QueryProgress, instant: int) -> Answer:
+    as_of = standing.as_of(ran, instant)
+    if as_of == BEGINNING:
+        return Answer(None, standing.schema.empty_table())
     table = standing.rows.at(ran, instant, is_first=standing.begins_in(ran))
     if table.num_rows == 0 and standing.of_nothing is not None:
         table = standing.of_nothing
-    since = standing.complete_from(instant, ran.epoch)
+    since = standing.complete_from(as_of, ran.epoch)
     order = order_of(standing.plan)
     table = (in_order(table, order) if order else table).combine_chunks()
     shown = table.select(standing.plan.schema.names)
     return Answer(
-        to_datetime(last_slide(standing.plan, instant)),
+        to_datetime(as_of),
         shown,
         None if since is None else to_datetime(since),
         is_sorted=bool(order),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from panes.catalog import Catalog
-from panes.config import AUTO
+from panes.config import AUTO, DEADLINE
 from panes.language import bind, bind_query
 from panes.language.positions import offset_of, refuse
 from panes.language.statements import CreateQuery, SelectQuery
@@ -13,6 +13,7 @@ from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import is_table_only, tables_of
 from panes.query_settings import QuerySettings
+from panes.why_not_refreshed import why_not_refreshed
 
 
 def plan_query(query: SelectQuery, catalog: Catalog) -> Rewritten:
@@ -22,12 +23,26 @@ def plan_query(query: SelectQuery, catalog: Catalog) -> Rewritten:
 
 def plan_query_to_register(statement: CreateQuery, catalog: Catalog, settings: QuerySettings) -> Rewritten:
     """The plan of a query that is registered, or gets another text, under its settings. Raises SqlError for one
-    that no stream feeds, and for one that is to shed and cannot."""
+    that no stream feeds, and for one that is to shed, or to be refreshed by deadline, and cannot."""
     planned = rewritten(bind_query(statement, catalog), rules_in(settings.rules_off))
     _check_fed(planned.plan, statement.query)
     if dict(statement.settings).get("shed") == AUTO:
         _check_sheddable(planned.plan, statement.query)
+    if dict(statement.settings).get("refresh") == DEADLINE:
+        _check_refreshable(planned.plan, statement.query, settings)
     return planned
+
+
+def _check_refreshable(plan: Node, query: SelectQuery, settings: QuerySettings) -> None:
+    """Raises SqlError for the plan of a query that cannot be refreshed by deadline."""
+    reason = why_not_refreshed(plan, settings)
+    if reason is not None:
+        refuse(
+            f"the query cannot be refreshed by deadline: {reason}",
+            query.text,
+            offset_of(query.tree),
+            hint="leave out refresh = 'deadline': its answer is computed at every slide",
+        )
 
 
 def _check_sheddable(plan: Node, query: SelectQuery) -> None:
