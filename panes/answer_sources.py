@@ -9,6 +9,7 @@ from panes.answers.answer_from_matches import AnswerFromMatches
 from panes.answers.answer_from_refreshes import AnswerFromRefreshes
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.answer_from_synopsis import AnswerFromSynopsis
+from panes.answers.answer_index import AnswerIndex
 from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import whole_from
 from panes.answers.readers import Readers
@@ -83,7 +84,9 @@ class AnswerSources:
             member=None if record.group is None else record.id,
         )
         if record.group is None:
-            return source(rows, running, first, every_instant=every_instant)
+            index = AnswerIndex.of(record.settings)
+            by = () if index is None else index.columns
+            return source(rows, running, first, every_instant=every_instant, index=by)
         nothing = self._registered.group(record.group, plan).template.of_nothing
         # What a new query of a group has of the past is seen from the next slide on.
         clock = BEGINNING if record.first_clock is None else record.first_clock

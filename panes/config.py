@@ -32,6 +32,8 @@ EVERY_SLIDE, DEADLINE = "every_slide", "deadline"
 SCHEDULES = ("edf", "aggressive", "conservative", "hybrid", "hybrid_late", "hybrid_late_pending")
 """The policies of `panes/schedule/policies.py`."""
 MOST_SHARDS = 65_536
+MOST_PARTS = 64
+"""The most parts into which the index of an answer divides a time."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ def _share_or_duration(value: Value) -> bool:
     units = r"(?:(%)|(?:MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?)"
     written = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*{units}\s*", value, re.IGNORECASE)
     return written is not None and (0 < float(written[1]) <= 100 if written[2] else float(written[1]) > 0)
+
+
+def _cells(value: Value) -> bool:
+    written = re.fullmatch(r"(\d{1,2})x(\d{1,2})", value) if isinstance(value, str) else None
+    return written is not None and all(1 <= int(number) <= MOST_PARTS for number in written.groups())
 
 
 def _one_of(*words: str) -> Callable[[Value], bool]:
@@ -193,6 +200,30 @@ SETTINGS: dict[str, Setting] = {
             "which answers are refreshed first, and together with which others, under refresh = 'deadline'",
             _one_of(*SCHEDULES),
             ", ".join(f"'{name}'" for name in SCHEDULES[:-1]) + f" or '{SCHEDULES[-1]}'",
+        ),
+        Setting(
+            "index_cells",
+            "4x4",
+            "cells of INDEX BY: parts by time of coming x parts by time of leaving; fixed at registration",
+            _cells,
+            f"two numbers from 1 to {MOST_PARTS} with an x between them, like '4x4'",
+            is_of_query=True,
+        ),
+        Setting(
+            "index_order",
+            "round_robin",
+            "whether a cell of INDEX BY has panes in turn, or one range of time; fixed at registration",
+            _one_of("round_robin", "chronological"),
+            "'round_robin' or 'chronological'",
+            is_of_query=True,
+        ),
+        Setting(
+            "index_rebuild",
+            NEVER,
+            "whether updates of INDEX BY rewrite cells, or append to them; fixed at registration",
+            _one_of(NEVER, "always"),
+            f"'{NEVER}' or 'always'",
+            is_of_query=True,
         ),
         Setting(
             "capacity",

@@ -15,6 +15,8 @@ from panes.sharing.template import Template, templates_of
 from panes.stored_plans import sheds
 from panes.why_not_refreshed import is_refreshed
 
+_INDEXED = "INDEX BY is of an answer that is kept for it alone"
+
 
 def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> AnswerFacts:
     """What is possible for a query that is registered now, by its logical plan and its settings."""
@@ -46,11 +48,14 @@ def sharable(plan: Node, settings: QuerySettings, catalog: Catalog) -> Template 
 
 def all_sharable(plan: Node, settings: QuerySettings) -> tuple[Template, ...]:
     """All that a query may have in common with others that it shares a plan with. One that sheds has drop boxes of
-    its own, and one whose operators hear of time in a way of their own cannot share any."""
-    return () if sheds(plan, settings) or settings.is_alone else templates_of(plan)
+    its own, one whose operators hear of time in a way of their own cannot share any, and one whose answer has an
+    index keeps it for itself."""
+    return () if sheds(plan, settings) or settings.shares_no_plan else templates_of(plan)
 
 
 def _why_no_store(plan: Node, settings: QuerySettings) -> str:
+    if settings.index_by:
+        return _INDEXED
     if settings.is_alone:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
@@ -62,6 +67,8 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:
+    if settings.index_by:
+        return _INDEXED
     if settings.is_alone:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     reason = why_not_once(plan)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
@@ -26,7 +27,9 @@ from panes.plan.nodes import Node, Synopsis
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
 from panes.query_settings import ChosenAnswers, QuerySettings
+from panes.sharing.describe_pairs import describe_pairs
 from panes.sharing.group import Group
+from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
@@ -60,7 +63,7 @@ class Registered:
 
     def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
-        given = dict(statement.settings)
+        given = statement.given
         settings = self._catalog.query_settings(given)
         answers = self._answers(planned.plan, settings, given)
         if answers.mode == EAGER:
@@ -293,8 +296,10 @@ class Registered:
             query=None if record.group is None else plan,
             kept=self.kept_now(record, latest),
             expiration=record.settings.expiration,
+            index=AnswerIndex.of(record.settings),
             answers=record.answers,
             refresh=self._refresh_of(record),
+            store=self._store(record),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
@@ -318,6 +323,13 @@ class Registered:
             return None
         plan = self.physical_plan(record).stages[-1].plan
         return window_of(plan).slide_us if isinstance(plan, Synopsis) else None
+
+    def _store(self, record: QueryRecord) -> str:
+        """What is kept for the queries of a group, in words; nothing where the plan says it."""
+        if record.group is None or pair_reading_of(self.plan_of(record)) is None:
+            return ""
+        members = [other for other in self._catalog.queries() if other.group == record.group]
+        return describe_pairs([self.plan_of(member) for member in members])
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""

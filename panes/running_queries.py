@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.config import EAGER
 from panes.history.history_store import History
@@ -88,6 +89,7 @@ class RunningQueries:
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 of=record.id,
                 expiration=record.settings.expiration,
+                index=AnswerIndex.of(record.settings),
             )
             for record in self.alone
         ]
@@ -136,6 +138,7 @@ class RunningQueries:
                 of=found.query,
                 replaces=alone[found.query].plan_number,
                 expiration=alone[found.query].settings.expiration,
+                index=AnswerIndex.of(alone[found.query].settings),
             )
             for found in self._catalog.successors()
             if found.query in alone

@@ -17,6 +17,8 @@ def why_not_refreshed(plan: Node, settings: QuerySettings) -> str | None:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
         return "rows may be dropped for it"
+    if settings.shares_no_plan:
+        return "its answer has an index"
     if settings.answers in (EAGER, NONE):
         return f"with answers = {settings.answers!r} it is not read from a synopsis"
     if windowed_aggregate_of(plan) is None or own_calls(plan):

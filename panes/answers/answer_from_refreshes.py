@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from panes.answers.lookup import Lookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.consolidate import AT
 from panes.delta.delta import TS, WEIGHT
@@ -25,12 +26,15 @@ class AnswerFromRefreshes:
     member: int
     reading: WindowedAggregate
 
-    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+    def at(
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+    ) -> pa.Table:
         del instant, is_first  # between refreshes the answer stays as it is
         refreshed = ran.refreshed.get(self.member)
         if refreshed is None:
             return self.reading.plan.schema.arrow.empty_table()
-        return self._answer(ran, ran.epoch, ran.spread, refreshed.slide)
+        rows = self._answer(ran, ran.epoch, ran.spread, refreshed.slide)
+        return rows if lookup is None else lookup.rows(rows)
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         refreshed = ran.refreshed.get(self.member)

@@ -550,8 +550,10 @@ class Catalog:
 
     def query_settings(self, given: Mapping[str, Value] = MappingProxyType({})) -> QuerySettings:
         """The settings that a query gets that is registered now; `given` are those of its own statement."""
-        settings = {name: self.setting(name) for name in QuerySettings._fields}
-        own = {name: check_setting(name, value) for name, value in given.items()}
+        settings = {name: self.setting(name) for name in QuerySettings._fields if name in SETTINGS}
+        own = {
+            name: check_setting(name, value) if name in SETTINGS else value for name, value in given.items()
+        }
         return QuerySettings(**{**settings, **own})  # type: ignore[arg-type]
 
     def set(self, name: str, value: Value) -> None:
@@ -617,6 +619,5 @@ def _marks(values: Sequence[object]) -> str:
 def _statement_of(record: QueryRecord) -> CreateQuery:
     query = parsed_once(record.sql)
     assert isinstance(query, SelectQuery), record.sql
-    return CreateQuery(
-        record.name, query, tuple((name, getattr(record.settings, name)) for name in record.given)
-    )
+    given = {name: getattr(record.settings, name) for name in record.given}
+    return CreateQuery.of_given(record.name, query, given)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from panes.plan.nodes import Synopsis
+from panes.sharing.refresh import refresh
 from panes.sharing.refreshes import Probes, Refreshes
 from panes.sharing.store import Arrivals, Chunks
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import REFRESHED
 from panes.synopses.definition import group_by_of, window_of
 from panes.synopses.layout import Layout, named
-from panes.sharing.refresh import refresh
 from panes.synopses.refreshed_answers import RefreshedAnswers
 from panes.synopses.synopsis_store import SynopsisStore
 

@@ -24,6 +24,7 @@ import pyarrow as pa
 from panes.delta.consolidate import contents_at
 from panes.operators.lower import lower
 from panes.plan.expressions import Column
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.lookups import Matching
 from panes.plan.nodes import (
     QUERY,
@@ -173,7 +174,8 @@ class _Sharing:
             return node
         match node:
             case Window(spec=spec):
-                if not spec.is_timed or isinstance(spec, BeginEndWindow) or spec.internal:
+                is_other = isinstance(spec, (BeginEndWindow, LifetimeWindow))
+                if not spec.is_timed or is_other or spec.internal:
                     raise _NotShareable
                 return replace(node, child=self._stream(node.child))
             case GroupBy():

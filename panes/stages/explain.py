@@ -13,12 +13,13 @@ from functools import cached_property
 from textwrap import TextWrapper
 from typing import Any
 
+from panes.answers.answer_index import AnswerIndex
 from panes.config import AUTO, INPUT_TRIGGERED, PIGGYBACK, TIME_MESSAGE
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
 from panes.plan.nodes import Node, Select, Synopsis
 from panes.plan.order_of_answer import order_of
-from panes.plan.patterns import Labeled, answer_pattern
+from panes.plan.patterns import WEAK, WEAKEST, Labeled, answer_pattern
 from panes.plan.walk import walk
 from panes.query_settings import KEPT, ChosenAnswers
 from panes.stages.explain_tree import (
@@ -93,10 +94,14 @@ class Explained:
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
+    index: AnswerIndex | None = None
+    """Of its answer."""
     answers: ChosenAnswers = KEPT
     """How its answer is had."""
     refresh: str = ""
     """By which deadline its answer is refreshed, in words; empty when it is at every slide."""
+    store: str = ""
+    """What is kept for all queries that share it, in words, where that says more than the plan."""
 
     @property
     def tree(self) -> ExplainedStep:
@@ -134,6 +139,8 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.store:
+        lines += _wrapped(explained.store, WIDTH, "", "  ")
     synopsis = _synopsis(explained)
     if synopsis is not None:
         lines += _wrapped(synopsis, WIDTH, "", "  ")
@@ -177,6 +184,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "strategy_makes_a_difference": depends_on_strategy(plan),
             "shards": shards,
             "shared_by": explained.members,
+            "store": explained.store,
             "rules": list(plan.choice.rules),
             "utilization": list(explained.utilization),
             "stages": [
@@ -257,7 +265,12 @@ def _kept(explained: Explained) -> str:
     kind = store_kind(explained.plan.stages[-1].plan)
     if kind is not None:
         return f"read from {kind.read_from} of {explained.members} queries {where}"
-    kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"
+    how = "as a log of net rows by expiry"
+    if explained.index is not None:
+        fragment = explained.plan.stages[-1].fragment
+        assert fragment is not None
+        how = explained.index.explained(has_ends=fragment.steps[-1].output.pattern in (WEAKEST, WEAK))
+    kept = f"kept {how}, with the changes of each epoch, {where}"
     if explained.members:
         kept = f"{kept}, for {explained.members} queries"
     return kept + _when_read(explained)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from panes.answers.answer_index import AnswerIndex
 from panes.config import INPUT_TRIGGERED, PIGGYBACK
 from panes.sharing.shared_indexes import Members
 from panes.stages.physical_plan import PhysicalPlan
@@ -30,6 +31,8 @@ class RunningQuery:
     """Whether it goes on, from its first epoch on, in the place of a plan that ran the queries until then."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
+    index: AnswerIndex | None = None
+    """By which columns its answer lies, if it has an index."""
 
     @property
     def query(self) -> int:

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from panes.catalog import QueryRecord
 from panes.config import AUTO, NEVER, SETTINGS
-from panes.language.statements import CreateTable, Show, column_text
+from panes.language.definition_text import column_text
+from panes.language.statements import CreateTable, Show
 from panes.plan.kept_text import kept_text
 from panes.state.storage.epoch_log import EpochRecord
 from panes.statements.context import Context
