@@ -24,7 +24,7 @@ from panes.sharing.tuple_block import TupleBlock, renumbered
 from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.placement import Anywhere, ByColumns, Place
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, SUMS, TUPLES
+from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, REFRESHED, SUMS, TUPLES
 from panes.synopses.definition import group_by_of, panes_text
 
 Chosen = Callable[[pa.Table], Positions]
@@ -150,7 +150,7 @@ def _synopsis_places(plan: Node) -> Mapping[str, Place]:
     """Sums up to panes are of one shard, which had rows of other panes than the next: they are computed anew."""
     assert isinstance(plan, Synopsis)
     place = ByColumns(group_by_of(plan).keys)
-    return {PANES: place, INTERVALS: place}
+    return {PANES: place, INTERVALS: place, REFRESHED: place}
 
 
 def _synopsis_does(plan: Node) -> str:
