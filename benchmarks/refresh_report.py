@@ -79,18 +79,15 @@ def by_answer_cost(content: Content) -> str:
     """Throughput and latency by what an answer costs beside the pass over the panes."""
     points = {(p["panes"], p["queries"], p["schedule"]): p for p in content["answers"]}
     counts = refresh.QUERIES[::2]
+    places = [(panes, count) for panes in refresh.ANSWER_COSTS for count in counts]
+
+    def cell(point: Content) -> str:
+        return f"{short(point['throughput'])}; {short(point['latency'])}"
+
     rows = [
-        [
-            name,
-            *(
-                f"{short(points[panes, count, name]['throughput'])}; {short(points[panes, count, name]['latency'])}"
-                for panes in refresh.ANSWER_COSTS
-                for count in counts
-            ),
-        ]
-        for name in refresh.COMPARED
+        [name, *(cell(points[panes, count, name]) for panes, count in places)] for name in refresh.COMPARED
     ]
-    heads = [f"{panes} panes, {count} queries" for panes in refresh.ANSWER_COSTS for count in counts]
+    heads = [f"{panes} panes, {count} queries" for panes, count in places]
     return table(["an answer costs as much as", *heads], rows)
 
 

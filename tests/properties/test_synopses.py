@@ -102,10 +102,6 @@ class Shared:
         rows = [store.lifetimes(window, since, clock) for store in self.stores(query)]
         return query.changes(pa.concat_tables(rows), since, clock)
 
-    def together(self, queries: Mapping[int, WindowedAggregate], at: int) -> dict[int, list[pa.Table]]:
-        found = [SharedSynopsis(self.node, chunks).answers(queries, at) for chunks in self.chunks]
-        return {number: [of_shard[number] for of_shard in found] for number in queries}
-
 
 def drawn_queries(random: Random) -> list[nodes.Node]:
     """Some queries over one stream, which may differ in all but the stream, its selection and the keys."""

@@ -23,7 +23,9 @@ TUPLES, MATCHES = "tuples", "matches"
 """The buffers of selections that share their stream: its tuples, and which of them each has."""
 PANES, INTERVALS, SUMS = "panes", "intervals", "sums"
 """The buffers of a synopsis: its panes, and beside them the intervals of several panes or the sums up to each."""
-FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, PANES, INTERVALS, SUMS)
+REFRESHED = "refreshed"
+"""The buffer of the answers that are read from a synopsis and refreshed by deadline."""
+FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, PANES, INTERVALS, SUMS, REFRESHED)
 """The buffers that readers may ask for while their epoch is kept; the others are those of operators."""
 COUNTED = (ANSWER, TUPLES, PANES)
 """Those of them whose rows tell how much is kept."""
