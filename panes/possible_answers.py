@@ -60,10 +60,7 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
         return "rows may be dropped for it"
-    return (
-        "only selections and joins over windows of time, and aggregates of one stream over windows that slide, "
-        "share a store"
-    )
+    return "only selections, joins and aggregates over slides share a store"
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:

@@ -12,7 +12,7 @@ from panes import errors
 STREAM = "CREATE STREAM s (ts BIGINT, x INT, y INT) TIMESTAMP BY ts SECONDS"
 SELECTION = "SELECT x FROM s [RANGE 1 MINUTE] WHERE y > 3"
 LANDMARK = "SELECT x FROM s WHERE y > 3 BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)"
-TOTAL = "SELECT y, sum(x) AS total FROM s [RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY y"
+TOTAL = "SELECT y, sum(x) AS total FROM s [RANGE 1 MINUTE] GROUP BY y"
 
 
 @pytest.fixture
@@ -82,11 +82,7 @@ def test_a_begin_end_query_is_asked_of_the_history_while_few_are_alike(db):
     ("sql", "answers", "reason"),
     [
         (LANDMARK, "eager", "BEGIN … END is applied when the query is invoked"),
-        (
-            TOTAL,
-            "lazy",
-            "only selections and joins over windows of time share a store",
-        ),
+        (TOTAL, "lazy", "only selections, joins and aggregates over slides share a store"),
         ("ISTREAM (SELECT x FROM s [RANGE 1 MINUTE])", "none", "Istream gives what changes"),
         ("SELECT x FROM s [RANGE UNBOUNDED]", "none", "the history of s would have to be kept without end"),
     ],
@@ -99,10 +95,8 @@ def test_a_query_that_asks_for_what_it_cannot_have_is_refused(db, sql, answers, 
 
 def test_a_setting_of_the_database_that_a_query_cannot_follow_leaves_it_what_it_can_have(db):
     db.sql("SET answers = 'lazy'")
-    total = "SELECT y, sum(x) AS total FROM s [RANGE 1 MINUTE] GROUP BY y"
-    assert mode_of(db.register(total, name="q")) == (
-        "answers 'eager': not 'lazy': only selections and joins over windows of time, and aggregates of one "
-        "stream over windows that slide, share a store"
+    assert mode_of(db.register(TOTAL, name="q")) == (
+        "answers 'eager': not 'lazy': only selections, joins and aggregates over slides share a store"
     )
 
 

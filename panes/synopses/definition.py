@@ -9,7 +9,6 @@ from math import gcd, log2
 
 from panes.aggregates.linear import is_linear
 from panes.aggregates.partials import KeptValue
-from panes.plan.durations import duration_text
 from panes.plan.expressions import Aggregate, Column, Expression, substitute
 from panes.plan.nodes import GroupBy, Node, Project, Select, StreamScan, Synopsis, Window
 from panes.plan.windows import RangeWindow
@@ -156,7 +155,17 @@ def window_of(node: Synopsis) -> RangeWindow:
 
 def panes_text(node: Synopsis) -> str:
     """The form of a synopsis, and how many panes of which length it has."""
-    return f"{node.form}, {panes_of(node)} × {duration_text(window_of(node).slide_us or 1)}"
+    return f"{node.form}, {panes_of(node)} × {_short(window_of(node).slide_us or 1)}"
+
+
+def _short(length_us: int) -> str:
+    """A length of time with the symbol of its unit.
+
+    >>> _short(10_000_000), _short(1_500)
+    ('10 s', '1500 µs')
+    """
+    units = (("s", 1_000_000), ("ms", 1_000), ("µs", 1))
+    return next(f"{length_us // unit} {symbol}" for symbol, unit in units if length_us % unit == 0)
 
 
 def panes_of(node: Synopsis) -> int:

@@ -35,7 +35,7 @@ from tests.properties.plans import Drawing
 from tests.properties.running import connection, together
 from tests.properties.streams import Arrivals
 
-SETS = int(os.environ.get("PANES_SYNOPSIS_SETS", "25"))
+SETS = int(os.environ.get("PANES_SYNOPSIS_SETS", "8"))
 NOBODY = Members(Indexes(()))
 
 
