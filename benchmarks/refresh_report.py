@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from benchmarks import refresh
+from benchmarks import live_refresh, refresh
 from benchmarks.markdown import Content, measured_on, short, table
 from benchmarks.report import PAGE, between
 from benchmarks.result_files import load
@@ -91,12 +91,43 @@ def by_answer_cost(content: Content) -> str:
     return table(["an answer costs as much as", *heads], rows)
 
 
+def live(content: Content) -> str:
+    """How many queries were refreshed per second on a real clock, each by itself and together."""
+    alone, together = content["results"]
+    rows = [
+        [
+            run["schedule"],
+            f"{run['queries']:,}",
+            f"{run['refreshed_per_s']:,}",
+            str(run["late_by"]),
+            str(run["least"]),
+            str(run["longest_wait"]),
+            str(run["epoch_s"]),
+        ]
+        for run in (alone, together)
+    ]
+    header = [
+        f"{alone['seconds']:g} s each",
+        "queries",
+        "refreshed per second",
+        "updates late",
+        "least refreshes of a query",
+        "longest wait, updates",
+        "median epoch, s",
+    ]
+    ratio = together["refreshed_per_s"] / alone["refreshed_per_s"]
+    missed = "" if ratio >= live_refresh.AIM else " ✗"
+    note = f"Together {ratio:.2f} times as many are refreshed{missed}; the aim is {live_refresh.AIM:g}."
+    return f"{measured_on(content)}\n\n{table(header, rows)}\n\n{note}"
+
+
 def refresh_written(page: str) -> str:
     """The page with what the result files say."""
-    content = load(refresh.NAME)
-    if content is None:
-        return page
-    return between(between(page, "refresh", virtual(content)), "answers", by_answer_cost(content))
+    simulated, lived = load(refresh.NAME), load(live_refresh.NAME)
+    if simulated is not None:
+        page = between(page, "refresh", virtual(simulated))
+        page = between(page, "answers", by_answer_cost(simulated))
+    return page if lived is None else between(page, "live", live(lived))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ class Refreshing:
         self._catalog = catalog
         self._registered = registered
         self._next = NextRefreshes()
+        self._asked: dict[int, Asked] = {}
+        """What each query asks for that is refreshed by deadline: plans are walked once."""
         self.is_live = False
         """Whether streams are followed as they come: only then there is no time for all answers."""
 
@@ -80,13 +82,18 @@ class Refreshing:
         panes: dict[int, int] = {}
         for record in records:
             pane_us = self._registered.refreshed_panes(record)
+            if pane_us is not None and record.group is not None:
+                panes[record.group] = pane_us
+                found.setdefault(record.group, {})[record.id] = self._asked_by(record)
+        self._asked = {query: one for group in found.values() for query, one in group.items()}
+        for number, of_group in found.items():
+            yield RefreshedGroup(number, panes[number], of_group)
+
+    def _asked_by(self, record: QueryRecord) -> Asked:
+        known = self._asked.get(record.id)
+        if known is None:
             reading = windowed_aggregate_of(self._registered.plan_of(record))
-            if pane_us is None or record.group is None or reading is None:
-                continue
-            panes[record.group] = pane_us
+            assert reading is not None, "a query that reads a synopsis is an aggregate over a window"
             window = reading.reader.window
-            found.setdefault(record.group, {})[record.id] = Asked(
-                window.range_us, reading.reader.slide_us, record.settings.priority
-            )
-        for number, asked in found.items():
-            yield RefreshedGroup(number, panes[number], asked)
+            known = Asked(window.range_us, reading.reader.slide_us, record.settings.priority)
+        return known

@@ -41,9 +41,13 @@ class RefreshedGroup:
         """What the epochs so far have done to the group."""
         return None if self.begins else before.queries.get(self.number)
 
+    def period(self, query: int) -> int:
+        """How many updates of the synopsis a query allows from one refresh to the next. One that has not begun yet
+        may slide more often than the synopsis, which is made anew when it does."""
+        return max(1, self.asked[query].slide_us // self.pane_us)
+
     def refresh(self, query: int) -> Refresh:
-        asked = self.asked[query]
-        return Refresh(query, asked.range_us, asked.slide_us // self.pane_us)
+        return Refresh(query, self.asked[query].range_us, self.period(query))
 
     def members(self, costs: ProbeCosts) -> dict[int, Member]:
         """The queries as schedulers see them, by number."""
@@ -51,7 +55,7 @@ class RefreshedGroup:
             query: Member(
                 query,
                 self.number,
-                asked.slide_us // self.pane_us,
+                self.period(query),
                 -(-asked.range_us // self.pane_us) * costs.per_pane_s,
                 costs.per_answer_s,
                 asked.priority,

@@ -86,3 +86,7 @@ def test_a_plan_that_begins_has_no_stored_answers():
 def test_queries_that_were_dropped_are_shown_no_more():
     found = NextRefreshes().after(after(100, {1: 98, 2: 97, 8: 90}), [GROUP], "edf", is_live=True)
     assert found[7].shown == {1: 98 * SECOND, 2: 97 * SECOND}
+
+
+def test_a_query_that_slides_more_often_than_the_synopsis_is_due_at_every_update():
+    assert RefreshedGroup(7, 5 * SECOND, ASKED).period(1) == 1
