@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panes.answers import lookup as lookups
+from panes.answers import key_lookup as lookups
 from panes.answers.answer_index import AnswerIndex
 from panes.answers.index_cells import IndexCells
 from panes.answers.indexed_answer import clustered
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.clock import to_datetime
 from panes.delta.evaluate import mask_of
 from panes.language import bind, bind_invoke_where, parse
