@@ -9,7 +9,7 @@ from panes.answer_sources import AnswerSources
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.catalog import QueryRecord
 from panes.connection import Connection
 from panes.errors import QueryFailed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.answers.open_stores import OpenStores
 from panes.delta.delta import BEGINNING
 from panes.sharing.distinct_rows import distinct_changes, distinct_rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.consolidate import AT
 from panes.delta.delta import TS, WEIGHT

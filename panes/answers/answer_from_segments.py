@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from panes.answers.answer_store import answer_of
 from panes.answers.indexed_answer import CELL
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.consolidate import AT
 from panes.delta.delta import EXP, TS, WEIGHT, Instants

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
 from panes.sharing.windowed_aggregate import WindowedAggregate

@@ -10,7 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from panes.answers.instants import last_slide
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.delta.delta import BEGINNING
 from panes.plan.expressions import Expression
 from panes.plan.nodes import Node

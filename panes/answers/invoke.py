@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.intervals import intervals
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.answers.sorted_rows import in_order
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING

@@ -13,7 +13,7 @@ from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import Lookup
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.answers.open_stores import OpenStores

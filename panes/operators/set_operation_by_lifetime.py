@@ -127,8 +127,8 @@ class SetOperationByLifetime(Operator):
             code, ts, exp, weight = code[now], ts[now], exp[now], weight[now]
         # Codes rise unless something is taken back.
         table = values.take(code, with_hash=self.pattern is not Pattern.STRICT)
-        for name, column in ((TS, ts), (EXP, exp), (WEIGHT, weight)):
-            table = table.append_column(name, pa.array(column))
+        for name, numbers in ((TS, ts), (EXP, exp), (WEIGHT, weight)):
+            table = table.append_column(name, pa.array(numbers))
         self.given.insert(take(without(table, TS), where(exp > clock)))
         return table.select(self.output.columns.names).cast(self.output.columns)
 

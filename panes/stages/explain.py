@@ -100,6 +100,8 @@ class Explained:
     """How its answer is had."""
     refresh: str = ""
     """By which deadline its answer is refreshed, in words; empty when it is at every slide."""
+    synopsis_after: str = ""
+    """What becomes of its synopsis with the next epoch, in words, where that is something else."""
     store: str = ""
     """What is kept for all queries that share it, in words, where that says more than the plan."""
 
@@ -254,7 +256,8 @@ def _synopsis(explained: Explained) -> str | None:
     has_average = any(a.function == "avg" for a in group_by_of(plan.plan).aggregates)
     rules = "SS1, SS2" if has_average else "SS1"
     shared = f"shared by {explained.members} ({rules})"
-    return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}"
+    after = f"; {explained.synopsis_after}" if explained.synopsis_after else ""
+    return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}{after}"
 
 
 def _kept(explained: Explained) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from math import gcd, log2
 
 from panes.aggregates.linear import is_linear
@@ -107,14 +107,17 @@ class Definition:
     def group_by(self) -> GroupBy:
         return self.source.group_by(self.aggregates, RangeWindow(self.range_us, self.pane_us))
 
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout.of(self.group_by)
+
     def covers(self, reader: SynopsisReader) -> bool:
         """Whether a query can be computed from the synopsis as it is."""
         if any(length % self.pane_us for length in (reader.window.range_us, reader.slide_us)):
             return False
         if reader.window.range_us > self.range_us or reader.reach_us > self.reach_us:
             return False
-        have = set(Layout.of(self.group_by).schema.names)
-        return have.issuperset(Layout.of(reader.group_by).schema.names)
+        return set(self._layout.schema.names).issuperset(Layout.of(reader.group_by).schema.names)
 
     def node(self, form: str, readers: int) -> Synopsis:
         """The plan of the synopsis, in the form that a setting wants; `readers` is the number of its queries."""
@@ -128,7 +131,7 @@ class Definition:
         where there is one group. An interval synopsis has 2 log2 b probes at most per window, a basic one b for
         all windows that are read together: it is better from b / log2 b queries on.
         """
-        layout = Layout.of(self.group_by)
+        layout = self._layout
         if form == "running" and not layout.is_subtractable:
             form = AUTO
         if form != AUTO:
