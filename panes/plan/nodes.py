@@ -539,6 +539,18 @@ class Matched(_Unary):
         return self._schema
 
 
+@dataclass(frozen=True)
+class Timed(_Unary):
+    """The rows of the child as they are kept by key and time, so that aggregates of any span of time can be read
+    from them. It stands in a plan that many queries share, in place of their windows and aggregates."""
+
+    keys: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return self.child.schema
+
+
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 
