@@ -43,27 +43,16 @@ def greatest_of(inner: Ranks, leaves: Ranks, begins: Places, ends: Places, nothi
     >>> greatest_of(ranked_tree(leaves), leaves, np.array([0, 2, 1]), np.array([4, 4, 1]), -1).tolist()
     [9, 4, -1]
     """
-    count = np.int64(len(leaves))
+    count = len(leaves)
     found = np.full(len(begins), nothing, np.int32)
-    rest = np.flatnonzero(begins < ends)
-    low, high = begins[rest] + count, ends[rest] + count
-    while len(rest):
-        for is_odd, node in ((low & 1 == 1, low), (high & 1 == 1, high - 1)):
-            some = np.flatnonzero(is_odd)
-            if len(some):
-                _raise_to(found, rest[some], _nodes(inner, leaves, node[some]))
+    low, high = begins + count, np.maximum(begins, ends) + count
+    nodes, first = leaves, count
+    while (low < high).any():
+        # A node that is a right child, or one left of a bound that is, is not covered by its parent.
+        for is_odd, numbers in (((low & 1) == 1, low), ((high & 1) == 1, high - 1)):
+            some = is_odd & (low < high)
+            if some.any():
+                found[some] = np.maximum(found[some], nodes[numbers[some] - first])
         low, high = (low + 1) >> 1, high >> 1
-        more = low < high
-        rest, low, high = rest[more], low[more], high[more]
+        nodes, first = inner, 0
     return found
-
-
-def _raise_to(found: Ranks, places: Places, ranks: Ranks) -> None:
-    found[places] = np.maximum(found[places], ranks)
-
-
-def _nodes(inner: Ranks, leaves: Ranks, numbers: Places) -> Ranks:
-    """The nodes of these numbers."""
-    is_inner = numbers < len(leaves)
-    values = leaves[np.where(is_inner, 0, numbers - len(leaves))]
-    return np.where(is_inner, inner[np.where(is_inner, numbers, 0)], values)

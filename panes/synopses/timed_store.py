@@ -20,8 +20,8 @@ from panes.synopses.timed_rows import SEEN, TimedRows
 
 TIMED = "timed"
 """The buffer of the tuples."""
-_POLICY = MergePolicy(most=1 << 16, share=0.25)
-"""A chunk has a quarter of the tuples at most, unless it is small: old ones can go, and few are looked into."""
+_POLICY = MergePolicy(most=1 << 16, share=0.5)
+"""A chunk has half of the tuples at most, unless it is small: old ones can go, and few are looked into."""
 
 
 class TimedStore:

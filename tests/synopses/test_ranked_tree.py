@@ -40,17 +40,3 @@ def test_no_leaves_and_no_stretches_give_nothing():
     assert ranked_tree(np.zeros(0, np.int32)).tolist() == []
     leaves = np.array([5], np.int32)
     assert greatest_of(ranked_tree(leaves), leaves, nothing, nothing, -1).tolist() == []
-
-
-def test_the_number_of_nodes_looked_at_grows_with_the_logarithm(monkeypatch):
-    looked = []
-    from panes.synopses import ranked_tree as module
-
-    nodes = module._nodes
-    monkeypatch.setattr(module, "_nodes", lambda *a: (looked.append(len(a[2])), nodes(*a))[1])
-    for power in (10, 16, 20):
-        leaves = np.arange(2**power, dtype=np.int32)
-        inner = ranked_tree(leaves)
-        looked.clear()
-        greatest_of(inner, leaves, np.array([1]), np.array([2**power - 1]), -1)
-        assert sum(looked) <= 2 * power
