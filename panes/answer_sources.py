@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from panes.answers.answer_from_matches import AnswerFromMatches
 from panes.answers.answer_from_segments import AnswerFromSegments
-from panes.answers.answer_from_selections import AnswerFromSelections
+from panes.answers.answer_from_timed import AnswerFromTimed
 from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import whole_from
 from panes.answers.readers import Readers
@@ -15,6 +16,8 @@ from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
 from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
+from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
+from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.selection import selection_of
 from panes.state.storage.epoch_log import EpochRecord
 
@@ -59,10 +62,14 @@ class AnswerSources:
             )
         source = partial(AnswerSource, record.id, record.name, plan)
         running, first = record.running, record.first_epoch
-        selection = None if record.group is None else selection_of(plan)
-        if selection is not None:
-            chosen = AnswerFromSelections(self._readers.stores, record.id, selection)
-            return source(chosen, running, first)
+        reading = None if record.group is None else selection_of(plan) or pair_reading_of(plan)
+        every_instant = record.settings.changes == "instant"
+        if reading is not None:
+            chosen = AnswerFromMatches(self._readers.stores, record.id, reading)
+            return source(chosen, running, first, every_instant=every_instant)
+        aggregate = None if record.group is None else begin_end_aggregate_of(plan)
+        if aggregate is not None:
+            return source(AnswerFromTimed(self._readers.stores, aggregate), running, first)
         # What is kept may have columns that are not shown.
         kept = plan if record.group is not None else self._registered.physical_plan(record).plan
         rows = AnswerFromSegments(
@@ -70,7 +77,6 @@ class AnswerSources:
             relation_of(kept).schema.arrow,
             member=None if record.group is None else record.id,
         )
-        every_instant = record.settings.changes == "instant"
         if record.group is None:
             return source(rows, running, first, every_instant=every_instant)
         nothing = self._registered.group(record.group, plan).template.of_nothing

@@ -7,7 +7,7 @@ from panes.history.retention import needed
 from panes.onetime.can_ask_once import why_not_once
 from panes.optimizer.choose_answers import AnswerFacts
 from panes.plan.begin_end import is_begin_end
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, Timed
 from panes.plan.walk import streams_of
 from panes.query_settings import QuerySettings
 from panes.sharing.template import Template, template_of
@@ -17,10 +17,12 @@ from panes.stored_plans import sheds
 def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> AnswerFacts:
     """What is possible for a query that is registered now, by its logical plan and its settings."""
     template = sharable(plan, settings)
-    is_stored = template is not None and template.is_selection
+    is_stored = template is not None and template.has_store
+    is_timed = template is not None and isinstance(template.plan, Timed)
     return AnswerFacts(
         why_not_eager="BEGIN … END is applied when the query is invoked" if is_begin_end(plan) else None,
         why_not_lazy=None if is_stored else _why_no_store(plan, settings),
+        pays_alone=is_timed,
         why_not_none=_why_not_asked(plan, settings),
         alike=1 + catalog.alike(template.key) if template is not None else 1,
         share_from=int(catalog.setting("share_from")),
@@ -29,9 +31,12 @@ def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> A
 
 def sharable(plan: Node, settings: QuerySettings) -> Template | None:
     """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
-    boxes of its own, and one whose operators hear of time in a way of their own cannot share it."""
+    boxes of its own, and one whose operators hear of time in a way of their own cannot share it. A store of tuples
+    by time tells changes once per epoch."""
     found = None if sheds(plan, settings) or settings.is_alone else template_of(plan)
-    return None if found is None else found[0]
+    if found is None or (isinstance(found[0].plan, Timed) and settings.changes == "instant"):
+        return None
+    return found[0]
 
 
 def _why_no_store(plan: Node, settings: QuerySettings) -> str:
@@ -39,7 +44,12 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
         return "rows may be dropped for it"
-    return "only selections of one stream, over windows of time, share a store"
+    if is_begin_end(plan) and settings.changes == "instant":
+        return "changes = 'instant' asks for every instant"
+    return (
+        "only selections of one stream and joins of two, over windows of time, and BEGIN … END aggregates of one "
+        "stream (counts, sums, means, variances, least and greatest values) share a store"
+    )
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:

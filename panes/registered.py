@@ -9,7 +9,7 @@ from dataclasses import replace
 from panes.catalog import Catalog, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
-from panes.config import AUTO, EAGER, NONE, Value
+from panes.config import AUTO, EAGER, LAZY, NONE, Value
 from panes.errors import CatalogError, SettingError
 from panes.language import bind, parse
 from panes.language import statements as st
@@ -277,11 +277,21 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         settings = self._catalog.query_settings()
         answers = self._answers(planned.plan, settings, ())
-        if answers.mode == NONE or is_begin_end(planned.plan):
+        if answers.is_asked_anew:
             return Explained(planned.plan, answers=answers)
+        template = sharable(planned.plan, settings) if answers.mode == LAZY else None
+        if template is not None:
+            planned = replace(planned, plan=template.plan)
         physical = self._physical.under(settings, planned)
         shards = 1 if settings.is_alone else _number(self._catalog.setting("shards"))
-        shown = Explained(physical, shards, expiration=settings.expiration, answers=answers)
+        shown = Explained(
+            physical,
+            shards,
+            0 if template is None else self._catalog.alike(template.key) + 1,
+            query=None if template is None else template.example,
+            expiration=settings.expiration,
+            answers=answers,
+        )
         return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:
@@ -340,7 +350,7 @@ def _template(plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> st
     found = sharable(plan, settings)
     if found is None or answers.mode == settings.answers == NONE:
         return None
-    return None if found.is_selection and answers.mode == settings.answers == EAGER else found.key
+    return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
 
 
 def _number(shards: Value) -> int | None:

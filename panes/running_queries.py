@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.history.history_store import History
 from panes.history.retention import Retained, kept_for, together
 from panes.incomplete_queries import IncompleteQueries
-from panes.language import statements as st
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
 from panes.registered import Registered
@@ -85,8 +84,9 @@ class RunningQueries:
         for record in records:
             if record.group is not None:
                 of_group.setdefault(record.group, []).append(record)
+        by_name = {stream.name: kept[stream.number] for stream in streams}
         groups = {group.id: group for group in self._catalog.groups()}
-        standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
+        standing += [self._shared(groups[number], some, epoch, by_name) for number, some in of_group.items()]
         self._registered.keep_groups(of_group.keys())
         self._registered.keep_plans({query.id for query in standing})
         decided_after, shares = self._shares
@@ -129,21 +129,18 @@ class RunningQueries:
         return found
 
     def _shared(
-        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[int, Retained]
+        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: Mapping[str, Retained]
     ) -> RunningQuery:
         group = self._registered.group(record.id, self._registered.plan_of(members[0]))
         group.update({member.id: self._registered.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
         plan = self._registered.physical_plan(members[0])
-        name = next(source.stream for source in plan.stages[0].inputs if source.stream is not None)
-        stream = self._catalog.stream(name)
-        assert isinstance(stream, st.CreateStream)
         return RunningQuery(
             id=record.id,
             plan=plan,
             shards=_known(record.shards),
             first_epoch=record.first_epoch,
-            members=group.members(fresh, kept[stream.stream.number]),
+            members=group.members(fresh, kept),
         )
 
 

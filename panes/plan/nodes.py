@@ -551,6 +551,17 @@ class Timed(_Unary):
         return self.child.schema
 
 
+@dataclass(frozen=True)
+class MatchedPairs(Matched):
+    """The pairs of a join of two streams, without windows, once for each query of a group that they are for.
+
+    It stands for all of what these queries do: their windows are applied when they are read.
+    """
+
+    def __post_init__(self) -> None:
+        _need(isinstance(self.child, Join), "pairs are those of a join")
+
+
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 

@@ -16,8 +16,8 @@ from panes.plan.nodes import GroupBy, Node, Project, Select, Timed
 from panes.plan.order_of_answer import relation_of
 from panes.plan.windows import BeginEndWindow
 from panes.sharing.windowed_stream import windowed_stream_of
-from panes.synopses.measure import is_measured
 from panes.synopses.timed_aggregates import TimedAggregates
+from panes.synopses.tuple_measures import is_measured
 
 
 @dataclass(frozen=True)

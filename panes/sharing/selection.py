@@ -7,14 +7,21 @@ query.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from panes.delta.delta import Instants
+from panes.delta.rows import Positions
 from panes.plan.nodes import Node, StreamScan
 from panes.plan.order_of_answer import relation_of
 from panes.plan.schema import Field, Schema
 from panes.plan.windows import WindowSpec
 from panes.sharing.predicates import Predicate, predicate_of
+from panes.sharing.reading import BlockLifetimes
 from panes.sharing.stateless import Columns
+from panes.sharing.tuple_block import TupleBlock
 from panes.sharing.windowed_stream import windowed_stream_of
 
 
@@ -33,6 +40,23 @@ class Selection:
     @property
     def schema(self) -> Schema:
         return Schema(tuple(Field(name, expression.type) for name, expression in self.columns))
+
+    @property
+    def is_distinct(self) -> bool:
+        return False
+
+    @property
+    def kept(self) -> Schema:
+        return self.scan.schema
+
+    def lifetime(self, block: TupleBlock, positions: Positions) -> tuple[Instants, Instants]:
+        return self.window.lifetime(block.ts[positions], block.seen[positions])
+
+    def lifetimes(self, blocks: Sequence[TupleBlock]) -> BlockLifetimes:
+        first, last, seen = np.array([(block.low, block.high, block.max_seen) for block in blocks]).T
+        first_enters, first_leaves = self.window.lifetime(first, first)
+        last_enters, last_leaves = self.window.lifetime(last, seen)
+        return BlockLifetimes(first_enters, last_enters, first_leaves, last_leaves)
 
 
 def selection_of(plan: Node) -> Selection | None:

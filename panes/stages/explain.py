@@ -33,6 +33,7 @@ from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.step_cost import StepCost
+from panes.stages.store_kinds import store_kind
 
 WIDTH = 100
 DEFAULT = "upa"
@@ -97,8 +98,8 @@ class Explained:
         if not isinstance(self.plan, PhysicalPlan):
             return logical_tree(self.plan)
         tree = explain_tree(self.plan, self.shards, self.kept)
-        if self.plan.is_selection and self.query is not None:
-            # What a selection does by itself happens when it is invoked, over what is kept for all.
+        if self.plan.has_store and self.query is not None:
+            # What a query does by itself happens when it is invoked, over what is kept for all.
             return logical_tree(self.query, over=tree)
         return tree
 
@@ -118,7 +119,7 @@ class Explained:
     def pattern(self) -> Labeled:
         if not isinstance(self.plan, PhysicalPlan):
             return answer_pattern(self.plan)
-        if self.plan.is_selection and self.query is not None:
+        if self.plan.has_store and self.query is not None:
             return answer_pattern(self.query)
         return Labeled(self.plan.pattern, self.plan.reason)
 
@@ -231,8 +232,9 @@ def _kept(explained: Explained) -> str:
     if not isinstance(explained.plan, PhysicalPlan):
         return "computed by SQL over the history whenever it is invoked"
     where = f"on {shards_text(explained.shards if explained.plan.stages[-1].is_sharded else 1)}"
-    if explained.plan.is_selection:
-        return f"read from the tuples and matches of {explained.members} queries {where}"
+    kind = store_kind(explained.plan.stages[-1].plan)
+    if kind is not None:
+        return f"read from {kind.read_from} of {explained.members} queries {where}"
     kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"
     if explained.members:
         kept = f"{kept}, for {explained.members} queries"

@@ -1,11 +1,11 @@
-"""PSoup's ranked tree: the greatest (or least) of any stretch of a sequence, in a logarithmic number of steps.
+"""PSoup's ranked tree: the greatest (or least) of any range of a sequence, in a logarithmic number of steps.
 
 The tree is binary and lies in one array: node i stands for the nodes 2i and 2i + 1, the n leaves have the numbers
 n to 2n - 1, and node 1 is the root. So the inner nodes are n numbers, of which the first is not used: one more
-column beside the leaves. n need not be a power of two: a stretch is then put together from other nodes, but never
+column beside the leaves. n need not be a power of two: a range is then put together from other nodes, but never
 from one that reaches beyond it.
 
-Many stretches are looked at together, one level of the tree at a time.
+Many ranges are looked at together, one level of the tree at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Aggregates of the tuples of a window, put together from what chunks say of their stretches of it."""
+"""Aggregates of the tuples of a window, put together from what chunks say of their ranges of it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from panes.delta.rows import concat, take, take_column
 from panes.plan.expressions import Aggregate
 from panes.plan.schema import Schema
 from panes.plan.windows import WindowSpec
-from panes.synopses.measure import Measure, RankedEnd, end_of, measures_of, null_where, ordered
 from panes.synopses.timed_rows import GROUP, TimedRows
 from panes.synopses.timed_store import TimedStore
+from panes.synopses.tuple_measures import Measure, RankedEnd, end_of, measures_of, null_where, ordered
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class TimedAggregates:
         """The aggregates at an instant, over the stores of all shards. Without keys there is always one row."""
         reach = self.window.reach(now)
         found = [
-            _Stretches.of(part, store.keys, self.measures, reach.since, reach.until)
+            _Ranges.of(part, store.keys, self.measures, reach.since, reach.until)
             for store in stores
             for part in store.seen(self.measures, reach.since, now)
         ]
-        found = [stretches for stretches in found if stretches.groups]
+        found = [ranges for ranges in found if ranges.groups]
         if found:
             return self._together(found)
         if len(self.schema) > len(self.aggregates):
@@ -61,16 +61,16 @@ class TimedAggregates:
         nothing = {name: pa.nulls(1, end.arg.type.arrow) for name, end in self._ends.items()}
         return self._table({**self._linear.results({}, 1), **nothing})
 
-    def _together(self, found: Sequence[_Stretches]) -> pa.Table:
+    def _together(self, found: Sequence[_Ranges]) -> pa.Table:
         """The aggregates of each group over the chunks that have some of it."""
-        keys = concat([stretches.keys for stretches in found])
+        keys = concat([ranges.keys for ranges in found])
         names = keys.column_names[:-1]
         order, starts = np.arange(keys.num_rows), np.zeros(1, np.int64)
         if names:
             groups = group_rows(keys, names)
             order, starts = groups.order, groups.starts
         sums: Accumulators = {}
-        for number in sorted({number for stretches in found for number in stretches.sums}):
+        for number in sorted({number for ranges in found for number in ranges.sums}):
             parts = [s.sums.get(number, np.zeros(s.groups, np.int64)) for s in found]
             sums[number] = np.add.reduceat(np.concatenate(parts)[order], starts)
         ends = {
@@ -86,7 +86,7 @@ class TimedAggregates:
 
 
 @dataclass(frozen=True)
-class _Stretches:
+class _Ranges:
     """What the tuples of each group of a chunk in a window add up to, for the groups that have some."""
 
     keys: pa.Table
@@ -102,16 +102,16 @@ class _Stretches:
     @classmethod
     def of(
         cls, part: TimedRows, keys: Sequence[str], measures: Sequence[Measure], since: int, until: int
-    ) -> _Stretches:
-        begins, finish = part.stretches(since, until)
+    ) -> _Ranges:
+        begins, finish = part.ranges(since, until)
         table = part.chunk.table
         sums: Accumulators = {0: finish - begins}
         ends = {}
         for measure in measures if len(begins) else ():
             if isinstance(measure, RankedEnd):
-                ends[measure.name] = measure.of_stretches(table, begins, finish)
+                ends[measure.name] = measure.of_ranges(table, begins, finish)
             else:
-                sums |= measure.of_stretches(table, begins, finish)
+                sums |= measure.of_ranges(table, begins, finish)
         return cls(take(table, begins, [*keys, GROUP]), sums, ends)
 
 

@@ -1,4 +1,4 @@
-"""Tuples by group and time, with what any stretch of a group adds up to."""
+"""Tuples by group and time, with what any range of a group adds up to."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from panes.delta.grouped import sort_by_group
 from panes.delta.keys import group_rows
 from panes.delta.rows import concat, int64, take, with_column
 from panes.state.buffers.chunk import Chunk
-from panes.synopses.measure import Measure
 from panes.synopses.ranked_tree import Places
+from panes.synopses.tuple_measures import Measure
 
 SEEN = "_seen"
 """The instant from which on a tuple is seen: its time, or later when it came late."""
@@ -95,7 +95,7 @@ class TimedRows:
         rows = self.chunk.table.select([*columns, TS, SEEN]).filter(pa.array((seen <= now) | (seen == ts)))
         return TimedRows.of(rows, keys, measures) if rows.num_rows else None
 
-    def stretches(self, since: int, until: int) -> tuple[Places, Places]:
+    def ranges(self, since: int, until: int) -> tuple[Places, Places]:
         """Where the tuples of each group that have any with `since <= ts <= until` begin and end."""
         begins, ends = self._groups[:-1], self._groups[1:]
         if since > self.low:

@@ -15,11 +15,10 @@ from panes.delta.delta import CAME, first_seen
 from panes.delta.rows import with_column, without
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import Log, MergePolicy
-from panes.synopses.measure import Measure
+from panes.state.storage.manifest import TIMED
 from panes.synopses.timed_rows import SEEN, TimedRows
+from panes.synopses.tuple_measures import Measure
 
-TIMED = "timed"
-"""The buffer of the tuples."""
 _POLICY = MergePolicy(most=1 << 16, share=0.5)
 """A chunk has half of the tuples at most, unless it is small: old ones can go, and few are looked into."""
 

@@ -11,15 +11,16 @@ import pyarrow as pa
 import pytest
 
 from panes.delta.delta import BEGINNING, CAME, TS
-from panes.delta.evaluate import evaluate, mask_of
 from panes.history.retention import held_by
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
-from panes.plan.nodes import Node, Project, Select
-from panes.sharing.begin_end_aggregate import BeginEndAggregate, begin_end_aggregate_of
-from panes.synopses.timed_store import TIMED, TimedStore
+from panes.plan.nodes import Node
+from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
+from panes.state.storage.manifest import TIMED
+from panes.synopses.timed_store import TimedStore
 from panes.testing import Oracle, same_rows
+from tests.synopses.timed_tuples import in_store, opened, reading_of
 
 RUNS = int(os.environ.get("PANES_RUNS", "8"))
 STREAM = "CREATE STREAM s (k INT, a BIGINT, b STRING, d DOUBLE)"
@@ -66,12 +67,6 @@ def plan_of(sql: str) -> Node:
     return optimize(bind(query, Shelf()))
 
 
-def read(plan: Node) -> BeginEndAggregate:
-    found = begin_end_aggregate_of(plan)
-    assert found is not None
-    return found
-
-
 def drawn(random: Random, by: str, condition: str) -> Node:
     """A query over the tuples that pass a condition, by some keys."""
     window = random.choice(WINDOWS).format(random.randint(11, 99))
@@ -99,22 +94,6 @@ def arrivals(random: Random, count: int, since: int, clock: int) -> pa.Table:
     )
 
 
-def in_store(reading: BeginEndAggregate, rows: pa.Table) -> pa.Table:
-    """The tuples as the steps before the store hand them on."""
-    project = reading.store.child
-    assert isinstance(project, Project)
-    rows = rows.rename_columns([n if n.startswith("_") else f"s.{n}" for n in rows.column_names])
-    if isinstance(project.child, Select):
-        rows = rows.filter(mask_of(project.child.predicate, rows))
-    columns = {name: evaluate(expression, rows) for name, expression in project.columns}
-    return pa.table({**columns, TS: rows.column(TS), CAME: rows.column(CAME)})
-
-
-def opened(reading: BeginEndAggregate, store: TimedStore | None = None) -> TimedStore:
-    columns = reading.store.schema.names
-    return TimedStore(columns, reading.store.keys, None if store is None else store.chunks)
-
-
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_every_answer_is_that_of_sql_as_queries_come_and_go_and_tuples_come_late(seed: int):
     random = Random(seed)
@@ -124,21 +103,21 @@ def test_every_answer_is_that_of_sql_as_queries_come_and_go_and_tuples_come_late
     )
     shards = random.choice((1, 2))
     members = [drawn(random, by, condition) for _ in range(3)]
-    stores = [opened(read(members[0])) for _ in range(shards)]
+    stores = [opened(reading_of(members[0])) for _ in range(shards)]
     came, since = [], 0
     for _ in range(random.randint(2, 6)):
         clock = since + random.choice((0, 1, 9, 30))
         rows = arrivals(random, random.choice((0, 1, 40)), since, clock)
         if random.random() < 0.5:
             members[random.randrange(3)] = drawn(random, by, condition)
-        measures = [measure for plan in members for measure in read(plan).asked.measures]
+        measures = [measure for plan in members for measure in reading_of(plan).asked.measures]
         for number, store in enumerate(stores):
             store.admit(measures)
             mine = rows.slice(0).filter(pa.array(np.arange(rows.num_rows) % shards == number))
-            store.add(in_store(read(members[0]), mine).drop_columns([CAME]), measures, since)
+            store.add(in_store(reading_of(members[0]), mine).drop_columns([CAME]), measures, since)
         came.append(rows)
         if random.random() < 0.3:
-            stores = [opened(read(members[0]), store) for store in stores]
+            stores = [opened(reading_of(members[0]), store) for store in stores]
         _check(members, stores, pa.concat_tables(came), {since, clock, (since + clock) // 2})
         since = clock
 
@@ -148,14 +127,14 @@ def _check(members: list[Node], stores: list[TimedStore], came: pa.Table, instan
         oracle = Oracle({"s": came}, connection)
         for plan in members:
             for now in instants:
-                reading = read(plan)
+                reading = reading_of(plan)
                 found = reading.shown(reading.asked.at(stores, now))
                 assert same_rows(found, oracle.answer_at(plan, now)) is None, (plan, now)
 
 
 def test_tuples_that_no_window_needs_are_forgotten_and_the_others_are_not():
     random, plan = Random(5), plan_of(f"SELECT k, max(a) AS x FROM s {WINDOWS[0].format(20)} GROUP BY k")
-    reading = read(plan)
+    reading = reading_of(plan)
     store, came = opened(reading), []
     for since in range(0, 2_000, 10):
         rows = arrivals(random, 20, since, since + 10)
@@ -170,7 +149,7 @@ def test_tuples_that_no_window_needs_are_forgotten_and_the_others_are_not():
 
 def test_tuples_of_the_history_say_themselves_when_they_came():
     random, plan = Random(6), plan_of(f"SELECT count(*) AS n, sum(a) AS x FROM s {WINDOWS[0].format(30)}")
-    reading, store = read(plan), opened(read(plan))
+    reading, store = reading_of(plan), opened(reading_of(plan))
     rows = pa.concat_tables([arrivals(random, 20, since, since + 10) for since in (0, 10, 20)])
     store.add(in_store(reading, rows), reading.asked.measures, BEGINNING)
     _check([plan], [store], rows, {5, 10, 11, 15, 21, 30})
@@ -178,7 +157,7 @@ def test_tuples_of_the_history_say_themselves_when_they_came():
 
 def test_few_chunks_are_looked_into_however_many_epochs_there_were():
     plan = plan_of(f"SELECT max(a) AS x FROM s {WINDOWS[2].format(10)}")
-    reading, store, random = read(plan), opened(read(plan)), Random(7)
+    reading, store, random = reading_of(plan), opened(reading_of(plan)), Random(7)
     for since in range(300):
         rows = in_store(reading, arrivals(random, 5, since, since + 1)).drop_columns([CAME])
         store.add(rows, reading.asked.measures, since)

@@ -21,8 +21,12 @@ CHANGES = "changes"
 """The buffer with the delta of the answer in the epoch."""
 TUPLES, MATCHES = "tuples", "matches"
 """The buffers of selections that share their stream: its tuples, and which of them each has."""
-FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES)
+TIMED = "timed"
+"""The buffer of BEGIN … END aggregates: tuples by group and time."""
+FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, TIMED)
 """The buffers that readers may ask for while their epoch is kept; the others are those of operators."""
+COUNTED = (ANSWER, TUPLES, TIMED)
+"""Those of them whose rows tell how much is kept."""
 
 
 class Place(NamedTuple):

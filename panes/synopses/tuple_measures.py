@@ -1,4 +1,4 @@
-"""What is kept ready beside tuples, so that an aggregate of any stretch of them takes a few looks."""
+"""What is kept ready beside tuples, so that an aggregate of any range of them takes a few looks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_measured(aggregate: Aggregate) -> bool:
 
 @dataclass(frozen=True)
 class RunningSum:
-    """The sums of a partial column over all tuples up to each, as accumulators: a stretch is the difference of two
+    """The sums of a partial column over all tuples up to each, as accumulators: a range is the difference of two
     of them, without any rounding."""
 
     column: Column
@@ -60,8 +60,8 @@ class RunningSum:
         lifted.setdefault(0, np.zeros(rows.num_rows, np.int64))
         return {f"{self.name}_{number}": np.cumsum(part) for number, part in lifted.items()}
 
-    def of_stretches(self, kept: pa.Table, begins: Places, ends: Places) -> Accumulators:
-        """The sums of stretches that are not empty, under the numbers that the column has for them."""
+    def of_ranges(self, kept: pa.Table, begins: Places, ends: Places) -> Accumulators:
+        """The sums of ranges that are not empty, under the numbers that the column has for them."""
         found: Accumulators = {}
         for number in range(self.column.adder.width):
             name = f"{self.name}_{number}"
@@ -102,8 +102,8 @@ class RankedEnd:
             f"{self.name}_rows": order.astype(np.int32),
         }
 
-    def of_stretches(self, kept: pa.Table, begins: Places, ends: Places) -> pa.Array:
-        """The end of each stretch; NULL where no tuple has a value."""
+    def of_ranges(self, kept: pa.Table, begins: Places, ends: Places) -> pa.Array:
+        """The end of each range; NULL where no tuple has a value."""
         tree, ranks, rows = (_numbers(kept, f"{self.name}_{part}") for part in ("tree", "ranks", "rows"))
         found = greatest_of(tree, ranks, begins, ends, 0)
         taken = take(kept, rows[np.maximum(found, 1) - 1], [*columns_of(self.arg)] or [self.marker])

@@ -1,0 +1,174 @@
+"""The kinds of stores: what a stage keeps whose queries are applied when they are read, and runs no operators.
+
+A stage with a store has no fragment, and its plan begins with the node that stands for the kind. A new kind is a
+class with the methods of `Store`, an entry here, and an `AnswerRows` that reads one query from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from panes.operators.input import Input
+from panes.operators.physical_step import BufferPlan
+from panes.plan.nodes import Join, Matched, MatchedPairs, Node, Project, Timed
+from panes.plan.walk import streams_of
+from panes.sharing.begin_end_store import BeginEndStore
+from panes.sharing.pair_store import BUFFERS, SIDES, PairStore
+from panes.sharing.selection_store import SelectionStore
+from panes.sharing.stateless import Columns
+from panes.sharing.store import Chunks, Store
+from panes.sharing.tuple_block import renumbered
+from panes.stages.cut_stages import Stage, StageInput, selection_stage
+from panes.stages.placement import Anywhere, ByColumns, Place
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.manifest import MATCHES, TIMED, TUPLES
+
+
+@dataclass(frozen=True)
+class StoreKind:
+    """How the stages of one kind are made, run, moved to other shards and explained. `Node` is the top of the plan
+    of such a stage."""
+
+    name: str
+    """The class of the store."""
+    cut: Callable[[Node], tuple[Stage, ...]]
+    """Gives the stages of a plan; the last one has the store."""
+    open: Callable[[Node, Chunks], Store]
+    """Gives the store of a shard over its chunks."""
+    buffers: Callable[[Node], tuple[BufferPlan, ...]]
+    places: Callable[[Node], Mapping[str, Place]]
+    """By buffer, where its rows lie when the stage has several shards."""
+    gathered: Callable[[Sequence[Chunks]], dict[str, list[Chunk]]] | None
+    """Makes the chunks of one shard of those of several, for the buffers that move as a whole; None where the
+    chunks of each buffer only follow each other."""
+    does: Callable[[Node], str]
+    """What the stage does, in one line."""
+    read_from: str
+    """What an answer is read from, in words."""
+
+
+def _selection_buffers(_: Node) -> tuple[BufferPlan, ...]:
+    return (
+        BufferPlan(TUPLES, "log", None, "the tuples of the stream once, for all queries"),
+        BufferPlan(MATCHES, "log", ("_query",), "which tuples each query has, as bitmaps or lists"),
+    )
+
+
+def _cut_selections(plan: Node) -> tuple[Stage, ...]:
+    assert isinstance(plan, Matched)
+    return selection_stage(plan)
+
+
+def _pair_buffers(plan: Node) -> tuple[BufferPlan, ...]:
+    join = _join_of(plan)
+    sides = zip(("left", "right"), (join.left_keys, join.right_keys), strict=True)
+    tuples = (BufferPlan(name, "list", keys, "its tuples once, for all queries") for name, keys in sides)
+    return (
+        *tuples,
+        BufferPlan(TUPLES, "log", None, "the pairs that are for some query, by their earlier tuple"),
+        BufferPlan(MATCHES, "log", ("_query",), "which pairs each query has, as bitmaps or lists"),
+    )
+
+
+def _join_of(plan: Node) -> Join:
+    assert isinstance(plan, MatchedPairs)
+    assert isinstance(plan.child, Join)
+    return plan.child
+
+
+def _cut_pairs(plan: Node) -> tuple[Stage, ...]:
+    join = _join_of(plan)
+    left, right = SIDES
+    tuples = (
+        StageInput(Input(left), join.left, join.left_keys),
+        StageInput(Input(right), join.right, join.right_keys),
+    )
+    return (Stage(plan, tuples, is_sharded=bool(join.left_keys)),)
+
+
+def _places_of_pairs(plan: Node) -> Mapping[str, Place]:
+    join = _join_of(plan)
+    left, right = ByColumns(join.left_keys), ByColumns(join.right_keys)
+    tuples = zip(BUFFERS, (left, left, right, right), strict=True)
+    return {TUPLES: Anywhere(), MATCHES: Anywhere(), **dict(tuples)}
+
+
+def _keep_pairs(plan: Node) -> str:
+    left, right = (stream for node in _join_of(plan).children for stream in streams_of(node))
+    return f"Keep pairs of {left} ⋈ {right}, and which of them each query has"
+
+
+def _gathered_selections(states: Sequence[Chunks]) -> dict[str, list[Chunk]]:
+    tuples, matches = renumbered([(state[TUPLES], state[MATCHES]) for state in states])
+    return {TUPLES: tuples, MATCHES: matches}
+
+
+def _timed(plan: Node) -> Timed:
+    assert isinstance(plan, Timed)
+    return plan
+
+
+def _cut_timed(plan: Node) -> tuple[Stage, ...]:
+    tuples = StageInput(Input("input-0"), _timed(plan).child, ())
+    return (Stage(plan, (tuples,), is_sharded=True),)
+
+
+def _open_timed(plan: Node, chunks: Chunks) -> Store:
+    return BeginEndStore(plan.schema.names, _timed(plan).keys, chunks)
+
+
+def _timed_buffers(plan: Node) -> tuple[BufferPlan, ...]:
+    reason = "with running sums and ranked trees, for any span of time"
+    return (BufferPlan(TIMED, "log", _timed(plan).keys, reason),)
+
+
+def _keep_timed(plan: Node) -> str:
+    keys = ", ".join(str(expression) for name, expression in _projected(plan) if name in _timed(plan).keys)
+    return f"Keep tuples by {f'{keys} and ' if keys else ''}time"
+
+
+def _projected(plan: Node) -> Columns:
+    child = _timed(plan).child
+    assert isinstance(child, Project)
+    return child.columns
+
+
+KINDS: Mapping[type[Node], StoreKind] = {
+    Matched: StoreKind(
+        name=SelectionStore.__name__,
+        cut=_cut_selections,
+        open=lambda _, chunks: SelectionStore(chunks),
+        buffers=_selection_buffers,
+        places=lambda _: {TUPLES: Anywhere(), MATCHES: Anywhere()},
+        gathered=_gathered_selections,
+        does=lambda _: "Keep tuples, and which of them each query has",
+        read_from="the tuples and matches",
+    ),
+    MatchedPairs: StoreKind(
+        name=PairStore.__name__,
+        cut=_cut_pairs,
+        open=lambda plan, chunks: PairStore(_join_of(plan), chunks),
+        buffers=_pair_buffers,
+        places=_places_of_pairs,
+        gathered=_gathered_selections,
+        does=_keep_pairs,
+        read_from="the pairs and matches",
+    ),
+    Timed: StoreKind(
+        name=BeginEndStore.__name__,
+        cut=_cut_timed,
+        open=_open_timed,
+        buffers=_timed_buffers,
+        places=lambda _: {TIMED: Anywhere()},
+        gathered=None,
+        does=_keep_timed,
+        read_from="the tuples by time",
+    ),
+}
+"""By the node at the top of the plan of such a stage."""
+
+
+def store_kind(plan: Node) -> StoreKind | None:
+    """The kind of the store of a stage; None when it runs operators."""
+    return KINDS.get(type(plan))
