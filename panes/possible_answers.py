@@ -47,8 +47,8 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
     if is_begin_end(plan) and settings.changes == "instant":
         return "changes = 'instant' asks for every instant"
     return (
-        "only selections of one stream and joins of two, over windows of time, and BEGIN … END aggregates of one "
-        "stream (counts, sums, means, variances, least and greatest values) share a store"
+        "only selections and joins over windows of time, and BEGIN … END aggregates of one stream "
+        "(counts, sums, means, variances, least and greatest values) share a store"
     )
 
 

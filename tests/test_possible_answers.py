@@ -85,7 +85,7 @@ def test_a_begin_end_query_is_asked_of_the_history_while_few_are_alike(db):
         (
             TOTAL,
             "lazy",
-            "only selections of one stream and joins of two",
+            "only selections and joins over windows of time",
         ),
         ("ISTREAM (SELECT x FROM s [RANGE 1 MINUTE])", "none", "Istream gives what changes"),
         ("SELECT x FROM s [RANGE UNBOUNDED]", "none", "the history of s would have to be kept without end"),
@@ -99,7 +99,9 @@ def test_a_query_that_asks_for_what_it_cannot_have_is_refused(db, sql, answers, 
 
 def test_a_setting_of_the_database_that_a_query_cannot_follow_leaves_it_what_it_can_have(db):
     db.sql("SET answers = 'lazy'")
-    assert mode_of(db.register(TOTAL, name="q")).startswith("answers 'eager': not 'lazy': only selections of")
+    assert mode_of(db.register(TOTAL, name="q")).startswith(
+        "answers 'eager': not 'lazy': only selections and"
+    )
 
 
 def test_explain_as_data_has_the_way_and_the_reason(db):

@@ -40,6 +40,7 @@ from panes.plan.nodes import (
     Select,
     SemiJoin,
     StreamScan,
+    Synopsis,
     TableScan,
     Timed,
     TopN,
@@ -97,7 +98,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Drop | Select | Project | Unnest | Matched | Timed | OrderBy) -> Labeled:
+    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis | Timed) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -219,6 +220,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Project: _Labeling.unary,
     Unnest: _Labeling.unary,
     Matched: _Labeling.unary,
+    Synopsis: _Labeling.unary,
     MatchedPairs: _Labeling.unary,
     Timed: _Labeling.unary,
     TopN: _Labeling.top_n,

@@ -36,7 +36,7 @@ def windowed_stream_of(plan: Node) -> WindowedStream | None:
     whole = stateless_of(plan)
     if whole is None:
         return None
-    scan = _under_its_own_name(whole.scan)
+    scan = under_its_own_name(whole.scan)
     names = dict(zip(whole.scan.schema.names, scan.schema.fields, strict=True))
     renamed = {old: Column(field.type, field.name) for old, field in names.items()}
     columns = whole.columns or tuple((name, Column(f.type, name)) for name, f in names.items())
@@ -61,6 +61,7 @@ def _without(plan: Node, window: Window) -> Node:
     return with_children(plan, _without(child, window))
 
 
-def _under_its_own_name(scan: StreamScan) -> StreamScan:
+def under_its_own_name(scan: StreamScan) -> StreamScan:
+    """The scan with its columns qualified by the name of the stream, whatever the query calls it."""
     fields = (Field(f"{scan.stream}.{scan.attribute(f.name)}", f.type) for f in scan.columns)
     return StreamScan(scan.stream, scan.stream, Schema(tuple(fields)))

@@ -7,22 +7,25 @@ class with the methods of `Store`, an entry here, and an `AnswerRows` that reads
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from panes.operators.input import Input
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import Join, Matched, MatchedPairs, Node, Project, Timed
+from panes.plan.durations import duration_text
+from panes.plan.nodes import Join, Matched, MatchedPairs, Node, Project, Synopsis, Timed
 from panes.plan.walk import streams_of
 from panes.sharing.begin_end_store import BeginEndStore
 from panes.sharing.pair_store import BUFFERS, SIDES, PairStore
 from panes.sharing.selection_store import SelectionStore
+from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.stateless import Columns
 from panes.sharing.store import Chunks, Store
 from panes.sharing.tuple_block import renumbered
-from panes.stages.cut_stages import Stage, StageInput, selection_stage
+from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.placement import Anywhere, ByColumns, Place
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import MATCHES, TIMED, TUPLES
+from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, SUMS, TIMED, TUPLES
+from panes.synopses.definition import group_by_of, window_of
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,46 @@ def _projected(plan: Node) -> Columns:
     return child.columns
 
 
+def _cut_synopsis(plan: Node) -> tuple[Stage, ...]:
+    assert isinstance(plan, Synopsis)
+    (stage,) = cut_stages(plan.child)
+    return (replace(stage, plan=plan),)
+
+
+def _open_synopsis(plan: Node, chunks: Chunks) -> Store:
+    assert isinstance(plan, Synopsis)
+    return SharedSynopsis(plan, chunks)
+
+
+def _synopsis_buffers(plan: Node) -> tuple[BufferPlan, ...]:
+    assert isinstance(plan, Synopsis)
+    keys = group_by_of(plan).keys
+    panes = BufferPlan(PANES, "log", keys, "the partial sums of each pane and group, for all queries")
+    match plan.form:
+        case "interval":
+            why = "sums of two panes, of four, of eight, …: a window is at most two of each"
+            return panes, BufferPlan(INTERVALS, "log", keys, why)
+        case "running":
+            why = "sums up to each pane: a window is the difference of two"
+            return panes, BufferPlan(SUMS, "log", keys, why)
+    return (panes,)
+
+
+def _synopsis_places(plan: Node) -> Mapping[str, Place]:
+    """Sums up to panes are of one shard, which had rows of other panes than the next: they are computed anew."""
+    assert isinstance(plan, Synopsis)
+    place = ByColumns(group_by_of(plan).keys)
+    return {PANES: place, INTERVALS: place}
+
+
+def _synopsis_does(plan: Node) -> str:
+    assert isinstance(plan, Synopsis)
+    window = window_of(plan)
+    assert window.slide_us is not None
+    panes = -(-window.range_us // window.slide_us)
+    return f"Synopsis: {plan.form}, {panes} × {duration_text(window.slide_us)}"
+
+
 KINDS: Mapping[type[Node], StoreKind] = {
     Matched: StoreKind(
         name=SelectionStore.__name__,
@@ -144,6 +187,16 @@ KINDS: Mapping[type[Node], StoreKind] = {
         gathered=_gathered_selections,
         does=lambda _: "Keep tuples, and which of them each query has",
         read_from="the tuples and matches",
+    ),
+    Synopsis: StoreKind(
+        name=Synopsis.__name__,
+        cut=_cut_synopsis,
+        open=_open_synopsis,
+        buffers=_synopsis_buffers,
+        places=_synopsis_places,
+        gathered=None,
+        does=_synopsis_does,
+        read_from="the synopsis",
     ),
     MatchedPairs: StoreKind(
         name=PairStore.__name__,

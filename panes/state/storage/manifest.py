@@ -21,11 +21,13 @@ CHANGES = "changes"
 """The buffer with the delta of the answer in the epoch."""
 TUPLES, MATCHES = "tuples", "matches"
 """The buffers of selections that share their stream: its tuples, and which of them each has."""
+PANES, INTERVALS, SUMS = "panes", "intervals", "sums"
+"""The buffers of a synopsis: its panes, and beside them the intervals of several panes or the sums up to each."""
 TIMED = "timed"
 """The buffer of BEGIN … END aggregates: tuples by group and time."""
-FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, TIMED)
+FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, PANES, INTERVALS, SUMS, TIMED)
 """The buffers that readers may ask for while their epoch is kept; the others are those of operators."""
-COUNTED = (ANSWER, TUPLES, TIMED)
+COUNTED = (ANSWER, TUPLES, PANES, TIMED)
 """Those of them whose rows tell how much is kept."""
 
 
