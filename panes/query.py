@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
 from panes.answers.follow_changes import follow_changes, follow_changes_async, seconds_of
 from panes.answers.readers import Readers
+from panes.language import Parameters
 from panes.language import statements as st
+from panes.language.names import quoted
 from panes.standing_answers import StandingAnswers
+
+Where: TypeAlias = str | Mapping[str, Any]
+"""A condition on the rows of an answer, or the values that some of their columns have."""
 
 
 class Owner(Protocol):
@@ -21,7 +26,9 @@ class Owner(Protocol):
 
     _answers: StandingAnswers
 
-    def sql(self, text: str) -> object: ...
+    def sql(
+        self, text: str, parameters: Parameters | None = None, *, as_of: datetime | str | None = None
+    ) -> object: ...
 
 
 class Query:
@@ -39,19 +46,29 @@ class Query:
         self._name = self._database._answers.name_of(self._origin) or self._name
         return self._name
 
-    def invoke(self, as_of: datetime | str | None = None) -> Answer:
+    def invoke(self, as_of: datetime | str | None = None, *, where: Where | None = None) -> Answer:
         """The answer as of the last committed epoch, without a Spark job.
 
         Before the first epoch it has no rows and its `as_of` is None: `run` or `start` takes in rows.
 
         With `as_of`, a datetime or ISO text, the answer at that instant; in UTC unless it says otherwise. It goes
         back as far as epochs are kept (`retain_epochs`), and to the first epoch of the query.
-        """
-        return self._database._answers.invoke(self.name, as_of)
 
-    async def invoke_async(self, as_of: datetime | str | None = None) -> Answer:
+        With `where`, the rows for which a condition is true: `"src = 7 AND bytes > 100"`, or values of columns,
+        `{"src": 7}`. With INDEX BY, conditions on the columns of the index find them without reading all.
+        """
+        if where is None:
+            return self._database._answers.invoke(self.name, as_of)
+        text, values = _condition(where)
+        found = self._database.sql(f"{st.Invoke(self.name).sql} WHERE {text}", values, as_of=as_of)
+        assert isinstance(found, Answer)
+        return found
+
+    async def invoke_async(
+        self, as_of: datetime | str | None = None, *, where: Where | None = None
+    ) -> Answer:
         """The same for asyncio: the answer is read in a thread."""
-        return await asyncio.to_thread(self.invoke, as_of)
+        return await asyncio.to_thread(self.invoke, as_of, where=where)
 
     def changes(
         self, reader: str = "default", *, restart: bool = False, timeout: float | None = 0
@@ -118,3 +135,14 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"
+
+
+def _condition(where: Where) -> tuple[str, list[Any] | None]:
+    """A condition as text, and the values of its parameters."""
+    if isinstance(where, str):
+        return where, None
+    if not where:
+        return "TRUE", None
+    says = {name: "IS NULL" if value is None else "= ?" for name, value in where.items()}
+    parts = (f"{quoted(name)} {what}" for name, what in says.items())
+    return " AND ".join(parts), [value for value in where.values() if value is not None] or None

@@ -9,11 +9,14 @@ from panes.answer_sources import AnswerSources
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
+from panes.answers.lookup import Lookup
 from panes.catalog import QueryRecord
 from panes.connection import Connection
 from panes.errors import QueryFailed
 from panes.language.statements import AlterQuery
 from panes.onetime.one_time import OneTime
+from panes.plan.expressions import Expression
+from panes.plan.schema import Schema
 from panes.registered import Registered
 
 
@@ -43,15 +46,35 @@ class StandingAnswers:
         self.readers = connection.readers
         self._sources = AnswerSources(connection.catalog, registered, connection.readers)
 
-    def invoke(self, name: str, as_of: datetime | str | None = None) -> Answer:
-        """The answer as of the last committed epoch, or at an instant that is still kept."""
+    def invoke(
+        self, name: str, as_of: datetime | str | None = None, where: Expression | None = None
+    ) -> Answer:
+        """The answer as of the last committed epoch, or at an instant that is still kept; with a condition, the
+        rows for which it is true."""
         self._check()
+        if where is not None:
+            return self._rows_where(name, as_of, where)
         if self._connection.is_read_only:
             # Queries may be dropped and made anew by another process: nothing is kept ready by name.
             return self._connection.read(lambda: self._computed(name, as_of))
         if as_of is not None:
             return self._current.computed(lambda: self._computed(name, as_of))
         return self._current.get(name, lambda: self._computed(name, None))
+
+    def _rows_where(self, name: str, as_of: datetime | str | None, where: Expression) -> Answer:
+        lookup = self.source_of(name).lookup_of(where) if self._has_index(name) else Lookup(where)
+        if not lookup.is_narrow:
+            return lookup.answer(self.invoke(name, as_of))
+        if self._connection.is_read_only:
+            return self._connection.read(lambda: self._computed(name, as_of, lookup))
+        return self._current.computed(lambda: self._computed(name, as_of, lookup))
+
+    def _has_index(self, name: str) -> bool:
+        return bool(self._catalog.query(name).settings.index_by)
+
+    def schema_of(self, name: str) -> Schema:
+        """The columns of the answer of a query."""
+        return self._registered.plan_of(self._running_query(name)).schema
 
     def source_of(self, name: str) -> AnswerSource:
         """Where the answer of a query is to be read."""
@@ -82,15 +105,16 @@ class StandingAnswers:
         self._connection.check_open()
         self._check_run()
 
-    def _computed(self, name: str, as_of: datetime | str | None) -> Answer:
+    def _computed(self, name: str, as_of: datetime | str | None, lookup: Lookup | None = None) -> Answer:
         record, latest = self._running_query(name), self._log.latest()
         plan = self._registered.plan_of(record)
         if record.answers.is_asked_anew:
             return self._one_time.answer(plan, as_of)
         source = self._sources.of(record)
         if as_of is None and latest is not None and self._sources.is_behind(source, latest):
-            return self._one_time.answer(plan)
-        return self.readers.invoke(source, as_of)
+            answer = self._one_time.answer(plan)
+            return answer if lookup is None else lookup.answer(answer)
+        return self.readers.invoke(source, as_of, lookup)
 
     def _running_query(self, name: str) -> QueryRecord:
         """A registered query that is not suspended."""

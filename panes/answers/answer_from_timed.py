@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from panes.answers.lookup import Lookup
 from panes.answers.open_stores import OpenStores
 from panes.delta.consolidate import AT
 from panes.delta.delta import BEGINNING, WEIGHT
@@ -22,13 +23,16 @@ class AnswerFromTimed:
     open: OpenStores
     reading: BeginEndAggregate
 
-    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+    def at(
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+    ) -> pa.Table:
         del is_first  # the tuples of the history are there as those of any other time
         store = self.reading.store
         shards = self.open.of(
             ran, TimedStore, lambda chunks: TimedStore(store.schema.names, store.keys, chunks)
         )
-        return self.reading.shown(self.reading.asked.at(shards, instant))
+        shown = self.reading.shown(self.reading.asked.at(shards, instant))
+        return shown if lookup is None else lookup.rows(shown)
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         """The answer before the span goes and the one after it comes, both at its end: groups without SLIDE change

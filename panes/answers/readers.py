@@ -13,6 +13,7 @@ from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
+from panes.answers.lookup import Lookup
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.answers.open_stores import OpenStores
@@ -73,13 +74,16 @@ class Readers:
         self._cursors.close()
         self.bell.ring()
 
-    def invoke(self, standing: AnswerSource, as_of: datetime | str | None = None) -> Answer:
-        """The answer as of the last committed epoch, or at an instant that is still kept."""
+    def invoke(
+        self, standing: AnswerSource, as_of: datetime | str | None = None, lookup: Lookup | None = None
+    ) -> Answer:
+        """The answer as of the last committed epoch, or at an instant that is still kept; with a lookup, what it
+        finds of it."""
         with self._unless_dropped(standing):
             if as_of is not None:
-                return self._invoke_at(standing, instant_of(as_of))
+                return self._invoke_at(standing, instant_of(as_of), lookup)
             with self._held(standing, lambda kept: kept[-1]) as hold:
-                return invoke(standing, None if hold is None else self._ran(standing, hold.epoch))
+                return invoke(standing, None if hold is None else self._ran(standing, hold.epoch), lookup)
 
     def complete_from(
         self, query: int, plan: Node, streams: Mapping[int, str], instant: int, epoch: int
@@ -107,12 +111,12 @@ class Readers:
             for name in found
         }
 
-    def _invoke_at(self, standing: AnswerSource, instant: int) -> Answer:
+    def _invoke_at(self, standing: AnswerSource, instant: int, lookup: Lookup | None) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
             kept = [self._ran(standing, epoch) for epoch in self._log.epochs if epoch >= hold.epoch]
-            return invoke_at(standing, instant, _runs(kept))
+            return invoke_at(standing, instant, _runs(kept), lookup)
 
     def _ran(self, standing: AnswerSource, epoch: int) -> QueryProgress | None:
         record = self._log.record(epoch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from panes.plan.expressions import Column, Expression, substitute
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
 from panes.plan.schema import Field, Schema
 from panes.plan.windows import UnboundedWindow, WindowSpec
@@ -29,7 +30,7 @@ def windowed_stream_of(plan: Node) -> WindowedStream | None:
     window: WindowSpec = UnboundedWindow()
     found = _window_of(plan)
     if found is not None:
-        if not found.spec.is_timed or found.spec.internal:
+        if not found.spec.is_timed or found.spec.internal or isinstance(found.spec, LifetimeWindow):
             return None
         window = found.spec
         plan = _without(plan, found)
