@@ -43,6 +43,7 @@ from panes.optimizer.optimizer import optimize
 from panes.optimizer.statistics import EPOCH, Fact, FactName, Statistics
 from panes.sharing.group import Group
 from panes.sharing.shared_indexes import ForTasks, Indexes
+from panes.sharing.template import templates_of
 from panes.stages.explain_tree import StepKey
 from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures, StepPlace
@@ -136,7 +137,7 @@ def workload_plan(workload: Workload, shorter: int, queries: int) -> tuple[Physi
         plans.append(optimize(bind(query, shelf)))
     if len(plans) == 1:
         return make_plan(plans[0]), None
-    group = Group.of(plans[0])
+    group = Group.of(plans[0], templates_of(plans[0])[0].key)
     group.update(dict(enumerate(plans)))
     return make_plan(group.template.plan), Indexes(tuple(group.indexes))
 

@@ -1,10 +1,12 @@
 """How many queries are refreshed, and how late, under each schedule: figures 8.7 to 8.10 of the thesis.
 
     python -m benchmarks.refresh [--updates 600] [--save]
+    python -m benchmarks.refresh --live [--seconds 60] [--queries 0] [--save]
 
-Eight groups of queries read a basic interval synopsis each, which is updated every second. The clock is virtual; what
-a refresh takes is measured by going over real panes of counters, and multiplied by one factor for all, which stands
-for the machine of the thesis: with it 40 queries without sharing need somewhat more than all of its time.
+Eight groups of queries read a basic interval synopsis each, which is updated every second. The clock is virtual;
+what a refresh takes is measured by going over real panes of counters, and multiplied by one factor for all, which
+stands for the machine of the thesis: with it 40 queries without sharing need somewhat more than all of its time.
+`--live` runs real queries on a real clock (`live_refresh.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import charts
+from benchmarks import charts, live_refresh
 from benchmarks.result_files import save
 from benchmarks.virtual_refreshes import VirtualRun
 from panes.schedule.hybrid_partition import sub_groups
@@ -192,8 +194,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--updates", type=int, default=600)
+    parser.add_argument("--live", action="store_true", help="run real queries on a live stream")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each live run is measured")
+    parser.add_argument("--queries", type=int, help="how many of them; else as many as are too many")
     parser.add_argument("--save", action="store_true", help="write the result file and the charts")
     arguments = parser.parse_args()
+    if arguments.live:
+        _live(arguments.seconds, arguments.queries, save_it=arguments.save)
+        return
     times = {rate: [measured(rate, fields) for fields in GROUPS.values()] for rate in RATES}
     found = simulated(times, arguments.updates)
     for point in found:
@@ -210,6 +218,16 @@ def main() -> None:
             updates=arguments.updates,
             answers=[{"panes": panes, **asdict(point)} for panes, point in answers],
         )
+
+
+def _live(seconds: float, queries: int | None, *, save_it: bool) -> None:
+    found = live_refresh.live(seconds, queries)
+    for run in found:
+        print("  ".join(f"{name}={value}" for name, value in asdict(run).items()))
+    alone, together = found
+    print(f"{together.refreshed_per_s / alone.refreshed_per_s:.2f} times as many, aim {live_refresh.AIM:g}")
+    if save_it:
+        save(live_refresh.NAME, [asdict(run) for run in found])
 
 
 if __name__ == "__main__":

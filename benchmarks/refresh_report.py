@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from benchmarks import refresh
+from benchmarks import live_refresh, refresh
 from benchmarks.markdown import Content, measured_on, short, table
 from benchmarks.report import PAGE, between
 from benchmarks.result_files import load
@@ -79,27 +79,55 @@ def by_answer_cost(content: Content) -> str:
     """Throughput and latency by what an answer costs beside the pass over the panes."""
     points = {(p["panes"], p["queries"], p["schedule"]): p for p in content["answers"]}
     counts = refresh.QUERIES[::2]
+    places = [(panes, count) for panes in refresh.ANSWER_COSTS for count in counts]
+
+    def cell(point: Content) -> str:
+        return f"{short(point['throughput'])}; {short(point['latency'])}"
+
+    rows = [
+        [name, *(cell(points[panes, count, name]) for panes, count in places)] for name in refresh.COMPARED
+    ]
+    heads = [f"{panes} panes, {count} queries" for panes, count in places]
+    return table(["an answer costs as much as", *heads], rows)
+
+
+def live(content: Content) -> str:
+    """How many queries were refreshed per second on a real clock, each by itself and together."""
+    alone, together = content["results"]
     rows = [
         [
-            name,
-            *(
-                f"{short(points[panes, count, name]['throughput'])}; {short(points[panes, count, name]['latency'])}"
-                for panes in refresh.ANSWER_COSTS
-                for count in counts
-            ),
+            run["schedule"],
+            f"{run['queries']:,}",
+            f"{run['refreshed_per_s']:,}",
+            str(run["late_by"]),
+            str(run["least"]),
+            str(run["longest_wait"]),
+            str(run["epoch_s"]),
         ]
-        for name in refresh.COMPARED
+        for run in (alone, together)
     ]
-    heads = [f"{panes} panes, {count} queries" for panes in refresh.ANSWER_COSTS for count in counts]
-    return table(["an answer costs as much as", *heads], rows)
+    header = [
+        f"{alone['seconds']:g} s each",
+        "queries",
+        "refreshed per second",
+        "updates late",
+        "least refreshes of a query",
+        "longest wait, updates",
+        "median epoch, s",
+    ]
+    ratio = together["refreshed_per_s"] / alone["refreshed_per_s"]
+    missed = "" if ratio >= live_refresh.AIM else " ✗"
+    note = f"Together {ratio:.2f} times as many are refreshed{missed}; the aim is {live_refresh.AIM:g}."
+    return f"{measured_on(content)}\n\n{table(header, rows)}\n\n{note}"
 
 
 def refresh_written(page: str) -> str:
     """The page with what the result files say."""
-    content = load(refresh.NAME)
-    if content is None:
-        return page
-    return between(between(page, "refresh", virtual(content)), "answers", by_answer_cost(content))
+    simulated, lived = load(refresh.NAME), load(live_refresh.NAME)
+    if simulated is not None:
+        page = between(page, "refresh", virtual(simulated))
+        page = between(page, "answers", by_answer_cost(simulated))
+    return page if lived is None else between(page, "live", live(lived))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Thousands of standing queries: what they cost as tuples come, to register, and to invoke.
 
-    python -m benchmarks.standing_queries [--only kernels,ingest,in_turn,response] [--queries 10000]
+    python -m benchmarks.standing_queries [--only kernels,ingest,in_turn,response,windows] [--queries 10000]
 
 The workload is PSoup's (`benchmarks/psoup_workload.py`).
 
@@ -8,6 +8,8 @@ The workload is PSoup's (`benchmarks/psoup_workload.py`).
 * ingest: rows/s with 10 to 10,000 registered selections, with the index (`SET share_from = 1`); what registering
   them takes; and `invoke` of an answer of 1,000 rows while epochs run and all of them are registered.
 * in_turn: rows/s without the index, where every query is computed on its own.
+* windows: rows/s with 10 to 1,000 registered aggregates over one stream, each with a window of its own, which
+  share one synopsis; what they keep; and `invoke` of each once.
 * response: `invoke` against the same query asked anew, over windows of 2^10 to 2^20 tuples.
 """
 
@@ -54,6 +56,9 @@ SIZES = tuple(2**power for power in (10, 12, 14, 16, 17, 18, 20))
 INVOKED = 15
 RUNNING_S = 20.0
 NEVER = 1_000_000
+AGGREGATES = ("count(*) AS n", "sum(a) AS n", "avg(b) AS n", "sum(a) AS n, count(*) AS m")
+AGGREGATED = 200_000
+"""Tuples of which the rate is measured, for aggregates."""
 
 
 @dataclass(frozen=True)
@@ -201,11 +206,42 @@ def response(_most: int) -> Iterator[Point]:
             yield Point("response: asked anew", size, statistics.median(anew) * 1e3, "ms")
 
 
+def windows(most: int) -> Iterator[Point]:
+    """Aggregates by group whose windows are all different, in one database per number of them: a synopsis begins
+    anew when one comes that needs more, and the clock is not to run for that."""
+    for count in _up_to(min(most, 1_000)):
+        tuples = Tuples()
+        with panes.connect() as db:
+            db.sql(f"SET share_from = 1; {STREAM}")
+            queries = [db.register(sql) for sql in islice(aggregates(), count)]
+            db.push("r", tuples.take(10_000))
+            db.run()
+            db.push("r", tuples.take(AGGREGATED))
+            _, seconds = _wall(db.run)
+            yield Point("aggregates of different windows", count, AGGREGATED / seconds, "rows/s")
+            (synopsis,) = db.sql("SHOW SYNOPSES").to_pylist()
+            yield Point("aggregates of different windows, kept", count, synopsis["bytes"] / 1e6, "MB")
+            invoked = [_wall(query.invoke)[1] for query in queries[:100]]
+            yield Point("aggregates of different windows, invoke", count, _at(invoked, 0.5), "ms")
+
+
+def aggregates() -> Iterator[str]:
+    """Aggregates without end, over windows of up to 100 seconds."""
+    number = 0
+    while True:
+        length, slide = 1 + number % 100, (1, 2, 5)[number // 100 % 3]
+        asked = AGGREGATES[number // 300 % len(AGGREGATES)]
+        window = f"[RANGE {length} SECONDS SLIDE {slide} SECONDS]"
+        yield f"SELECT c, {asked} FROM r {window} GROUP BY c"
+        number += 1
+
+
 PARTS: dict[str, Callable[[int], Iterator[Point]]] = {
     "kernels": kernels,
     "ingest": ingest,
     "in_turn": in_turn,
     "response": response,
+    "windows": windows,
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from panes.answers.answer_from_matches import AnswerFromMatches
+from panes.answers.answer_from_refreshes import AnswerFromRefreshes
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.answer_from_synopsis import AnswerFromSynopsis
 from panes.answers.answer_from_timed import AnswerFromTimed
@@ -69,6 +70,9 @@ class AnswerSources:
         reading = None if record.group is None else selection_of(plan) or pair_reading_of(plan)
         every_instant = record.settings.changes == "instant"
         aggregate = None if record.group is None else self._synopsis_reading(record.group, plan)
+        if aggregate is not None and self._registered.refreshed_panes(record) is not None:
+            stored = AnswerFromRefreshes(self._readers.segments, record.id, aggregate)
+            return source(stored, running, first, is_refreshed=True)
         if aggregate is not None:
             return source(AnswerFromSynopsis(self._readers.segments, aggregate), running, first)
         if reading is not None:

@@ -27,6 +27,10 @@ PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED = (
 """The ways for time to reach operators."""
 EAGER, LAZY = "eager", "lazy"
 """With NONE, the ways to have an answer: kept up to date, from a store that is shared, or asked of the history."""
+EVERY_SLIDE, DEADLINE = "every_slide", "deadline"
+"""When answers are brought up to date."""
+SCHEDULES = ("edf", "aggressive", "conservative", "hybrid", "hybrid_late", "hybrid_late_pending")
+"""The policies of `panes/schedule/policies.py`."""
 MOST_SHARDS = 65_536
 MOST_PARTS = 64
 """The most parts into which the index of an answer divides a time."""
@@ -157,7 +161,8 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "priority",
             1,
-            "the weight of a query where queries that shed share too little; fixed when a query is registered",
+            "the weight of a query where queries that shed share too little, and which of equally urgent answers "
+            "is refreshed first; fixed at registration",
             _positive,
             "a number above 0",
             is_of_query=True,
@@ -179,6 +184,22 @@ SETTINGS: dict[str, Setting] = {
             _one_of(AUTO, EAGER, LAZY, NONE),
             f"'{AUTO}', '{EAGER}', '{LAZY}' or '{NONE}'",
             is_of_query=True,
+        ),
+        Setting(
+            "refresh",
+            EVERY_SLIDE,
+            "when answers are brought up to date: at every slide, or by deadline, the most urgent ones first; "
+            "fixed at registration",
+            _one_of(EVERY_SLIDE, DEADLINE),
+            f"'{EVERY_SLIDE}' or '{DEADLINE}'",
+            is_of_query=True,
+        ),
+        Setting(
+            "schedule",
+            SCHEDULES[-1],
+            "which answers are refreshed first, and together with which others, under refresh = 'deadline'",
+            _one_of(*SCHEDULES),
+            ", ".join(f"'{name}'" for name in SCHEDULES[:-1]) + f" or '{SCHEDULES[-1]}'",
         ),
         Setting(
             "index_cells",

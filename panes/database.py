@@ -29,6 +29,7 @@ from panes.optimizer.cost import plan_cost
 from panes.optimizer.shedding.effective_cost import effective_cost
 from panes.plan.stream import Stream
 from panes.query import Query
+from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.running_queries import RunningQueries
@@ -91,7 +92,8 @@ class Database:
         )
         history = self._engine.stores.history
         replanning = Replanning(self._catalog, self._registered, history, self._cost_of, self._clock)
-        self._running = RunningQueries(self._catalog, history, self._registered, replanning)
+        self._refreshing = Refreshing(self._catalog, self._registered)
+        self._running = RunningQueries(self._catalog, history, self._registered, replanning, self._refreshing)
         one_time = OneTime(
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
         )
@@ -103,6 +105,7 @@ class Database:
             self._registered,
             self._running,
             self._shedding,
+            self._refreshing,
             self._answers,
             self._clock,
         )
@@ -111,6 +114,7 @@ class Database:
             self._engine,
             self._registered,
             replanning,
+            self._refreshing,
             one_time,
             self._answers,
             self._runs,
@@ -341,6 +345,8 @@ class Database:
             statistics=self._statistics(),
             utilization=str(self._registered.utilization()),
             not_shed=self._registered.not_shed(),
+            refreshed=self._refreshing.status(recent[-1] if recent else None),
+            not_refreshed=self._refreshing.not_refreshed(),
             overload=self._shedding.problem,
         )
 

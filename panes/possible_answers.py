@@ -13,6 +13,7 @@ from panes.plan.walk import streams_of
 from panes.query_settings import QuerySettings
 from panes.sharing.template import Template, templates_of
 from panes.stored_plans import sheds
+from panes.why_not_refreshed import is_refreshed
 
 _INDEXED = "INDEX BY is of an answer that is kept for it alone"
 
@@ -35,9 +36,12 @@ def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> A
 def sharable(plan: Node, settings: QuerySettings, catalog: Catalog) -> Template | None:
     """What a query shares with others, as soon as there are enough of them: the first thing that enough of those
     that are registered have in common with it, else that which it would share first; None for one that shares
-    nothing. Where answers are to be put together when they are read, only what is read from a store counts."""
+    nothing. Where answers are to be put together when they are read, only what is read from a store counts; where
+    they are refreshed by deadline, only a synopsis does."""
     found = all_sharable(plan, settings)
-    if settings.answers == LAZY:
+    if is_refreshed(plan, settings):
+        found = tuple(template for template in found if template.source is not None)
+    elif settings.answers == LAZY:
         found = tuple(template for template in found if template.has_store) or found
     share_from = int(catalog.setting("share_from"))
     enough = (template for template in found if catalog.alike(template.key) + 1 >= share_from)
@@ -63,10 +67,7 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
         return "rows may be dropped for it"
     if is_begin_end(plan) and settings.changes == "instant":
         return "changes = 'instant' asks for every instant"
-    return (
-        "only selections and joins over windows of time, and aggregates of one stream over windows that slide or "
-        "with BEGIN … END (these with counts, sums, means, variances, least and greatest values), share a store"
-    )
+    return "only selections, joins, aggregates over slides and BEGIN … END aggregates share a store"
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:

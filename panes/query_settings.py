@@ -52,6 +52,9 @@ class QuerySettings(NamedTuple):
     index_by: str = ""
     """The columns of INDEX BY as a JSON list; empty when there is no index. No setting of the database."""
 
+    refresh: str = str(SETTINGS["refresh"].default)
+    """Whether its answer is brought up to date at every slide, or by deadline."""
+
     @property
     def strategy_of_plan(self) -> str:
         """The strategy that the plan is made by: 'nt' has a negative tuple for every row that leaves."""
@@ -68,9 +71,10 @@ class QuerySettings(NamedTuple):
 
     @property
     def of_group(self) -> QuerySettings:
-        """The same settings as those have them that share a plan: in which way a query came to share it makes no
-        difference."""
-        return self._replace(answers=AUTO)
+        """The same settings as those have them that share a plan: in which way a query came to share it, and when
+        its own answer is refreshed, makes no difference."""
+        every_slide = str(SETTINGS["refresh"].default)
+        return self._replace(answers=AUTO, refresh=every_slide, priority=float(SETTINGS["priority"].default))
 
     @property
     def shares_no_plan(self) -> bool:

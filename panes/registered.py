@@ -10,7 +10,7 @@ from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
-from panes.config import AUTO, EAGER, LAZY, NONE, Value
+from panes.config import AUTO, DEADLINE, EAGER, LAZY, NONE, Value
 from panes.errors import CatalogError, SettingError
 from panes.language import bind, parse
 from panes.language import statements as st
@@ -22,18 +22,22 @@ from panes.optimizer.shedding.row_costs import RowCosts
 from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
-from panes.plan.nodes import Node
+from panes.plan.durations import duration_text
+from panes.plan.nodes import Node, Synopsis
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
 from panes.query_settings import ChosenAnswers, QuerySettings
 from panes.sharing.describe_pairs import describe_pairs
 from panes.sharing.group import Group
 from panes.sharing.pair_reading import pair_reading_of
+from panes.sharing.windowed_aggregate import windowed_aggregate_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
 from panes.stored_plans import StoredPlans
+from panes.synopses.definition import window_of
+from panes.why_not_refreshed import is_refreshed
 
 
 class Registered:
@@ -94,6 +98,8 @@ class Registered:
         if reason is not None and "answers" in given:
             hint = "leave it out, and what is possible is chosen"
             raise SettingError(f"the query cannot have answers = {settings.answers!r}: {reason}; {hint}")
+        if is_refreshed(plan, settings):
+            return ChosenAnswers(LAZY, "it is refreshed by deadline, from a synopsis")
         return choose_answers(settings.answers, facts)
 
     def _begin(self, record: QueryRecord, planned: Rewritten) -> None:
@@ -292,10 +298,31 @@ class Registered:
             expiration=record.settings.expiration,
             index=AnswerIndex.of(record.settings),
             answers=record.answers,
+            refresh=self._refresh_of(record),
             store=self._store(record),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
+
+    def _refresh_of(self, record: QueryRecord) -> str:
+        """By which deadline the answer of a query is refreshed, in words; nothing when it is at every slide."""
+        pane_us = self.refreshed_panes(record)
+        reading = windowed_aggregate_of(self.plan_of(record))
+        if pane_us is None or reading is None:
+            return ""
+        updates = reading.reader.slide_us // pane_us
+        return (
+            f"after at most {updates} {'update' if updates == 1 else 'updates'} of the synopsis, every "
+            f"{duration_text(pane_us)}; schedule {self._catalog.setting('schedule')!r}"
+        )
+
+    def refreshed_panes(self, record: QueryRecord) -> int | None:
+        """The length of the panes of the synopsis that a query is refreshed from by deadline; None when it is
+        computed at every slide."""
+        if record.group is None or record.settings.refresh != DEADLINE:
+            return None
+        plan = self.physical_plan(record).stages[-1].plan
+        return window_of(plan).slide_us if isinstance(plan, Synopsis) else None
 
     def _store(self, record: QueryRecord) -> str:
         """What is kept for the queries of a group, in words; nothing where the plan says it."""

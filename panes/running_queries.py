@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, GroupRecord, QueryRecord
@@ -13,6 +14,7 @@ from panes.incomplete_queries import IncompleteQueries
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
 from panes.query_settings import ChosenAnswers
+from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.spark.epoch import Workload
@@ -26,11 +28,17 @@ class RunningQueries:
     """Asked for anew at every epoch, so queries come and go while epochs run."""
 
     def __init__(
-        self, catalog: Catalog, history: History, registered: Registered, replanning: Replanning
+        self,
+        catalog: Catalog,
+        history: History,
+        registered: Registered,
+        replanning: Replanning,
+        refreshing: Refreshing,
     ) -> None:
         self._catalog = catalog
         self._registered = registered
         self._replanning = replanning
+        self._refreshing = refreshing
         self.alone: list[QueryRecord] = []
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
@@ -89,7 +97,8 @@ class RunningQueries:
         of_group = _by_group(records)
         by_name = {stream.name: kept[stream.number] for stream in streams}
         groups = {group.id: group for group in self._catalog.groups()}
-        standing += [self._shared(groups[number], some, epoch, by_name) for number, some in of_group.items()]
+        shared = [self._shared(groups[number], some, epoch, by_name) for number, some in of_group.items()]
+        standing += self._with_refreshes(shared, run, before)
         self._registered.keep_groups(of_group.keys())
         self._registered.keep_plans({query.id for query in standing})
         decided_after, shares = self._shares
@@ -103,6 +112,19 @@ class RunningQueries:
             missing=self._incomplete.next(records, before),
             boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
+
+    def _with_refreshes(
+        self, shared: Sequence[RunningQuery], records: Sequence[QueryRecord], before: EpochRecord
+    ) -> list[RunningQuery]:
+        """The groups, with the answers that the epoch refreshes."""
+        begin = {query.query for query in shared if query.first_epoch > before.epoch}
+        refreshes = self._refreshing.next(before, records, begin)
+        return [
+            query
+            if query.members is None or query.query not in refreshes
+            else replace(query, members=replace(query.members, refreshes=refreshes[query.query]))
+            for query in shared
+        ]
 
     def _beginning(self, epoch: int) -> list[RunningQuery]:
         """The plans that begin in an epoch beside those that they replace."""

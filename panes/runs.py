@@ -14,6 +14,7 @@ from panes.clock import Clock
 from panes.connection import Connection
 from panes.errors import CatalogError, SourceError
 from panes.progress_bar import progress_bar
+from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.running_queries import RunningQueries
 from panes.shedding import Shedding
@@ -41,6 +42,7 @@ class Runs:
         registered: Registered,
         running: RunningQueries,
         shedding: Shedding,
+        refreshing: Refreshing,
         answers: StandingAnswers,
         clock: Clock,
     ) -> None:
@@ -50,6 +52,7 @@ class Runs:
         self._registered = registered
         self._running = running
         self._shedding = shedding
+        self._refreshing = refreshing
         self._answers = answers
         self._clock = clock
         self._on_epoch: OnEpoch = None
@@ -130,6 +133,7 @@ class Runs:
                     self._shedding.after(record)
 
         self._shedding.begin(self._connection.log.latest(), is_live=in_background)
+        self._refreshing.is_live = in_background
         heartbeat = waits(self._catalog.setting).heartbeat_s if in_background else None
         epoch_bytes = int(float(self._catalog.setting("epoch_megabytes")) * 1_000_000)
         self._engine.start(

@@ -11,6 +11,7 @@ from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
 from panes.optimizer.statistics import Statistics
+from panes.schedule.scheduled import Scheduled
 from panes.stages.measure_log import Measured
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress, StreamProgress
 from panes.state.storage.manifest import ANSWER
@@ -76,6 +77,11 @@ class Status:
     """How many rows were dropped for each query since it began, by query and stream, where some were."""
     not_shed: Mapping[str, str] = field(default_factory=dict)
     """The queries that were registered under `SET shed = 'auto'` and stay exact, with the reason."""
+    refreshed: Mapping[str, Scheduled] = field(default_factory=dict)
+    """The queries that are refreshed by deadline, with how that keeps to what they ask for."""
+    not_refreshed: Mapping[str, str] = field(default_factory=dict)
+    """The queries that were registered under `SET refresh = 'deadline'` and are computed at every slide, with the
+    reason."""
     overload: str = ""
     """Why the load is too high in spite of drop boxes; empty when it is not."""
 
@@ -98,12 +104,21 @@ def status_of(
     statistics: Statistics,
     utilization: str,
     not_shed: Mapping[str, str],
+    refreshed: Mapping[str, Scheduled],
+    not_refreshed: Mapping[str, str],
     overload: str = "",
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number, and queries
     also by that of the plan that runs each."""
     if not recent:
-        return Status(is_running, failed=failed, utilization=utilization, not_shed=not_shed)
+        return Status(
+            is_running,
+            failed=failed,
+            utilization=utilization,
+            not_shed=not_shed,
+            refreshed=refreshed,
+            not_refreshed=not_refreshed,
+        )
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -138,6 +153,8 @@ def status_of(
         },
         shed=_named(last.shed, queries, streams),
         not_shed=not_shed,
+        refreshed=refreshed,
+        not_refreshed=not_refreshed,
         overload=overload,
     )
 

@@ -12,9 +12,7 @@ from panes import errors
 STREAM = "CREATE STREAM s (ts BIGINT, x INT, y INT) TIMESTAMP BY ts SECONDS"
 SELECTION = "SELECT x FROM s [RANGE 1 MINUTE] WHERE y > 3"
 LANDMARK = "SELECT x FROM s WHERE y > 3 BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)"
-TOTAL = "SELECT y, sum(x) AS total FROM s [RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY y"
-
-WITHOUT_SLIDE = "SELECT y, sum(x) AS total FROM s [RANGE 1 MINUTE] GROUP BY y"
+TOTAL = "SELECT y, sum(x) AS total FROM s [RANGE 1 MINUTE] GROUP BY y"
 
 
 @pytest.fixture
@@ -84,7 +82,11 @@ def test_a_begin_end_query_is_asked_of_the_history_while_few_are_alike(db):
     ("sql", "answers", "reason"),
     [
         (LANDMARK, "eager", "BEGIN … END is applied when the query is invoked"),
-        (WITHOUT_SLIDE, "lazy", "only selections and joins over windows of time"),
+        (
+            TOTAL,
+            "lazy",
+            "only selections, joins, aggregates over slides and BEGIN … END aggregates share a store",
+        ),
         ("ISTREAM (SELECT x FROM s [RANGE 1 MINUTE])", "none", "Istream gives what changes"),
         ("SELECT x FROM s [RANGE UNBOUNDED]", "none", "the history of s would have to be kept without end"),
     ],
@@ -97,8 +99,8 @@ def test_a_query_that_asks_for_what_it_cannot_have_is_refused(db, sql, answers, 
 
 def test_a_setting_of_the_database_that_a_query_cannot_follow_leaves_it_what_it_can_have(db):
     db.sql("SET answers = 'lazy'")
-    assert mode_of(db.register(WITHOUT_SLIDE, name="q")).startswith(
-        "answers 'eager': not 'lazy': only selections and"
+    assert mode_of(db.register(TOTAL, name="q")).startswith(
+        "answers 'eager': not 'lazy': only selections, joins, aggregates over slides"
     )
 
 
@@ -106,7 +108,7 @@ def test_explain_as_data_has_the_way_and_the_reason(db):
     register(db, TOTAL, "none")
     shown = json.loads(db.sql("EXPLAIN (FORMAT JSON) q"))
     assert shown["answers"] == {"mode": "none", "reason": "as it was registered"}
-    shown = json.loads(db.sql(f"EXPLAIN (FORMAT JSON) {WITHOUT_SLIDE}"))
+    shown = json.loads(db.sql(f"EXPLAIN (FORMAT JSON) {TOTAL}"))
     assert shown["answers"] == {"mode": "eager", "reason": ""}
 
 

@@ -13,6 +13,7 @@ import panes
 from panes import replanning, stored_plans
 from panes.errors import CatalogError
 from panes.spark.epoch import Workload
+from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import NOTHING, QueryProgress, StreamProgress
 
 RUNNING = [
@@ -25,12 +26,13 @@ class Epochs:
     """A database whose epochs are committed without being run; the strategy stands for the plan that is chosen."""
 
     def __init__(self, db: panes.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.db, self.strategy = db, "upa"
+        self.db, self.strategy, self.join = db, "upa", "auto"
         self.before = NOTHING
         choose = stored_plans.choose_plan
 
         def chosen(plan, statistics, planning, *rules):
-            return choose(plan, statistics, replace(planning, strategy=self.strategy), *rules)
+            planning = replace(planning, strategy=self.strategy, join=self.join)
+            return choose(plan, statistics, planning, *rules)
 
         monkeypatch.setattr(stored_plans, "choose_plan", chosen)
 
@@ -88,6 +90,38 @@ def test_both_plans_run_for_an_epoch_and_then_the_new_one_alone(epochs: Epochs):
     assert epochs.plans("q1") == [(1, "ended", 0, 1, "registered"), (3, "runs", 1, None, ASKED)]
     assert epochs.plans("q2") == [(2, "runs", 0, None, "registered")]
     assert "nt" in epochs.db.query("q1").explain()
+
+
+def joins_of(query: RunningQuery) -> list[str]:
+    """The operators of a plan that join windows."""
+    fragments = [stage.fragment for stage in query.plan.stages if stage.fragment is not None]
+    steps = [step.operator for fragment in fragments for step in fragment.steps]
+    return [operator for operator in steps if operator in ("Join", "MultiJoin")]
+
+
+def test_a_tree_of_joins_becomes_a_pipeline_and_a_tree_again(epochs: Epochs):
+    epochs.join = "tree"
+    windows = ", ".join(f"s [RANGE {5 + number} SECONDS] AS {name}" for number, name in enumerate("abc"))
+    epochs.db.register(f"SELECT a.k FROM {windows} WHERE a.k = b.k AND b.k = c.k", name="around")
+    seen = []
+    for join in ("tree", "pipelined", "tree"):
+        if join != epochs.join:
+            epochs.join = join
+            epochs.replan("around", "upa")
+        for _ in range(2):
+            workload = epochs.workload()
+            epochs.commit(workload)
+            running = [query for query in workload.queries if query.query == 3]
+            seen.append([(joins_of(query), query.replaces is not None) for query in running])
+    tree, pipeline = ["Join", "Join"], ["MultiJoin"]
+    assert seen == [
+        [(tree, False)],
+        [(tree, False)],
+        [(tree, False), (pipeline, True)],
+        [(pipeline, False)],
+        [(pipeline, False), (tree, True)],
+        [(tree, False)],
+    ]
 
 
 def test_an_epoch_that_is_done_again_runs_both_plans_again(epochs: Epochs):

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from panes.answers.instants import last_slide
 from panes.answers.lookup import Lookup
 from panes.delta.delta import BEGINNING
 from panes.plan.expressions import Expression
@@ -53,6 +54,8 @@ class AnswerSource:
     every_instant: bool = False
     """Whether the query was registered with changes = 'instant'."""
 
+    is_refreshed: bool = False
+    """Whether its answer is refreshed by deadline: then it is that of the slide of the last refresh."""
     index: tuple[str, ...] = ()
     """The columns by which its rows lie, if it has an index."""
 
@@ -100,6 +103,15 @@ class AnswerSource:
         """Whether an epoch that ran the query is the first at whose end the answer is whole."""
         return self.begins_in(ran) or ran.since < self.whole_from
 
+    def as_of(self, ran: QueryProgress, instant: int) -> int:
+        """The instant that the answer belongs to which an epoch has left for some instant."""
+        if self.is_refreshed:
+            refreshed = ran.refreshed.get(self.id)
+            return BEGINNING if refreshed is None else refreshed.slide
+        return last_slide(self.plan, instant)
+
     @cached_property
     def is_known_between_clocks(self) -> bool:
+        if self.is_refreshed:
+            return False
         return self.every_instant or is_known_at_every_instant(self.plan)

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from panes.answers.answer_source import AnswerSource
 from panes.answers.answer_store import repeated, summed
-from panes.answers.instants import last_slide
 from panes.answers.invoke import invoke
 from panes.clock import to_datetime
 from panes.delta.consolidate import AT
@@ -87,7 +86,7 @@ def whole_answer(standing: AnswerSource, ran: QueryProgress) -> Change:
 def _change(standing: AnswerSource, ran: QueryProgress, table: pa.Table, *, is_whole: bool) -> Change:
     place = table.column_names.index(AT)
     table = table.set_column(place, AT, table.column(AT).cast(_INSTANT))
-    return Change(ran.epoch, to_datetime(last_slide(standing.plan, ran.clock)), table, is_whole)
+    return Change(ran.epoch, to_datetime(standing.as_of(ran, ran.clock)), table, is_whole)
 
 
 def _events(rows: pa.Table, at: Instants, weight: Instants) -> pa.Table:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
-from panes.answers.instants import last_slide
 from panes.answers.intervals import intervals
 from panes.answers.lookup import Lookup
 from panes.answers.sorted_rows import in_order
@@ -52,6 +51,9 @@ def _is_begun(standing: AnswerSource, first: QueryProgress, instant: int) -> boo
 
 
 def _answer(standing: AnswerSource, ran: QueryProgress, instant: int, lookup: Lookup | None) -> Answer:
+    as_of = standing.as_of(ran, instant)
+    if as_of == BEGINNING:
+        return Answer(None, standing.schema.empty_table())
     nothing = standing.of_nothing
     # Whether there is nothing shows when all is read.
     found_at_once = lookup if nothing is None else None
@@ -59,12 +61,12 @@ def _answer(standing: AnswerSource, ran: QueryProgress, instant: int, lookup: Lo
     if nothing is not None:
         table = table if table.num_rows else nothing
         table = table if lookup is None else lookup.rows(table)
-    since = standing.complete_from(instant, ran.epoch)
+    since = standing.complete_from(as_of, ran.epoch)
     order = order_of(standing.plan)
     table = (in_order(table, order) if order else table).combine_chunks()
     shown = table.select(standing.plan.schema.names)
     return Answer(
-        to_datetime(last_slide(standing.plan, instant)),
+        to_datetime(as_of),
         shown,
         None if since is None else to_datetime(since),
         is_sorted=bool(order),

@@ -76,10 +76,37 @@ def print_status(out: Console, found: Status) -> None:
         {"incomplete query": name, "has seen all from": since} for name, since in found.incomplete.items()
     ]
     exact = [{"exact query": name, "does not shed": why} for name, why in found.not_shed.items()]
-    for rows in (streams, queries, _shed(found), exact, failed, incomplete):
+    at_every_slide = [
+        {"query of every slide": name, "is not refreshed by deadline": why}
+        for name, why in found.not_refreshed.items()
+    ]
+    for rows in (
+        streams,
+        queries,
+        _refreshed(found),
+        _shed(found),
+        exact,
+        at_every_slide,
+        failed,
+        incomplete,
+    ):
         if rows:
             print_line(out, "")
             print_table(out, pa.Table.from_pylist(rows))
+
+
+def _refreshed(found: Status) -> list[dict[str, object]]:
+    """How queries are refreshed that are refreshed by deadline."""
+    return [
+        {
+            "refreshed query": name,
+            "asked": one.asked,
+            "given": None if one.given is None else round(one.given, 1),
+            "d": one.d,
+            "late": one.late,
+        }
+        for name, one in found.refreshed.items()
+    ]
 
 
 def _shed(found: Status) -> list[dict[str, object]]:

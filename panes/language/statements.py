@@ -262,7 +262,9 @@ class Explain(Statement):
 
 @dataclass(frozen=True)
 class Show(Statement):
-    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS", "SYNOPSES"]
+    kind: Literal[
+        "QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS", "SYNOPSES", "SCHEDULE"
+    ]
     like: str | None = None
     """The pattern of the names that are shown; None: all."""
 

@@ -80,18 +80,20 @@ class DistinctStar(Operator):
         if not delta.rows and not ended.num_rows:
             return Delta(self.output.columns.empty_table(), clock)
         parts: list[pa.Table] = []
+        kept: list[pa.Table] = []
         went_on = np.zeros(ended.num_rows, dtype=np.bool_)
         if delta.rows:
             known = _Known(delta, self.edge.schema.names, self.state, ended, clock)
-            parts.append(self._follow(delta, known, clock))
+            parts.append(self._follow(delta, known, clock, kept))
             went_on[known.ended_at] = known.went_on
         if ended.num_rows:
-            parts.append(self._continue(ended, where(~went_on), clock))
+            parts.append(self._continue(ended, where(~went_on), clock, kept))
+        self.state.insert_together(kept)
         return Delta(concat(parts), clock)
 
-    def _follow(self, delta: Delta, known: _Known, clock: int) -> pa.Table:
+    def _follow(self, delta: Delta, known: _Known, clock: int, kept_rows: list[pa.Table]) -> pa.Table:
         """The time ranges during which the values of the delta are held: a run goes on from the state,
-        or begins in the span."""
+        or begins in the span. Adds to the rows to be kept."""
         order = sort_groups_by_time(known.order, known.codes, delta.ts)
         code, ts, exp = known.codes[order], delta.ts[order], delta.exp[order]
         first = starts_of(code)
@@ -114,28 +116,31 @@ class DistinctStar(Operator):
         is_given = is_new | (is_over & (until > shown))
         is_longer = ~is_new & ~is_over & (until > youngest)
         kept = where((is_given | is_longer) & (until > clock))
-        self._remember(known.take(group[kept]), np.where(is_given, until, shown)[kept], until[kept])
+        kept_rows += self._kept(known.take(group[kept]), np.where(is_given, until, shown)[kept], until[kept])
         given = where(is_given)
         start = np.where(is_new, ts[heads], shown)
         return self._shown(take(known.values, order[heads[given]]), start[given], until[given])
 
-    def _continue(self, ended: pa.Table, rows: Positions, clock: int) -> pa.Table:
-        """A shown row that expired gives way to the youngest duplicate that came before the span."""
+    def _continue(self, ended: pa.Table, rows: Positions, clock: int, kept_rows: list[pa.Table]) -> pa.Table:
+        """A shown row that expired gives way to the youngest duplicate that came before the span. Adds to the rows
+        to be kept."""
         shown, youngest = int64(ended, EXP), int64(ended, YOUNGEST)
         rows = rows[where(youngest[rows] > shown[rows])]
         values = take(without(ended, EXP, YOUNGEST), rows)
         alive = where(youngest[rows] > clock)
-        self._remember(take(values, alive), youngest[rows[alive]], youngest[rows[alive]])
+        kept_rows += self._kept(take(values, alive), youngest[rows[alive]], youngest[rows[alive]])
         return self._shown(values, shown[rows], youngest[rows])
 
     def _shown(self, values: pa.Table, ts: Instants, exp: Instants) -> pa.Table:
         arrays = [values.column(name) for name in self.edge.schema.names]
         return pa.Table.from_arrays([*arrays, pa.array(ts), pa.array(exp)], schema=self.output.columns)
 
-    def _remember(self, values: pa.Table, shown: Instants, youngest: Instants) -> None:
-        if len(shown):
-            table = values.append_column(EXP, pa.array(shown)).append_column(YOUNGEST, pa.array(youngest))
-            self.state.insert(table.select([*self.edge.schema.names, EXP, YOUNGEST, *_hash_of(table)]))
+    def _kept(self, values: pa.Table, shown: Instants, youngest: Instants) -> list[pa.Table]:
+        """The rows of state that say it; none when there is nothing to say."""
+        if not len(shown):
+            return []
+        table = values.append_column(EXP, pa.array(shown)).append_column(YOUNGEST, pa.array(youngest))
+        return [table.select([*self.edge.schema.names, EXP, YOUNGEST, *_hash_of(table)])]
 
 
 class _Known:

@@ -97,11 +97,8 @@ class SetOperationByLifetime(Operator):
         if due.num_rows or any(table.num_rows for table in arrived):
             rows = self._changes(arrived, due, since, clock)
         else:
-            self.given.forget(clock, since)
-        for table, state in zip(arrived, sides, strict=True):
-            state.forget(clock, since)
-            if table.num_rows:
-                state.insert(take(without(table, TS), where(int64(table, EXP) > clock)))
+            for state in (*sides, self.given):
+                state.forget(clock, since)
         output = Delta(rows, clock)
         self.departures.count(output)
         self.noted |= self.departures.measures
@@ -119,7 +116,7 @@ class SetOperationByLifetime(Operator):
             levels.add(column, codes, exp, np.ones(len(codes), dtype=np.int64))
         codes, (exp, weight) = values.stored(self.given, [EXP, WEIGHT], after=since)
         levels.add(2, codes, exp, weight)
-        self.given.forget(clock, since)
+        self._remember(values, arrived, since, clock)
         code, time, (left, right, given) = levels.sums()
         code, ts, exp, weight = rows_of(code, time, RULES[self.rule](left, right) - given)
         later = where(ts > clock)
@@ -128,11 +125,22 @@ class SetOperationByLifetime(Operator):
             self.waiting.insert(values.take(code[first]).append_column(EXP, pa.array(ts[first])))
             now = where(ts <= clock)
             code, ts, exp, weight = code[now], ts[now], exp[now], weight[now]
-        hidden = {TS: pa.array(ts), EXP: pa.array(exp), WEIGHT: pa.array(weight)}
-        table = values.take(code)
-        table = pa.Table.from_arrays([*table.columns, *hidden.values()], names=[*names, *hidden])
+        # Codes rise unless something is taken back.
+        table = values.take(code, with_hash=self.pattern is not Pattern.STRICT)
+        for name, numbers in ((TS, ts), (EXP, exp), (WEIGHT, weight)):
+            table = table.append_column(name, pa.array(numbers))
         self.given.insert(take(without(table, TS), where(exp > clock)))
         return table.select(self.output.columns.names).cast(self.output.columns)
+
+    def _remember(self, values: NumberedValues, arrived: Sequence[pa.Table], since: int, clock: int) -> None:
+        """Forgets what expired, and keeps what came and still lives."""
+        self.given.forget(clock, since)
+        for number, state in enumerate((self.left_state, self.right_state)):
+            state.forget(clock, since)
+            if arrived[number].num_rows:
+                rows = values.clustered(number, without(arrived[number], TS))
+                exp = int64(rows, EXP)
+                state.insert(rows if exp.min() > clock else take(rows, where(exp > clock)))
 
 
 def _named(delta: Delta, edge: Edge, names: Sequence[str]) -> pa.Table:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 
 _KEPT = 0.8
 """How much of a cost is still what it was before a refresh."""
+_LEAST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -30,3 +32,16 @@ class ProbeCosts:
             kept * self.per_answer_s + (1 - kept) * finish_s / answers,
             is_measured=True,
         )
+
+    @property
+    def rounded(self) -> ProbeCosts:
+        """The same in steps of a fifth, so that schedules that are made from them stay for a while."""
+        return ProbeCosts(_rounded(self.per_pane_s), _rounded(self.per_answer_s), self.is_measured)
+
+
+def _rounded(seconds: float) -> float:
+    """
+    >>> [_rounded(seconds) for seconds in (0.24, 0.25, 0.27)]
+    [0.25, 0.25, 0.25]
+    """
+    return float(2 ** (round(4 * log2(max(seconds, _LEAST))) / 4))

@@ -96,7 +96,7 @@ class Group:
         needed = (reduce(Retained.__or__, set(mine)) for mine in zip(*self.queries.values(), strict=True))
         found = (Kept(mine, mine | kept[stream]) for stream, mine in zip(streams, needed, strict=True))
         measures = {measure.name: measure for mine in self.measures.values() for measure in mine}
-        return Members(self.all, some, tuple(found), tuple(measures.values()))
+        return Members(self.all, some, tuple(found), measures=tuple(measures.values()))
 
 
 def _predicates(plan: Node) -> tuple[Predicate, ...]:

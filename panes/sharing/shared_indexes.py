@@ -8,6 +8,7 @@ from typing import Protocol
 
 from panes.history.retention import Retained
 from panes.sharing.query_index import QueryIndex
+from panes.sharing.refreshes import Refreshes
 from panes.synopses.tuple_measures import Measure
 
 
@@ -47,5 +48,7 @@ class Members:
     """Of those that begin in this epoch, if there are any."""
     kept: tuple[Kept, ...] = (Kept(Retained(None), Retained(None)),)
     """Of queries that are read from a store: which tuples are kept of each stream that it takes in."""
+    refreshes: Refreshes | None = None
+    """Of those that are refreshed by deadline: which are in this epoch; None where there are none."""
     measures: tuple[Measure, ...] = ()
     """Of BEGIN … END aggregates: what is kept beside each tuple."""

@@ -1,17 +1,16 @@
-"""A synopsis as a stage keeps it, and the answers of the queries that share it."""
+"""A synopsis as a stage keeps it, with the stored answers of the queries that are refreshed by deadline."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import pyarrow as pa
-
 from panes.plan.nodes import Synopsis
+from panes.sharing.refresh import refresh
+from panes.sharing.refreshes import Probes, Refreshes
 from panes.sharing.store import Arrivals, Chunks
-from panes.sharing.windowed_aggregate import WindowedAggregate
 from panes.state.buffers.chunk import Chunk
+from panes.state.storage.manifest import REFRESHED
 from panes.synopses.definition import group_by_of, window_of
 from panes.synopses.layout import Layout, named
+from panes.synopses.refreshed_answers import RefreshedAnswers
 from panes.synopses.synopsis_store import SynopsisStore
 
 
@@ -25,10 +24,11 @@ class SharedSynopsis:
         assert window.slide_us is not None
         self._longest = window.range_us
         self.store = SynopsisStore(Layout.of(self._group_by), window.slide_us, chunks)
+        self._refreshed = RefreshedAnswers((chunks or {}).get(REFRESHED, ()))
 
     @property
     def chunks(self) -> dict[str, list[Chunk]]:
-        return self.store.chunks
+        return {**self.store.chunks, REFRESHED: self._refreshed.chunks}
 
     @property
     def rows(self) -> int:
@@ -43,14 +43,9 @@ class SharedSynopsis:
         self.store.complete(self._node.form, arrivals.seen_since, arrivals.clock, self._longest)
         self.store.expire(arrivals.since, self._node.reach_us)
 
-    def answers(self, queries: Mapping[int, WindowedAggregate], at: int) -> dict[int, pa.Table]:
-        """What this shard has of the answers of several queries at an instant at which all of their windows slide.
+    def refresh(self, refreshes: Refreshes, clock: int) -> Probes:
+        """Stores the answers that an epoch refreshes which ends at a clock; returns what that took.
 
-        The panes are read once for all of them, and queries with windows of one length share what they hold.
+        The panes are read once for all of a batch, and queries with windows of one length share what they hold.
         """
-        ranges = [query.reader.window.range_us for query in queries.values()]
-        windows = self.store.windows(at, ranges)
-        return {
-            number: query.answer(probed.rows, at)
-            for (number, query), probed in zip(queries.items(), windows, strict=True)
-        }
+        return refresh(self.store.windows, self._refreshed, refreshes, clock)

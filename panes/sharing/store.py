@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING
+from panes.sharing.refreshes import Probes, Refreshes
 from panes.sharing.shared_indexes import Members
 from panes.state.buffers.chunk import Chunk
 
@@ -51,3 +52,11 @@ class Store(Protocol):
 
     def advance(self, arrivals: Arrivals) -> None:
         """Takes in the queries and the rows of an epoch, and forgets what no query needs any more."""
+
+
+@runtime_checkable
+class RefreshingStore(Store, Protocol):
+    """A store that keeps answers of its queries, which are refreshed by deadline."""
+
+    def refresh(self, refreshes: Refreshes, clock: int) -> Probes:
+        """Stores the answers that an epoch refreshes which ends at a clock; returns what that took."""

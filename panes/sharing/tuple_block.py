@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import TS, Instants
-from panes.delta.rows import Positions, array_of, concat, fixed_width, int64
+from panes.delta.rows import Positions, array_of, concat, fixed_width, int64, take
 from panes.plan.nodes import QUERY
 from panes.sharing.bits import Bytes, Ints, side_by_side
 from panes.sharing.match_encoding import Entries, encoded, together
@@ -160,6 +160,16 @@ class TupleBlock:
         left, right = self._bitmaps(kept), other._bitmaps(kept)
         both.note(kept, side_by_side(left, self.rows, right, other.rows))
         return both
+
+    def part(self, positions: Positions) -> TupleBlock | None:
+        """A block with some of the tuples, in their order, and the entries of all queries; None without any."""
+        if not len(positions):
+            return None
+        some = TupleBlock.of(self.number, take(self.tuples.table, positions))
+        queries, bitmaps = self._together(self.matches)
+        flags = np.unpackbits(bitmaps, axis=1, count=self.rows, bitorder="little")
+        some.note(queries, np.packbits(flags[:, positions], axis=1, bitorder="little"))
+        return some
 
     def _entries(self, chunk: Chunk) -> Entries:
         if chunk not in self._read:

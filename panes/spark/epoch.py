@@ -31,6 +31,7 @@ from panes.ingest.bad_files import BadFile
 from panes.ingest.rejected_rows import REJECTED, RejectedPart
 from panes.language.statements import CreateTable
 from panes.plan.stream import Stream
+from panes.spark.beside_refreshes import beside_refreshes
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.done_by_steps import done_by_steps
 from panes.spark.epoch_files import EpochFiles, files_of_epoch
@@ -220,11 +221,12 @@ class EpochRunner:
             self._writer,
         )
         finished_us = self._clock.now_us()
+        seconds = self._clock.elapsed() - began.elapsed
         record = EpochRecord(
             epoch=rule.epoch,
             batch=batch_id,
             rows=moved.rows,
-            seconds=self._clock.elapsed() - began.elapsed,
+            seconds=seconds,
             finished_us=finished_us,
             phases=self._phases,
             cpu_seconds=sum(measures.cpu_us for measures in done.values()) / 1e6,
@@ -233,6 +235,7 @@ class EpochRunner:
             missing={query: dict(gaps) for query, gaps in workload.missing.items()},
             shed=shed_after(workload.queries, self._numbers, before, done, failed),
             boxes=workload.boxes,
+            beside_refreshes_s=beside_refreshes(workload.queries, messages, before, seconds),
             pins=pins,
             **stores.states_after(before, plan.all_levels, plan.tasks, messages)._asdict(),
         )

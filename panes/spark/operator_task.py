@@ -19,7 +19,8 @@ from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.measures import STORE, Measures, as_list
 from panes.operators.time_messages import TimeMessages
-from panes.sharing.store import Arrivals
+from panes.sharing.refreshes import Probes
+from panes.sharing.store import Arrivals, RefreshingStore
 from panes.spark.task_plans import PlanValues, SentPlans, StageTask
 from panes.stages.clock_rule import ClockRule, Measured, Span
 from panes.stages.exchange import (
@@ -74,6 +75,8 @@ class Report:
     """The first instant at which something happens here though nothing comes; None when nobody has looked."""
     delay: OutputDelay = _NO_DELAY
     """Of the answer, if this is its stage."""
+    probed: Probes | None = None
+    """What refreshing stored answers took."""
     told: tuple[int, int] | None = None
     """The clocks of the answer before and after the span, where they may be others than those of the span."""
 
@@ -339,6 +342,10 @@ def _advance_store(work: _Shard, kind: StoreKind, arrivals: Mapping[int, pa.Tabl
         if number in arrivals
     }
     store.advance(Arrivals(mine, query.members, span.since, span.clock, is_first=work.is_first))
+    probed = None
+    if query.members.refreshes is not None:
+        assert isinstance(store, RefreshingStore), "only answers that are read from a synopsis are refreshed"
+        probed = store.refresh(query.members.refreshes, span.clock)
     changes = sum(came.num_rows for came in mine.values())
     cpu_us = (thread_time_ns() - began) / 1000
     steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=cpu_us, spans=1)}
@@ -347,7 +354,7 @@ def _advance_store(work: _Shard, kind: StoreKind, arrivals: Mapping[int, pa.Tabl
     steps[STORE] = Measures(rows_in=changes, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
     # Each query has a window of its own over what is kept, so as long as there is some, any instant may matter.
     next_change = None if store.rows else FOREVER
-    return replace(work.report(changes, before, after, steps), next_change=next_change)
+    return replace(work.report(changes, before, after, steps), next_change=next_change, probed=probed)
 
 
 def _with_bytes(

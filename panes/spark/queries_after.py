@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from panes.answers.output_delay import OutputDelay
 from panes.delta.delta import FOREVER
+from panes.sharing.refreshes import Probes
 from panes.spark.operator_task import Report
+from panes.spark.refreshes_after import refreshes_after
 from panes.stages.clock_rule import Moved, Span
 from panes.stages.exchange import Message
 from panes.stages.running_query import RunningQuery
@@ -24,24 +26,32 @@ def queries_after(
 ) -> dict[int, QueryProgress]:
     """Where each query stands after the epoch, which is committed at a wall time; those that failed in it stand
     nowhere."""
-    done = _done(messages, moved, {query.id: query for query in queries}, finished_us)
+    reports = [Report(**message.content) for message in messages if message.kind == "report"]
+    done = _done(reports, moved, {query.id: query for query in queries}, finished_us)
     after = {}
     for query in queries:
         if query.id not in failed:
             progress = done.get(query.id) or before.progress_of(query.id, query.query)
             assert progress is not None, f"plan {query.id} was never run"
+            if query.id in done and query.members is not None and query.members.refreshes is not None:
+                probes = [
+                    Probes(*report.probed)
+                    for report in reports
+                    if report.query == query.id and report.probed is not None
+                ]
+                earlier = before.queries.get(query.query)
+                progress = refreshes_after(progress, earlier, query.members.refreshes, probes)
             # Where nothing happened to it, its clock has come further all the same.
             after[query.known_as] = progress.moved_to(moved.clocks[query.id])
     return after
 
 
 def _done(
-    messages: Sequence[Message], moved: Moved, queries: Mapping[int, RunningQuery], finished_us: int
+    reports: Sequence[Report], moved: Moved, queries: Mapping[int, RunningQuery], finished_us: int
 ) -> dict[int, QueryProgress]:
     """What the epoch did to each query that it ran, over all its stages and shards."""
     delays: dict[int, OutputDelay] = {}
     progress: dict[int, QueryProgress] = {}
-    reports = [Report(**message.content) for message in messages if message.kind == "report"]
     last: dict[int, int] = {}
     for report in reports:
         last[report.query] = max(report.stage, last.get(report.query, 0))

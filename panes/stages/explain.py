@@ -98,6 +98,8 @@ class Explained:
     """Of its answer."""
     answers: ChosenAnswers = KEPT
     """How its answer is had."""
+    refresh: str = ""
+    """By which deadline its answer is refreshed, in words; empty when it is at every slide."""
     store: str = ""
     """What is kept for all queries that share it, in words, where that says more than the plan."""
 
@@ -144,6 +146,8 @@ def explain(explained: Explained) -> str:
         lines += _wrapped(synopsis, WIDTH, "", "  ")
     if explained.answers.reason:
         lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
+    if explained.refresh:
+        lines += _wrapped(f"refresh: {explained.refresh}", WIDTH, "", "  ")
     if explained.expiration in _EXPIRATION:
         text = f"expiration {explained.expiration!r}: {_EXPIRATION[explained.expiration]}"
         lines += _wrapped(text, WIDTH, "", "  ")
@@ -169,6 +173,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     data: dict[str, Any] = {
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
         "answers": explained.answers._asdict(),
+        "refresh": explained.refresh,
         "plan": _step_json(explained.tree, explained),
     }
     if explained.expiration in _EXPIRATION:

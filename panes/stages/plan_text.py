@@ -18,7 +18,7 @@ from panes.errors import StateError
 from panes.operators import input as inputs
 from panes.operators import physical_step
 from panes.operators.tools import edge
-from panes.plan import expressions, nodes, over_functions, sort_key, windows
+from panes.plan import expressions, lifetime_window, nodes, over_functions, sort_key, stream, windows
 from panes.plan.patterns import Pattern
 from panes.plan.schema import Schema
 from panes.plan.types import Type, decimal, list_of, struct_of
@@ -29,6 +29,8 @@ _MODULES: tuple[ModuleType, ...] = (
     nodes,
     expressions,
     windows,
+    lifetime_window,
+    stream,
     sort_key,
     over_functions,
     edge,

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from panes.delta.hashing import hash_rows
-from panes.delta.rows import where
+from panes.delta.rows import Positions, where
 from panes.stages.physical_plan import PhysicalStage
 from panes.stages.placement import Anywhere, ByColumns, ByHash, Everywhere, Place, Placement
 from panes.stages.routing import overlapping, shards_of
 from panes.stages.store_kinds import store_kind
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import ANSWER
+from panes.state.storage.manifest import ANSWER, TUPLES
 
 States = Mapping[int, Mapping[str, Sequence[Chunk]]]
 """The chunks of some shards, by the number of the shard and the name of the buffer."""
@@ -55,7 +56,13 @@ class Redistribution:
         kind = store_kind(self.stage.plan)
         whole: dict[str, list[Chunk]] = {}
         if kind is not None and kind.gathered is not None:
-            whole = kind.gathered([states[old] for old in range(shard, self.old, self.new)])
+            place = self._places[TUPLES]
+            if isinstance(place, ByColumns):
+                mine = [states[old] for old in overlapping(shard, self.new, self.old)]
+                whole = kind.gathered(mine, lambda rows: self._rows_of(rows, place, shard))
+            else:
+                mine = [states[old] for old in range(shard, self.old, self.new)]
+                whole = kind.gathered(mine, lambda rows: np.arange(rows.num_rows))
         others = {name: place for name, place in self._places.items() if name not in whole}
         return whole | {name: self._moved(name, place, shard, states) for name, place in others.items()}
 
@@ -79,8 +86,12 @@ class Redistribution:
 
     def _part(self, chunk: Chunk, place: ByColumns | ByHash, shard: int) -> Chunk | None:
         """The rows of a chunk that go to a new shard."""
+        return chunk.part(self._rows_of(chunk.table, place, shard))
+
+    def _rows_of(self, rows: pa.Table, place: ByColumns | ByHash, shard: int) -> Positions:
+        """Which rows go to a new shard."""
         if isinstance(place, ByColumns):
-            hashes = hash_rows(chunk.table, place.columns)
+            hashes = hash_rows(rows, place.columns)
         else:
-            hashes = chunk.table.column(place.column).to_numpy()
-        return chunk.part(where(shards_of(hashes, self.new) == np.uint16(shard)))
+            hashes = rows.column(place.column).to_numpy()
+        return where(shards_of(hashes, self.new) == np.uint16(shard))

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
+from panes.delta.rows import Positions
 from panes.operators.input import Input
 from panes.operators.physical_step import BufferPlan
 from panes.plan.nodes import Join, Matched, MatchedPairs, Node, Project, Synopsis, Timed
@@ -19,12 +22,15 @@ from panes.sharing.selection_store import SelectionStore
 from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.stateless import Columns
 from panes.sharing.store import Chunks, Store
-from panes.sharing.tuple_block import renumbered
+from panes.sharing.tuple_block import TupleBlock, renumbered
 from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.placement import Anywhere, ByColumns, Place
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, SUMS, TIMED, TUPLES
+from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, REFRESHED, SUMS, TIMED, TUPLES
 from panes.synopses.definition import group_by_of, panes_text
+
+Chosen = Callable[[pa.Table], Positions]
+"""Says which rows of a table go to a shard."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +47,9 @@ class StoreKind:
     buffers: Callable[[Node], tuple[BufferPlan, ...]]
     places: Callable[[Node], Mapping[str, Place]]
     """By buffer, where its rows lie when the stage has several shards."""
-    gathered: Callable[[Sequence[Chunks]], dict[str, list[Chunk]]] | None
-    """Makes the chunks of one shard of those of several, for the buffers that move as a whole; None where the
-    chunks of each buffer only follow each other."""
+    gathered: Callable[[Sequence[Chunks], Chosen], dict[str, list[Chunk]]] | None
+    """Makes the chunks of one shard of those of several, for tuples and their matches, which go together; None
+    where the chunks of each buffer only follow each other."""
     does: Callable[[Node], str]
     """What the stage does, in one line."""
     read_from: str
@@ -93,7 +99,8 @@ def _places_of_pairs(plan: Node) -> Mapping[str, Place]:
     join = _join_of(plan)
     left, right = ByColumns(join.left_keys), ByColumns(join.right_keys)
     tuples = zip(BUFFERS, (left, left, right, right), strict=True)
-    return {TUPLES: Anywhere(), MATCHES: Anywhere(), **dict(tuples)}
+    # A pair lies where its tuples do: there it is looked for when a new query finds it again.
+    return {TUPLES: left, MATCHES: left, **dict(tuples)}
 
 
 def _keep_pairs(plan: Node) -> str:
@@ -101,7 +108,17 @@ def _keep_pairs(plan: Node) -> str:
     return f"Keep pairs of {left} ⋈ {right}, and which of them each query has"
 
 
-def _gathered_selections(states: Sequence[Chunks]) -> dict[str, list[Chunk]]:
+def _gathered_pairs(states: Sequence[Chunks], chosen: Chosen) -> dict[str, list[Chunk]]:
+    stores = []
+    for state in states:
+        blocks = TupleBlock.restored(state[TUPLES], state[MATCHES])
+        parts = [part for block in blocks if (part := block.part(chosen(block.tuples.table))) is not None]
+        stores.append(([part.tuples for part in parts], [chunk for part in parts for chunk in part.matches]))
+    tuples, matches = renumbered(stores)
+    return {TUPLES: tuples, MATCHES: matches}
+
+
+def _gathered_selections(states: Sequence[Chunks], _: Chosen) -> dict[str, list[Chunk]]:
     tuples, matches = renumbered([(state[TUPLES], state[MATCHES]) for state in states])
     return {TUPLES: tuples, MATCHES: matches}
 
@@ -165,7 +182,7 @@ def _synopsis_places(plan: Node) -> Mapping[str, Place]:
     """Sums up to panes are of one shard, which had rows of other panes than the next: they are computed anew."""
     assert isinstance(plan, Synopsis)
     place = ByColumns(group_by_of(plan).keys)
-    return {PANES: place, INTERVALS: place}
+    return {PANES: place, INTERVALS: place, REFRESHED: place}
 
 
 def _synopsis_does(plan: Node) -> str:
@@ -200,7 +217,7 @@ KINDS: Mapping[type[Node], StoreKind] = {
         open=lambda plan, chunks: PairStore(_join_of(plan), chunks),
         buffers=_pair_buffers,
         places=_places_of_pairs,
-        gathered=_gathered_selections,
+        gathered=_gathered_pairs,
         does=_keep_pairs,
         read_from="the pairs and matches",
     ),

@@ -10,6 +10,7 @@ from panes.catalog import Catalog
 from panes.connection import Connection
 from panes.onetime.one_time import OneTime
 from panes.optimizer.statistics import Statistics
+from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.runs import Runs
@@ -26,6 +27,7 @@ class Context:
     engine: Engine
     registered: Registered
     replanning: Replanning
+    refreshing: Refreshing
     one_time: OneTime
     answers: StandingAnswers
     runs: Runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from panes.catalog import Catalog
-from panes.config import AUTO
+from panes.config import AUTO, DEADLINE
 from panes.language import bind, bind_query
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
@@ -17,6 +17,7 @@ from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import is_table_only, tables_of
 from panes.query_settings import QuerySettings
+from panes.why_not_refreshed import why_not_refreshed
 
 
 def plan_query(query: SelectQuery, catalog: Catalog) -> Rewritten:
@@ -26,11 +27,13 @@ def plan_query(query: SelectQuery, catalog: Catalog) -> Rewritten:
 
 def plan_query_to_register(statement: CreateQuery, catalog: Catalog, settings: QuerySettings) -> Rewritten:
     """The plan of a query that is registered, or gets another text, under its settings. Raises SqlError for one
-    that no stream feeds, and for one that is to shed and cannot."""
+    that no stream feeds, and for one that is to shed, or to be refreshed by deadline, and cannot."""
     planned = rewritten(bind_query(statement, catalog), rules_in(settings.rules_off))
     _check_fed(planned.plan, statement.query)
     if dict(statement.settings).get("shed") == AUTO:
         _check_sheddable(planned.plan, statement.query)
+    if dict(statement.settings).get("refresh") == DEADLINE:
+        _check_refreshable(planned.plan, statement.query, settings)
     if statement.index and is_begin_end(planned.plan):
         refuse(
             "INDEX BY is for answers that are kept; one with a BEGIN … END window is computed when it is read",
@@ -55,6 +58,18 @@ def _index_column(name: str, plan: Node, statement: CreateQuery) -> str:
     if found[0].type.is_nested:
         refuse(f"INDEX BY {name}: the column is {with_article(found[0].type)}, which has no order", text, at)
     return found[0].name
+
+
+def _check_refreshable(plan: Node, query: SelectQuery, settings: QuerySettings) -> None:
+    """Raises SqlError for the plan of a query that cannot be refreshed by deadline."""
+    reason = why_not_refreshed(plan, settings)
+    if reason is not None:
+        refuse(
+            f"the query cannot be refreshed by deadline: {reason}",
+            query.text,
+            offset_of(query.tree),
+            hint="leave out refresh = 'deadline': its answer is computed at every slide",
+        )
 
 
 def _check_sheddable(plan: Node, query: SelectQuery) -> None:

@@ -1,4 +1,4 @@
-"""SHOW QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, SYNOPSES: all, or those that match a pattern."""
+"""SHOW QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, SYNOPSES, SCHEDULE: all, or by a pattern."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from panes.language.statements import CreateTable, Show
 from panes.plan.kept_text import kept_text
 from panes.state.storage.epoch_log import EpochRecord
 from panes.statements.context import Context
+from panes.statements.show_schedule import show_schedule
 from panes.statements.show_statistics import show_statistics
 from panes.statements.show_synopses import show_synopses
 
@@ -54,6 +55,8 @@ def _all(statement: Show, context: Context) -> pa.Table:
             return show_statistics(context)
         case "SYNOPSES":
             return show_synopses(context)
+        case "SCHEDULE":
+            return show_schedule(context)
         case "SETTINGS":
             values = {name: str(catalog.setting(name)) for name in SETTINGS}
             return _texts(name=list(values), value=list(values.values()))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from math import gcd, log2
 
 from panes.aggregates.linear import is_linear
 from panes.aggregates.partials import KeptValue
-from panes.plan.durations import duration_text
 from panes.plan.expressions import Aggregate, Column, Expression, substitute
 from panes.plan.nodes import GroupBy, Node, Project, Select, StreamScan, Synopsis, Window
 from panes.plan.windows import RangeWindow
@@ -108,14 +107,17 @@ class Definition:
     def group_by(self) -> GroupBy:
         return self.source.group_by(self.aggregates, RangeWindow(self.range_us, self.pane_us))
 
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout.of(self.group_by)
+
     def covers(self, reader: SynopsisReader) -> bool:
         """Whether a query can be computed from the synopsis as it is."""
         if any(length % self.pane_us for length in (reader.window.range_us, reader.slide_us)):
             return False
         if reader.window.range_us > self.range_us or reader.reach_us > self.reach_us:
             return False
-        have = set(Layout.of(self.group_by).schema.names)
-        return have.issuperset(Layout.of(reader.group_by).schema.names)
+        return set(self._layout.schema.names).issuperset(Layout.of(reader.group_by).schema.names)
 
     def node(self, form: str, readers: int) -> Synopsis:
         """The plan of the synopsis, in the form that a setting wants; `readers` is the number of its queries."""
@@ -129,7 +131,7 @@ class Definition:
         where there is one group. An interval synopsis has 2 log2 b probes at most per window, a basic one b for
         all windows that are read together: it is better from b / log2 b queries on.
         """
-        layout = Layout.of(self.group_by)
+        layout = self._layout
         if form == "running" and not layout.is_subtractable:
             form = AUTO
         if form != AUTO:
@@ -156,7 +158,17 @@ def window_of(node: Synopsis) -> RangeWindow:
 
 def panes_text(node: Synopsis) -> str:
     """The form of a synopsis, and how many panes of which length it has."""
-    return f"{node.form}, {panes_of(node)} × {duration_text(window_of(node).slide_us or 1)}"
+    return f"{node.form}, {panes_of(node)} × {_short(window_of(node).slide_us or 1)}"
+
+
+def _short(length_us: int) -> str:
+    """A length of time with the symbol of its unit.
+
+    >>> _short(10_000_000), _short(1_500)
+    ('10 s', '1500 µs')
+    """
+    units = (("s", 1_000_000), ("ms", 1_000), ("µs", 1))
+    return next(f"{length_us // unit} {symbol}" for symbol, unit in units if length_us % unit == 0)
 
 
 def panes_of(node: Synopsis) -> int:

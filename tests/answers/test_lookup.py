@@ -190,3 +190,13 @@ def test_a_key_is_found_without_looking_at_other_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(lookups, "mask_of", lambda c, table: seen.append(table.num_rows) or mask_of(c, table))
     found = answer(database, "k = 27")
     assert seen == [sum(found.values())] == [20]
+
+
+def test_rows_that_have_left_are_not_found_though_their_chunk_is_there(tmp_path):
+    database = Kept(tmp_path, planned(QUERIES["selection"]), index=CASES[1])
+    database.epoch({"a": rows(*((at, 2, at % 20) for at in range(1, 31)), value="v")}, 30)
+    for clock in (30, 45, 55, 69):
+        if clock > 30:
+            database.epoch({"a": rows(value="v")}, clock)
+        held = Counter((2, at % 20) for at in range(1, 31) if at + 40 > clock)
+        assert answer(database, "k = 2") == answer(database, None) == held

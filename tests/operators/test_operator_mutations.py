@@ -56,6 +56,10 @@ def forgotten(_: Any) -> Any:
     return lambda *_, **__: 0
 
 
+def nothing_kept(_: Any) -> Any:
+    return lambda *_: []
+
+
 def found_nothing(original: Any) -> Any:
     return lambda self, *args, **kwargs: original(self, *args, **kwargs).slice(0, 0)
 
@@ -145,7 +149,7 @@ MUTATIONS = [
     Mutation("a residual is not looked at", check_join, join, "mask_of", everything_passes),
     Mutation("NULL equals NULL in a join", check_join, Join, "__init__", nulls_are_equal),
     Mutation("a duplicate never takes over", check_distinct_star, DistinctStar, "_continue", one_row_less),
-    Mutation("δ* forgets what it shows", check_distinct_star, DistinctStar, "_remember", forgotten),
+    Mutation("δ* forgets what it shows", check_distinct_star, DistinctStar, "_kept", nothing_kept),
     Mutation(
         "younger duplicates are not kept", check_distinct_star, NumberedValues, "found_in", nothing_found
     ),

@@ -35,7 +35,7 @@ from tests.properties.plans import Drawing
 from tests.properties.running import connection, together
 from tests.properties.streams import Arrivals
 
-SETS = int(os.environ.get("PANES_SYNOPSIS_SETS", "25"))
+SETS = int(os.environ.get("PANES_SYNOPSIS_SETS", "8"))
 NOBODY = Members(Indexes(()))
 
 
@@ -101,10 +101,6 @@ class Shared:
         window = query.reader.window
         rows = [store.lifetimes(window, since, clock) for store in self.stores(query)]
         return query.changes(pa.concat_tables(rows), since, clock)
-
-    def together(self, queries: Mapping[int, WindowedAggregate], at: int) -> dict[int, list[pa.Table]]:
-        found = [SharedSynopsis(self.node, chunks).answers(queries, at) for chunks in self.chunks]
-        return {number: [of_shard[number] for of_shard in found] for number in queries}
 
 
 def drawn_queries(random: Random) -> list[nodes.Node]:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from benchmarks.virtual_refreshes import VirtualRun
+from panes.config import SCHEDULES
 from panes.schedule.member import Member
 from panes.schedule.policies import POLICIES
 from tests.schedule.example import members
@@ -90,6 +91,10 @@ def test_edf_refreshes_one_query_at_a_time_the_most_urgent_first():
     two = [Member(1, "G", 3, 1), Member(2, "G", 2, 1), Member(3, "H", 2, 1, priority=2)]
     found = POLICIES["edf"].batches(POLICIES["edf"].tasks(two), {1: 1, 2: 1, 3: 1})
     assert [[member.query for task in batch for member in task.members] for batch in found] == [[3], [2], [1]]
+
+
+def test_the_setting_takes_every_policy():
+    assert tuple(POLICIES) == SCHEDULES
 
 
 def test_a_group_with_a_higher_priority_goes_first_among_equally_urgent_ones():

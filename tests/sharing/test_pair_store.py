@@ -160,3 +160,17 @@ def test_nothing_grows_while_queries_and_tuples_come_and_go() -> None:
         sizes.append(sum(chunk.rows for chunks in store.stores[0].chunks.values() for chunk in chunks))
         assert len(values(store, epoch, 10 * epoch + 9)) == min(epoch + 1, 2) ** 2
     assert max(sizes[30:]) <= max(sizes[5:30])
+
+
+def test_a_new_query_finds_a_pair_once_after_shards_were_cut_anew() -> None:
+    join = plain_join(RangeWindow(5), RangeWindow(5)).reading.join
+    store = SharedPairs(join, 3, Retained())
+    rows = {"s": pushed(*((1, k, k / 2) for k in range(9))), "t": pushed(*((2, k, 0.0) for k in range(9)))}
+    store.run(rows, BEGINNING, {1: plain_join(RangeWindow(50), RangeWindow(50))})
+    for shards in (2, 5, 1, 4):
+        store.spread(shards)
+        store.run(
+            {"s": pushed(), "t": pushed()}, 10, {1 + shards: plain_join(RangeWindow(50), RangeWindow(50))}
+        )
+        assert values(store, 1 + shards, 12) == [k / 2 for k in range(9)]
+        assert sum(part.rows for part in store.stores) == 9

@@ -103,7 +103,7 @@ def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: 
     case.run()
     case.check()
     first = case.db.sql("SHOW SYNOPSES").to_pylist()
-    assert [(row["kind"], row["panes"], row["readers"]) for row in first] == [("basic", 4, 1)]
+    assert [(row["kind"], row["panes"], row["readers"]) for row in first] == [("interval", 4, 1)]
     # A window that slides more often, and one that is longer: the synopsis begins anew, for all at once.
     case.ask("q2", ASKED[2])
     case.ask("q3", ASKED[3])
@@ -112,7 +112,7 @@ def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: 
     (grown,) = case.db.sql("SHOW SYNOPSES").to_pylist()
     assert (grown["panes"], grown["readers"], grown["number"] != first[0]["number"]) == (12, 3, True)
     case.reopen()
-    case.db.sql("ALTER QUERY q1 SET (shards = 3)")
+    case.db.sql("ALTER QUERY q1 SET shards = 3")
     case.db.query("q3").drop()
     del case.asked["q3"]
     case.run()

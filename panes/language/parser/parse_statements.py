@@ -258,7 +258,16 @@ class StatementParser(TableParser):
                 self._unexpected(", or )")
 
     def _show(self) -> st.Statement:
-        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS", "SYNOPSES"):
+        for kind in (
+            "QUERIES",
+            "STREAMS",
+            "TABLES",
+            "FUNCTIONS",
+            "SETTINGS",
+            "STATISTICS",
+            "SYNOPSES",
+            "SCHEDULE",
+        ):
             if self._word(kind):
                 return st.Show(kind, self._text("a pattern in quotes") if self._word("LIKE") else None)
         if self._word("COLUMNS"):
@@ -271,7 +280,8 @@ class StatementParser(TableParser):
         if self._word("PLANS"):
             return st.ShowPlans(self._relation_name("the name of a query").name)
         return self._unexpected(
-            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, SYNOPSES, COLUMNS FROM, CREATE or PLANS"
+            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, SYNOPSES, SCHEDULE, COLUMNS FROM, CREATE "
+            "or PLANS"
         )
 
     def _describe(self) -> st.Statement:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from panes.delta.delta import BEGINNING, EXP, Instants
 from panes.delta.hashing import HASH, hash_rows
 from panes.delta.keys import group_rows
-from panes.delta.rows import Positions, concat, from_fixed_width, int64, take
+from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, where
 from panes.state.buffers.chunked import ChunkedBuffer, matching
 
 
@@ -27,13 +27,14 @@ class NumberedValues:
         rows = concat([table.rename_columns(self._names) for table in tables])
         hashes = hash_rows(rows, self._names)
         groups = group_rows(rows, self._names, hashes)
-        ends = np.cumsum([table.num_rows for table in tables])
-        self.codes = np.split(groups.codes, ends[:-1])
+        self._ends = np.cumsum([0, *(table.num_rows for table in tables)])
+        self.codes = np.split(groups.codes, self._ends[1:-1])
         self.count = groups.count
         self.order = groups.order
         self._rows = rows
         # Codes are given in the order of hashes, unless keys that share a hash had to be told apart.
         self._first = groups.first
+        self._row_hashes = hashes
         self._hashes = hashes[self._first]
         self._is_sorted = bool((self._hashes[1:] >= self._hashes[:-1]).all())
         self._by_hash: Positions = np.arange(self.count) if self._is_sorted else np.argsort(self._hashes)
@@ -43,6 +44,15 @@ class NumberedValues:
         if with_hash and self._is_sorted:
             return self._with_hash(codes)
         return take(self._rows, self._first[codes])
+
+    def clustered(self, number: int, rows: pa.Table) -> pa.Table:
+        """Rows that stand for those of one of the tables, ready for state keyed by the whole value."""
+        if not self._is_sorted:
+            return rows
+        begin, end = self._ends[number], self._ends[number + 1]
+        order = self.order[where((self.order >= begin) & (self.order < end))]
+        hashes = from_fixed_width(self._row_hashes[order], pa.uint64())
+        return take(rows, order - begin).append_column(HASH, hashes)
 
     def _with_hash(self, codes: Positions) -> pa.Table:
         hashes = from_fixed_width(self._hashes[codes], pa.uint64())

@@ -89,7 +89,13 @@ class Calendar(ChunkedBuffer):
         """Adds a chunk to a partition."""
         self._log.append(chunk, self._merged, is_near)
         near = [c for c in self._log.parts if is_near(c)]
-        if 2 * sum(c.labels["updates"] for c in near) > sum(c.rows for c in near):
+        if 2 * sum(c.labels["updates"] for c in near) <= sum(c.rows for c in near):
+            return
+        if len(near) == 1 and near[0] is not chunk:
+            # It was merged just now, with all there is.
+            whole = near[0].labeled(updates=0)
+            self._log.parts = [whole if c is near[0] else c for c in self._log.parts]
+        else:
             self._log.merge_all(self._whole, is_near)
 
     def _divide(self, young: Sequence[Chunk]) -> None:

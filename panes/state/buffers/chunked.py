@@ -133,6 +133,12 @@ class ChunkedBuffer(Buffer):
         if rows.num_rows:
             self._log.append(self._chunk(self._clustered(rows)), self._merged)
 
+    def insert_together(self, tables: Sequence[pa.Table]) -> None:
+        """Inserts the rows of several tables at once, combined: that makes one chunk, and fewer merges."""
+        if tables:
+            clustered = [self._clustered(table) for table in tables]
+            self.insert(clustered[0] if len(tables) == 1 else self._together(clustered))
+
     def probe(self, keys: pa.Table) -> tuple[npt.NDArray[Any], pa.Table]:
         assert self.keys is not None, "this buffer has no keys to probe by"
         needles = keys.append_column("_row", pa.array(np.arange(keys.num_rows)))

@@ -27,6 +27,7 @@ from panes.state.storage.leases import Lease, Leases
 from panes.state.storage.locations import Location, names_in, parent_of
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.state.storage.records import FIRST, damaged, missing, read_links, read_record, write_record
+from panes.state.storage.refreshed import Refreshed
 from panes.state.storage.terms import Begun, Term, term_of, terms_begun
 
 _RECORDS_IN_MEMORY = 16
@@ -92,6 +93,10 @@ class QueryProgress:
     max_delay_us: int = 0
     """By how much wall time these became visible after the instants at which they happen, on average and at
     most."""
+    refreshed: dict[int, Refreshed] = field(default_factory=dict)
+    """Of the queries of a group that are refreshed by deadline: how far each has been, by number."""
+    probe: tuple[float, float] | None = None
+    """What refreshes take of the synopsis of a group, smoothed: seconds per pane, and per answer."""
 
     @property
     def seen_to(self) -> int:
@@ -151,6 +156,8 @@ class EpochRecord:
     """Where the index of each task is, by level and task, and its checksum."""
     tasks: int = 1
     """How many tasks each level had: it decides which has the stages that are not sharded."""
+    beside_refreshes_s: float | None = None
+    """What epochs take without the refreshes of answers, smoothed; None where none is refreshed by deadline."""
     released: list[str] = field(default_factory=list)
     """The objects of states that the epoch before needed, and this one does not."""
     released_before: list[str] = field(default_factory=list)
@@ -170,10 +177,7 @@ class EpochRecord:
         streams = {
             int(stream): StreamProgress(**progress) for stream, progress in content.pop("streams").items()
         }
-        queries = {
-            int(query): QueryProgress(**progress | {"answer": StagePlace(*progress["answer"])})
-            for query, progress in content.pop("queries").items()
-        }
+        queries = {int(query): _progress_from(progress) for query, progress in content.pop("queries").items()}
         missing = {
             int(query): {int(stream): MissingRows(**gap) for stream, gap in gaps.items()}
             for query, gaps in content.pop("missing", {}).items()
@@ -220,6 +224,16 @@ def query_clock(progress: Mapping[int, StreamProgress], streams: Iterable[int]) 
     found = [progress.get(stream, StreamProgress()) for stream in streams]
     awaited = [stream.clock for stream in found if stream.is_awaited]
     return min(awaited) if awaited else max((stream.clock for stream in found), default=BEGINNING)
+
+
+def _progress_from(content: dict[str, Any]) -> QueryProgress:
+    refreshed = {int(query): Refreshed(*one) for query, one in content.pop("refreshed", {}).items()}
+    probe = content.pop("probe", None)
+    return QueryProgress(
+        **content | {"answer": StagePlace(*content["answer"])},
+        refreshed=refreshed,
+        probe=None if probe is None else tuple(probe),
+    )
 
 
 NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
