@@ -57,7 +57,7 @@ def test_a_query_of_a_closed_database_says_so(db, query):
 
 def test_a_query_whose_window_is_applied_when_it_is_invoked_has_no_changes(db):
     query = db.register("SELECT src FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW)", name="asked")
-    with pytest.raises(errors.CatalogError, match="applied when it is invoked"):
+    with pytest.raises(errors.CatalogError, match="asked of the history when it is invoked"):
         query.changes()
 
 
