@@ -13,6 +13,7 @@ from panes.answers.changes import Change
 from panes.answers.follow_changes import follow_changes, follow_changes_async, seconds_of
 from panes.answers.readers import Readers
 from panes.language import statements as st
+from panes.reads import Reads
 from panes.standing_answers import StandingAnswers
 
 
@@ -20,6 +21,7 @@ class Owner(Protocol):
     """What a query asks of the database that it is registered in."""
 
     _answers: StandingAnswers
+    _reads: Reads
 
     def sql(self, text: str) -> object: ...
 
@@ -39,19 +41,25 @@ class Query:
         self._name = self._database._answers.name_of(self._origin) or self._name
         return self._name
 
-    def invoke(self, as_of: datetime | str | None = None) -> Answer:
+    def invoke(self, as_of: datetime | str | None = None, *, isolation: str | None = None) -> Answer:
         """The answer as of the last committed epoch, without a Spark job.
 
         Before the first epoch it has no rows and its `as_of` is None: `run` or `start` takes in rows.
 
         With `as_of`, a datetime or ISO text, the answer at that instant; in UTC unless it says otherwise. It goes
         back as far as epochs are kept (`retain_epochs`), and to the first epoch of the query.
-        """
-        return self._database._answers.invoke(self.name, as_of)
 
-    async def invoke_async(self, as_of: datetime | str | None = None) -> Answer:
+        `isolation` says which epoch counts: `'snapshot'` the last one when this is called, `'latest'` the last one
+        when it returns, `'window'` also an earlier one, if that is at hand while others compute. By default it is
+        what `SET isolation` says.
+        """
+        return self._database._reads.invoke(self.name, as_of, isolation=isolation)
+
+    async def invoke_async(
+        self, as_of: datetime | str | None = None, *, isolation: str | None = None
+    ) -> Answer:
         """The same for asyncio: the answer is read in a thread."""
-        return await asyncio.to_thread(self.invoke, as_of)
+        return await asyncio.to_thread(self.invoke, as_of, isolation=isolation)
 
     def changes(
         self, reader: str = "default", *, restart: bool = False, timeout: float | None = 0

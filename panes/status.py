@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TypeVar
 
+from panes.answers.measured_reads import ReadTimes
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
@@ -78,6 +80,9 @@ class Status:
     """The queries that were registered under `SET shed = 'auto'` and stay exact, with the reason."""
     overload: str = ""
     """Why the load is too high in spite of drop boxes; empty when it is not."""
+    reads: Mapping[str, ReadTimes] = field(default_factory=dict)
+    """How long reads of this connection took lately and how old the states were that they saw, in percentiles, by
+    isolation level."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -99,11 +104,12 @@ def status_of(
     utilization: str,
     not_shed: Mapping[str, str],
     overload: str = "",
+    reads: Mapping[str, ReadTimes] = MappingProxyType({}),
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number, and queries
     also by that of the plan that runs each."""
     if not recent:
-        return Status(is_running, failed=failed, utilization=utilization, not_shed=not_shed)
+        return Status(is_running, failed=failed, utilization=utilization, not_shed=not_shed, reads=reads)
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
     came = sum(record.rows for record in recent[1:])
@@ -139,6 +145,7 @@ def status_of(
         shed=_named(last.shed, queries, streams),
         not_shed=not_shed,
         overload=overload,
+        reads=reads,
     )
 
 

@@ -14,7 +14,9 @@ from panes.statements.context import Context
 def invoke_query(statement: Invoke, context: Context) -> Answer:
     """The answer as of the last committed epoch, or as it was at an instant; in another order, or some rows of it,
     if the statement says so."""
-    answer = context.answers.invoke(statement.name, context.as_of)
+    answer = context.reads.invoke(
+        statement.name, context.as_of, isolation=context.isolation, epoch=context.epoch
+    )
     reading = bind_invoke(statement, answer.table.column_names)
     if reading == Reading():
         return answer

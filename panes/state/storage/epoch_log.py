@@ -222,7 +222,9 @@ def query_clock(progress: Mapping[int, StreamProgress], streams: Iterable[int]) 
     return min(awaited) if awaited else max((stream.clock for stream in found), default=BEGINNING)
 
 
-NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
+BEFORE_ALL = -1
+"""The number of the last epoch before the first one."""
+NOTHING = EpochRecord(epoch=BEFORE_ALL, batch=-1, rows=0, seconds=0.0, finished_us=0)
 """The record before the first epoch."""
 
 
