@@ -9,7 +9,6 @@ from panes.catalog import Catalog, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.onetime.can_ask_once import why_not_once
 from panes.onetime.one_time import OneTime
-from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import GroupBy, Node
 from panes.plan.stated_error import stated_error
 from panes.plan.structure import structure
@@ -42,11 +41,12 @@ class AnsweredFrom:
 
     def query(self, plan: Node) -> QueryRecord | None:
         """The registered query whose answer is that of a plan, whenever both are of one instant."""
-        if is_table_only(plan) or why_not_once(plan) is not None or is_begin_end(plan) or _is_estimated(plan):
+        if is_table_only(plan) or why_not_once(plan) is not None or _is_estimated(plan):
             return None
         asked = _computes(plan)
         for record in self._catalog.queries():
-            if record.group is not None or record.error is not None or record.settings.is_input_triggered:
+            is_kept = record.group is None and not record.answers.is_asked_anew
+            if not is_kept or record.error is not None or record.settings.is_input_triggered:
                 continue
             own = self._registered.plan_of(record)
             if _computes(own) == asked and not sheds(own, record.settings):

@@ -21,7 +21,6 @@ from panes.history.history_store import History
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
-from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import StreamScan
 from panes.plan.walk import walk
 from panes.stages.measure_log import PIN, MeasureLog
@@ -107,7 +106,7 @@ class _Check:
         log = EpochLog(self._home / "epochs", catalog.database)
         found.queries = {query.name: None for query in catalog.queries()}
         furthest = -1
-        if catalog.has_readers or (self._path / READERS).exists():
+        if catalog.marks.has_readers or (self._path / READERS).exists():
             places = self._path / READERS
             with (
                 self._noting(refuses=True),
@@ -116,7 +115,9 @@ class _Check:
                 furthest = cursors.furthest()
         with self._noting(refuses=True):
             if not home.is_elsewhere:  # there, a connection makes all of it again
-                check_opening(self._path, log, catalog.last_begun, catalog.last_committed, furthest)
+                check_opening(
+                    self._path, log, catalog.marks.last_begun, catalog.marks.last_committed, furthest
+                )
         records = []
         for epoch in log.epochs:
             with self._noting(refuses=epoch == log.epochs[-1]):
@@ -242,7 +243,7 @@ class _Check:
         assert isinstance(statement, SelectQuery), query.sql
         plan = bind(statement, catalog)
         scans = {node.stream for node in walk(plan) if isinstance(node, StreamScan)}
-        return is_begin_end(plan) and not scans.isdisjoint(self._found.streams)
+        return query.answers.is_asked_anew and not scans.isdisjoint(self._found.streams)
 
     # What is wrong.
 

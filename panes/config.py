@@ -17,7 +17,7 @@ AUTO = "auto"
 """The value of settings that Panes decides: the number of shards then follows the cores of the cluster."""
 NEVER = "never"
 NONE = "none"
-"""The value of a setting that limits nothing."""
+"""The value of a setting that limits nothing, or of one for which nothing is kept."""
 PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED = (
     "piggyback",
     "time_message",
@@ -27,6 +27,8 @@ PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED = (
 """The ways for time to reach operators."""
 WINDOW, SNAPSHOT, LATEST = "window", "snapshot", "latest"
 """The isolation levels of reads."""
+EAGER, LAZY = "eager", "lazy"
+"""With NONE, the ways to have an answer: kept up to date, from a store that is shared, or asked of the history."""
 MOST_SHARDS = 65_536
 
 
@@ -162,6 +164,15 @@ SETTINGS: dict[str, Setting] = {
             "registration",
             _one_of(PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED),
             f"'{PIGGYBACK}', '{TIME_MESSAGE}', '{NEGATIVE}' or '{INPUT_TRIGGERED}'",
+            is_of_query=True,
+        ),
+        Setting(
+            "answers",
+            AUTO,
+            "what is kept of an answer: all of it, what a store shares with other queries, or nothing; fixed at "
+            "registration",
+            _one_of(AUTO, EAGER, LAZY, NONE),
+            f"'{AUTO}', '{EAGER}', '{LAZY}' or '{NONE}'",
             is_of_query=True,
         ),
         Setting(

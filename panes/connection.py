@@ -86,10 +86,12 @@ class Connection:
         """Opens what is in the directory, and checks that all of it belongs together."""
         catalog = self._open_catalog(opened)
         log = self.log = EpochLog(self.path / "epochs", catalog.database)
-        cursors = Cursors(self.path / _READERS, catalog.database, must_exist=catalog.has_readers)
+        cursors = Cursors(self.path / _READERS, catalog.database, must_exist=catalog.marks.has_readers)
         opened.enter_context(closing(cursors))
-        check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
-        catalog.note_readers()
+        check_opening(
+            self.path, log, catalog.marks.last_begun, catalog.marks.last_committed, cursors.furthest()
+        )
+        catalog.marks.note_readers()
         self._note_committed()
         self.readers = Readers(log, self.path / "states", cursors, catalog.has_query, catalog.has_origin)
 
@@ -105,8 +107,8 @@ class Connection:
         latest = log.latest() or NOTHING
         if latest is not NOTHING and not has_copy:
             raise missing(home / "catalog")
-        catalog.note_epochs(latest.epoch)
-        copied = read_copy(home / "readers", latest.epoch, must_exist=catalog.has_readers)
+        catalog.marks.note_epochs(latest.epoch)
+        copied = read_copy(home / "readers", latest.epoch, must_exist=catalog.marks.has_readers)
         restore_checkpoint(
             home / "checkpoint",
             latest.pins.get(CHECKPOINT_COPY),
@@ -116,13 +118,15 @@ class Connection:
         PushedFiles(home, self.path).make_markers(_taken(self.path, catalog, latest.batch))
         cursors = opened.enter_context(closing(Cursors(self.path / _READERS, catalog.database)))
         cursors.put(copied.places)
-        check_opening(self.path, log, catalog.last_begun, catalog.last_committed, cursors.furthest())
+        check_opening(
+            self.path, log, catalog.marks.last_begun, catalog.marks.last_committed, cursors.furthest()
+        )
         copy = CatalogCopy(home / "catalog", term)
         copy.begin(catalog.content())
         catalog.copied_to(copy)
         self._cursors_copy = CursorsCopy(home / "readers", term.name, cursors)
         self._cursors_copy.begin(copied.told)
-        catalog.note_readers()
+        catalog.marks.note_readers()
         self.checkpoint_copy = CheckpointCopy(home / "checkpoint", self.path / "checkpoint", term.name)
         self.readers = Readers(log, home / "states", cursors, catalog.has_query, catalog.has_origin)
 
@@ -156,7 +160,7 @@ class Connection:
         """Notes in the catalog which epoch must be there when the database is opened again."""
         epochs = self.log.epochs
         if epochs:
-            self.catalog.note_committed(epochs[-1])
+            self.catalog.marks.note_committed(epochs[-1])
 
     def after_epoch(self, epoch: int) -> None:
         """Keeps how far readers have come, once the caller of the run was told of an epoch."""

@@ -137,7 +137,7 @@ class Database:
         """What a plan is expected to cost, in CPU seconds per second of event time, once it sheds what does not
         fit."""
         statistics = self._statistics()
-        return effective_cost(plan, plan_cost(plan, statistics), statistics, self._catalog.cores)
+        return effective_cost(plan, plan_cost(plan, statistics), statistics, self._catalog.marks.cores)
 
     # Statements.
 

@@ -10,11 +10,11 @@ from panes.delta.delta import BEGINNING
 from panes.history.completeness import complete_from, missing_in, missing_in_store
 from panes.history.history_store import History
 from panes.history.manifests import Manifest
-from panes.history.retention import Retained, held_by, kept_for
+from panes.history.retention import Retained, kept_for
 from panes.plan.nodes import Node
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
-from panes.sharing.selection import selection_of
+from panes.sharing.held_in_store import held_in_store
 from panes.state.storage.epoch_log import EpochRecord, MissingRows
 
 Gaps = Mapping[int, MissingRows]
@@ -98,15 +98,15 @@ class _NewQueries:
         """What a query has not seen of its streams."""
         plan = self._plan_of(record)
         group = self._groups.get(record.group)
-        reading = None if group is None else selection_of(plan)
+        wanted = {} if group is None else _held(plan)
         found = {}
         for stream in (self._streams[name] for name in streams_of(plan)):
             kept, brought = self._kept(stream.number), self._before.brought.get(stream.number, 0)
             gap = missing_in(kept, brought)
-            if group is not None and reading is not None:
+            if group is not None and stream.name in wanted:
                 clock = BEGINNING if record.first_clock is None else record.first_clock
                 stored = self._stored(group, stream.name)
-                gap = missing_in_store(held_by(reading.window), stored, kept, clock, brought)
+                gap = missing_in_store(wanted[stream.name], stored, kept, clock, brought)
             if gap is not None:
                 found[stream.number] = gap
         return found
@@ -127,7 +127,7 @@ class _NewQueries:
             if stream.name not in streams_of(plan):
                 continue
             is_member = record.group == group.id
-            reading = selection_of(plan) if is_member else None
+            held = _held(plan).get(stream.name) if is_member else None
             gap = self._before.missing.get(record.id, {}).get(stream.number)
             since = BEGINNING if gap is None else gap.to + 1
             assert record.first_epoch is not None
@@ -136,4 +136,13 @@ class _NewQueries:
                 since = max(since, record.first_clock + 1)
             if not is_member:
                 since = max(since, retains_from)
-            yield kept_for(plan, stream) if reading is None else held_by(reading.window), since
+            kept = kept_for(plan, stream, record.answers.is_asked_anew)
+            yield kept if held is None else held, since
+
+
+def _held(plan: Node) -> dict[str, Retained]:
+    """What a query needs of each stream of the store that it is read from."""
+    found: dict[str, Retained] = {}
+    for stream, held in held_in_store(plan):
+        found[stream] = found.get(stream, Retained()) | held
+    return found

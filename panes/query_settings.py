@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from panes.config import INPUT_TRIGGERED, NEGATIVE, SETTINGS, TIME_MESSAGE
+from panes.config import AUTO, EAGER, INPUT_TRIGGERED, NEGATIVE, NONE, SETTINGS, TIME_MESSAGE
+
+
+class ChosenAnswers(NamedTuple):
+    """How the answer of a query is had, and why; without a reason where there is no other way."""
+
+    mode: str
+    """'eager': operators keep it up to date. 'lazy': it is put together when it is read, from a store that queries
+    share. 'none': nothing is kept, and the history is asked."""
+    reason: str = ""
+
+    @property
+    def is_asked_anew(self) -> bool:
+        """Whether no epoch runs the query: the history is asked at every invocation."""
+        return self.mode == NONE
+
+
+KEPT = ChosenAnswers(EAGER)
+"""The way of a query that has no other."""
 
 
 class QuerySettings(NamedTuple):
@@ -25,6 +43,8 @@ class QuerySettings(NamedTuple):
     priority: float = float(SETTINGS["priority"].default)
     expiration: str = str(SETTINGS["expiration"].default)
     """How time reaches operators."""
+    answers: str = str(SETTINGS["answers"].default)
+    """What is kept of its answer, as it was asked for; what was decided then is a ChosenAnswers."""
 
     @property
     def strategy_of_plan(self) -> str:
@@ -39,3 +59,9 @@ class QuerySettings(NamedTuple):
     def is_alone(self) -> bool:
         """Whether time reaches its operators in a way of their own: then it has one shard, and shares no plan."""
         return self.expiration in (INPUT_TRIGGERED, TIME_MESSAGE)
+
+    @property
+    def of_group(self) -> QuerySettings:
+        """The same settings as those have them that share a plan: in which way a query came to share it makes no
+        difference."""
+        return self._replace(answers=AUTO)

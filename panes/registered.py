@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from panes.catalog import Catalog, QueryRecord
+from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
-from panes.config import AUTO, Value
-from panes.errors import CatalogError
+from panes.config import AUTO, EAGER, NONE, Value
+from panes.errors import CatalogError, SettingError
 from panes.language import bind, parse
 from panes.language import statements as st
+from panes.optimizer.choose_answers import choose_answers
 from panes.optimizer.cost import PlanCost, plan_cost
 from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
@@ -21,15 +23,14 @@ from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
-from panes.plan_history import ChosenPlan
-from panes.query_settings import QuerySettings
+from panes.possible_answers import possible_answers, sharable
+from panes.query_settings import ChosenAnswers, QuerySettings
 from panes.sharing.group import Group
-from panes.sharing.template import template_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
-from panes.stored_plans import StoredPlans, sheds
+from panes.stored_plans import StoredPlans
 
 
 class Registered:
@@ -57,7 +58,8 @@ class Registered:
         """Registers a query; it begins with the next epoch."""
         given = dict(statement.settings)
         settings = self._catalog.query_settings(given)
-        if not is_begin_end(planned.plan):
+        answers = self._answers(planned.plan, settings, given)
+        if answers.mode == EAGER:
             # What cannot run is refused before it is registered.
             self._physical.under(settings, planned)
         with self._catalog.transaction():
@@ -66,17 +68,28 @@ class Registered:
                 statement.query.sql,
                 _number(self._catalog.setting("shards")),
                 settings,
-                _template(planned.plan, settings),
+                _template(planned.plan, settings, answers),
                 tuple(given),
+                answers,
             )
             self._begin(record, planned)
+
+    def _answers(self, plan: Node, settings: QuerySettings, given: Container[str]) -> ChosenAnswers:
+        """How the answer of a query is to be had. Raises SettingError where the statement of the query asks for a
+        way that it cannot have; where the settings of the database do, there is another one."""
+        facts = possible_answers(plan, settings, self._catalog)
+        reason = None if settings.answers == AUTO else facts.why_not(settings.answers)
+        if reason is not None and "answers" in given:
+            hint = "leave it out, and what is possible is chosen"
+            raise SettingError(f"the query cannot have answers = {settings.answers!r}: {reason}; {hint}")
+        return choose_answers(settings.answers, facts)
 
     def _begin(self, record: QueryRecord, planned: Rewritten) -> None:
         """Makes the physical plan of a query that is new under its id."""
         # A transaction that was undone may have left something under the number.
         self._forget(record.id)
         self._plans[record.id] = planned
-        if record.group is not None or not is_begin_end(planned.plan):
+        if not record.answers.is_asked_anew:
             self.physical_plan(record)
 
     def alter(self, plans: Sequence[tuple[QueryRecord, Rewritten]]) -> None:
@@ -85,8 +98,10 @@ class Registered:
         The catalog has their texts and settings already, in the transaction that this is a part of.
         """
         for old, planned in plans:
-            settings = self._catalog.query(old.name).settings
-            self._begin(self._catalog.replace_query(old, _template(planned.plan, settings)), planned)
+            record = self._catalog.query(old.name)
+            answers = self._answers(planned.plan, record.settings, record.given)
+            template = _template(planned.plan, record.settings, answers)
+            self._begin(self._catalog.replace_query(old, template, answers), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -113,9 +128,18 @@ class Registered:
             if self._catalog.fail_plan(number, error):
                 self._physical.forget(number)
             elif self._catalog.has_group(running):
-                self._catalog.dissolve(running)
+                self._catalog.dissolve(running, self._without_group(running))
             else:
                 self._catalog.suspend(running, error)
+
+    def _without_group(self, group: int) -> dict[int, ChosenAnswers]:
+        """How the answers of the queries of a group are had when each is by itself."""
+        members = [record for record in self._catalog.queries() if record.group == group]
+        reason = "what it shared with other queries failed"
+        return {
+            record.id: ChosenAnswers(NONE if is_begin_end(self.plan_of(record)) else EAGER, reason)
+            for record in members
+        }
 
     def resume(self, name: str) -> None:
         """Lets a suspended query begin anew with the next epoch, over what its streams keep."""
@@ -126,9 +150,9 @@ class Registered:
     def set_shards(self, name: str, shards: Value) -> None:
         """Spreads a query, and those that share its plan, over another number of shards from the next epoch on."""
         record = self._catalog.query(name)
-        if record.group is None and is_begin_end(self.plan_of(record)):
+        if record.answers.is_asked_anew:
             raise CatalogError(
-                f"query {record.name!r} has a BEGIN … END window, which is applied when it is invoked: "
+                f"query {record.name!r} is asked of the history when it is invoked ({record.answers.reason}): "
                 "it is not spread over shards"
             )
         self._catalog.set_shards(name, _number(shards))
@@ -231,8 +255,8 @@ class Registered:
         """What runs a registered query, with what its steps did if `measures` are to be shown."""
         record = self._catalog.query(name)
         plan = self.plan_of(record)
-        if is_begin_end(plan) and record.group is None:
-            return Explained(plan)
+        if record.answers.is_asked_anew:
+            return Explained(plan, answers=record.answers)
         number = record.plan_number
         pin = None if latest is None else latest.pins.get(PIN)
         shown = Explained(
@@ -244,36 +268,38 @@ class Registered:
             None if record.group is None else plan,
             kept=self.kept_now(record, latest),
             expiration=record.settings.expiration,
+            answers=record.answers,
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
-        if is_begin_end(planned.plan):
-            return Explained(planned.plan)
         settings = self._catalog.query_settings()
+        answers = self._answers(planned.plan, settings, ())
+        if answers.mode == NONE or is_begin_end(planned.plan):
+            return Explained(planned.plan, answers=answers)
         physical = self._physical.under(settings, planned)
         shards = 1 if settings.is_alone else _number(self._catalog.setting("shards"))
-        shown = Explained(physical, shards, expiration=settings.expiration)
+        shown = Explained(physical, shards, expiration=settings.expiration, answers=answers)
         return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:
         """How busy all queries that run keep the cluster."""
-        return utilization(self._costs().values(), self._catalog.cores)
+        return utilization(self._costs().values(), self._catalog.marks.cores)
 
     def cost_of_rows(self, without: Set[int]) -> float:
         """What rows cost, in CPU seconds per second of event time: to read all streams, and to run all plans but
         those of these numbers."""
         statistics, costs = RowCosts(self._statistics().facts), []
         for number, (plan, shards) in self._running_plans().items():
-            cost = plan_cost(plan, statistics, shards=shards or self._catalog.cores or 1)
+            cost = plan_cost(plan, statistics, shards=shards or self._catalog.marks.cores or 1)
             costs.append(PlanCost({}, ingest=cost.ingest) if number in without else cost)
-        return utilization(costs, self._catalog.cores).busy
+        return utilization(costs, self._catalog.marks.cores).busy
 
     def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
-        together = utilization([mine, *others], self._catalog.cores)
-        own = utilization([mine], self._catalog.cores)
+        together = utilization([mine, *others], self._catalog.marks.cores)
+        own = utilization([mine], self._catalog.marks.cores)
         text = f"{together}; this query {percent(own.share)}"
         return replace(shown, expected={**mine.steps, **mine.shuffles}, utilization=(text,))
 
@@ -282,14 +308,13 @@ class Registered:
         return {number: self._cost(plan, shards) for number, (plan, shards) in self._running_plans().items()}
 
     def _cost(self, plan: PhysicalPlan, shards: int | None) -> PlanCost:
-        return plan_cost(plan, self._statistics(), shards=shards or self._catalog.cores or 1)
+        return plan_cost(plan, self._statistics(), shards=shards or self._catalog.marks.cores or 1)
 
     def _running_plans(self) -> dict[int, tuple[PhysicalPlan, int | None]]:
         """The plans that epochs run, with the number of shards of each."""
         plans: dict[int, tuple[PhysicalPlan, int | None]] = {}
         for record in self._catalog.queries():
-            is_run = record.group is not None or not is_begin_end(self.plan_of(record))
-            if record.plan_number not in plans and is_run:
+            if record.plan_number not in plans and not record.answers.is_asked_anew:
                 plans[record.plan_number] = self.physical_plan(record), record.shards
         return plans
 
@@ -309,11 +334,13 @@ def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
     return (source for stage in plan.stages for source in stage.inputs)
 
 
-def _template(plan: Node, settings: QuerySettings) -> str | None:
-    """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
-    boxes of its own, and one whose operators hear of time in a way of their own cannot share it."""
-    found = None if sheds(plan, settings) or settings.is_alone else template_of(plan)
-    return None if found is None else found[0].key
+def _template(plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> str | None:
+    """The key of what a query has in common with those that it may share a plan with; None when it shares none. A
+    selection that is to be kept up to date, or asked of the history, has no part in the store of the others."""
+    found = sharable(plan, settings)
+    if found is None or answers.mode == settings.answers == NONE:
+        return None
+    return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
 
 
 def _number(shards: Value) -> int | None:

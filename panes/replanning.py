@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from panes.catalog import Catalog, QueryRecord
+from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
 from panes.errors import CatalogError, PanesError
 from panes.history.history_store import History
 from panes.history.why_not_rebuilt import why_not_rebuilt
 from panes.optimizer.drift import drift
-from panes.plan.begin_end import is_begin_end
 from panes.plan.output_streams import is_known_at_every_instant
 from panes.plan.walk import streams_of
-from panes.plan_history import ChosenPlan
 from panes.registered import Registered
 from panes.stages.physical_plan import PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
@@ -97,8 +96,8 @@ class Replanning:
                 "its operators go by tuples that came to them, of which those of another plan have not heard"
             )
         plan = self._registered.plan_of(record)
-        if is_begin_end(plan):
-            return "it has a BEGIN … END window, which is applied when it is invoked"
+        if record.answers.is_asked_anew:
+            return f"it is asked of the history when it is invoked ({record.answers.reason})"
         if before is None or record.first_epoch is None or record.first_epoch > before.epoch:
             return None
         numbers = {s.name: s.number for s in self._catalog.base_streams() if s.name in streams_of(plan)}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.history.history_store import History
 from panes.history.retention import Retained, kept_for, together
 from panes.incomplete_queries import IncompleteQueries
-from panes.language import statements as st
-from panes.plan.begin_end import is_begin_end
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
 from panes.registered import Registered
@@ -34,8 +32,6 @@ class RunningQueries:
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
-        self._begin_end: dict[int, bool] = {}
-        """Whether each query has a `BEGIN … END` window, by its number: plans are walked once."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
         self._shares: tuple[int, Shares] = -1, {}
         """The last epoch after which shares of drop boxes were changed, and these. An epoch that is done again
@@ -70,8 +66,8 @@ class RunningQueries:
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
-        self._begin_end = {record.id: self._is_begin_end(record) for record in records}
-        self.alone = [record for record in records if record.group is None and not self._begin_end[record.id]]
+        run = [record for record in records if not record.answers.is_asked_anew]
+        self.alone = [record for record in run if record.group is None]
         standing = [
             RunningQuery(
                 id=record.plan_number,
@@ -88,8 +84,9 @@ class RunningQueries:
         for record in records:
             if record.group is not None:
                 of_group.setdefault(record.group, []).append(record)
+        by_name = {stream.name: kept[stream.number] for stream in streams}
         groups = {group.id: group for group in self._catalog.groups()}
-        standing += [self._shared(groups[number], some, epoch, kept) for number, some in of_group.items()]
+        standing += [self._shared(groups[number], some, epoch, by_name) for number, some in of_group.items()]
         self._registered.keep_groups(of_group.keys())
         self._registered.keep_plans({query.id for query in standing})
         decided_after, shares = self._shares
@@ -103,10 +100,6 @@ class RunningQueries:
             missing=self._incomplete.next(records, before),
             boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
         )
-
-    def _is_begin_end(self, record: QueryRecord) -> bool:
-        known = self._begin_end.get(record.id)
-        return is_begin_end(self._registered.plan_of(record)) if known is None else known
 
     def _beginning(self, epoch: int) -> list[RunningQuery]:
         """The plans that begin in an epoch beside those that they replace."""
@@ -130,26 +123,24 @@ class RunningQueries:
         for record in records:
             of_query, key = self._kept[record.id], (stream.number, stream.retain_us is None)
             if key not in of_query:
-                of_query[key] = kept_for(self._registered.plan_of(record), stream)
+                plan = self._registered.plan_of(record)
+                of_query[key] = kept_for(plan, stream, record.answers.is_asked_anew)
             found.add(of_query[key])
         return found
 
     def _shared(
-        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: dict[int, Retained]
+        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: Mapping[str, Retained]
     ) -> RunningQuery:
         group = self._registered.group(record.id, self._registered.plan_of(members[0]))
         group.update({member.id: self._registered.plan_of(member) for member in members})
         fresh = {member.id for member in members if member.first_epoch == epoch}
         plan = self._registered.physical_plan(members[0])
-        name = next(source.stream for source in plan.stages[0].inputs if source.stream is not None)
-        stream = self._catalog.stream(name)
-        assert isinstance(stream, st.CreateStream)
         return RunningQuery(
             id=record.id,
             plan=plan,
             shards=_known(record.shards),
             first_epoch=record.first_epoch,
-            members=group.members(fresh, kept[stream.stream.number]),
+            members=group.members(fresh, kept),
         )
 
 

@@ -106,7 +106,7 @@ class Shedding:
             for box, stream in shedder.boxes()
         }
         decided = self._controller.after(
-            _load(before, record, self._catalog.cores or 1),
+            _load(before, record, self._catalog.marks.cores or 1),
             kept,
             self._allowed(),
             min(_WINDOWS_S, max(_longest_window(shedder.plan.plan) for shedder in shedders)),
@@ -148,7 +148,7 @@ class Shedding:
         number = shedder.record.plan_number
         made, found = self._fitted.get(number, (-_FITTED_FOR, None))
         if found is None or epoch - made >= _FITTED_FOR:
-            shards = shedder.record.shards or self._catalog.cores or 1
+            shards = shedder.record.shards or self._catalog.marks.cores or 1
             found = shares_of_plan(shedder.record.id, shedder.plan, self._statistics(), shards)
             running = {record.plan_number for record in self._running.alone}
             self._fitted = {plan: known for plan, known in self._fitted.items() if plan in running}

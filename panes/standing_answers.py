@@ -17,7 +17,6 @@ from panes.errors import QueryFailed
 from panes.language.statements import AlterQuery
 from panes.onetime.one_time import OneTime
 from panes.onetime.run_sql import leave_cores
-from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.registered import Registered
 from panes.state.storage.epoch_log import BEFORE_ALL
@@ -147,7 +146,7 @@ class StandingAnswers:
         """The answer as of an epoch that is kept, or the last one, or at an instant."""
         record = self._running_query(name)
         plan = self._registered.plan_of(record)
-        if is_begin_end(plan) and record.group is None:
+        if record.answers.is_asked_anew:
             return self._one_time.answer(plan, as_of, epoch=epoch)
         source = self.sources.of(record)
         if as_of is None and self._is_behind(source, epoch):
@@ -165,7 +164,7 @@ class StandingAnswers:
         """The plan of a query that is answered from the history; None of one that has an answer of its own."""
         record = self._running_query(name)
         plan = self._registered.plan_of(record)
-        if is_begin_end(plan) and record.group is None:
+        if record.answers.is_asked_anew:
             return plan
         return plan if self._is_behind(self.sources.of(record), None) else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 
 from panes.catalog import Catalog, QueryRecord
+from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
 from panes.config import AUTO
 from panes.optimizer.choose_plan import choose_plan
@@ -15,7 +16,6 @@ from panes.plan.nodes import Node
 from panes.plan.shape import shape
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import tables_of
-from panes.plan_history import ChosenPlan
 from panes.query_settings import QuerySettings
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.plan_text import plan_from, plan_text
@@ -97,7 +97,7 @@ class StoredPlans:
             self._large_tables(planned.plan),
             settings.negation,
             rules_in(settings.rules_off),
-            self._catalog.cores,
+            self._catalog.marks.cores,
             settings.join,
             settings.lazy_expiration,
             sheds(planned.plan, settings),

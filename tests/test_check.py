@@ -36,7 +36,7 @@ def test_the_files_of_tables_are_verified(tmp_path: Path) -> None:
         taken = tables.take(NOTHING)
         assert taken is not None
         applied = tables.version_log.write(0, "w", NOTHING, taken, db._catalog.tables(), {})
-        db._catalog.begin_epoch(0)
+        db._catalog.marks.begin_epoch(0)
         record = replace(NOTHING, epoch=0, pins={"tables": str(applied.manifest.head)})
         db._log.commit(record)
         tables.committed(record)
@@ -71,7 +71,7 @@ def database(tmp_path: Path) -> Path:
         (stream,) = catalog.base_streams()
         pins: dict[str, str] = {}
         for epoch in range(EPOCHS):
-            catalog.begin_epoch(epoch)
+            catalog.marks.begin_epoch(epoch)
             ts = (epoch + 1) * 1_000_000
             rows = pa.table({"ts": [epoch + 1], "k": [epoch], "_ts": [ts]})
             name = write_part(history.folder, stream.number, epoch, 0, rows)

@@ -23,7 +23,7 @@ def forget_readers(database: Path) -> None:
                 f"{database} is in use by another connection; close that one first"
             ) from error
         with closing(Catalog(database / "catalog.sqlite")) as catalog:
-            catalog.note_readers(are_there=False)
+            catalog.marks.note_readers(are_there=False)
         for name in ("readers.sqlite", "readers.sqlite-wal", "readers.sqlite-shm"):
             (database / name).unlink(missing_ok=True)
         home = home_of(database, None)

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from panes.answers.add_changes import add_changes, can_add_changes
 from panes.answers.answer import Answer
-from panes.answers.answer_from_selections import OpenStores
 from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
@@ -18,6 +17,7 @@ from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
+from panes.answers.open_stores import OpenStores
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import (

@@ -67,7 +67,7 @@ _EVERYTHING = Retained(None)
 def retained(stream: Stream, plans: Iterable[Node]) -> Retained:
     """What a stream keeps, given the plans of all registered queries.
 
-    With RETAIN that, and what BEGIN … END windows in use need, because only the history can answer them. Without,
+    With RETAIN that, and what queries need for which the history is asked, as for BEGIN … END. Without,
     the longest window in use that ends: one that does not would let the history grow for ever, though the query
     itself may need no more than a counter. Nothing when there is none.
     """
@@ -80,10 +80,11 @@ def together(stream: Stream, kept: Iterable[Retained]) -> Retained:
     return reduce(Retained.__or__, kept, declared)
 
 
-def kept_for(plan: Node, stream: Stream) -> Retained:
-    """What a stream keeps because of one query."""
+def kept_for(plan: Node, stream: Stream, is_asked_anew: bool = False) -> Retained:
+    """What a stream keeps because of one query; `is_asked_anew` says whether the history is asked for its
+    answer."""
     more = needed(plan, stream.name)
-    counts = is_begin_end(plan) or (stream.retain_us is None and more.us is not None)
+    counts = is_asked_anew or is_begin_end(plan) or (stream.retain_us is None and more.us is not None)
     return more if counts else Retained()
 
 

@@ -110,8 +110,7 @@ class _Costing:
 
     def _stage(self, number: int, stage: PhysicalStage, sources: Mapping[str, Flow]) -> Flow:
         if stage.fragment is None:
-            (flow,) = sources.values()
-            return flow
+            return Flow(sum(flow.rows for flow in sources.values()))
         flow = self._fragment(number, "", stage.fragment, sources, self._shards(stage))
         if not stage.is_sharded:
             mine = (step.cpu for key, step in self.steps.items() if key.stage == number and not key.part)

@@ -142,6 +142,8 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Project: _project,
     nodes.Unnest: lambda node: f"Unnest {node.expression} AS {node.column}",
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
+    nodes.Synopsis: lambda node: f"Synopsis ({node.form})",
+    nodes.MatchedPairs: lambda _: "Match pairs with what all queries of the group ask",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
     nodes.Over: _over,

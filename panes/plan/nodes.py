@@ -539,6 +539,31 @@ class Matched(_Unary):
         return self._schema
 
 
+@dataclass(frozen=True)
+class Synopsis(_Unary):
+    """The partial sums of a group-by per pane of its window, for all queries that can be computed from them.
+
+    The window of the group-by has the length of the longest of theirs, and slides by one pane. Each query has a
+    window, aggregates and conditions of its own, which are applied when somebody reads it.
+    """
+
+    form: str
+    """basic, interval or running."""
+    reach_us: int
+    """The greatest sum of the range and the slide of a window: for how long a pane may be needed."""
+
+
+@dataclass(frozen=True)
+class MatchedPairs(Matched):
+    """The pairs of a join of two streams, without windows, once for each query of a group that they are for.
+
+    It stands for all of what these queries do: their windows are applied when they are read.
+    """
+
+    def __post_init__(self) -> None:
+        _need(isinstance(self.child, Join), "pairs are those of a join")
+
+
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 

@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     Istream,
     Join,
     Matched,
+    MatchedPairs,
     MultiJoin,
     Node,
     OrderBy,
@@ -39,6 +40,7 @@ from panes.plan.nodes import (
     Select,
     SemiJoin,
     StreamScan,
+    Synopsis,
     TableScan,
     TopN,
     Union,
@@ -95,7 +97,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy) -> Labeled:
+    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -217,6 +219,8 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Project: _Labeling.unary,
     Unnest: _Labeling.unary,
     Matched: _Labeling.unary,
+    Synopsis: _Labeling.unary,
+    MatchedPairs: _Labeling.unary,
     TopN: _Labeling.top_n,
     OrderBy: _Labeling.unary,
     Union: _Labeling.union,

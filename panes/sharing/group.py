@@ -6,12 +6,12 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import reduce
 
-from panes.history.retention import Retained, held_by
+from panes.history.retention import Retained
 from panes.plan.nodes import Node
+from panes.sharing.held_in_store import held_in_store
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.selection import selection_of
-from panes.sharing.shared_indexes import Indexes, Members
+from panes.sharing.shared_indexes import Indexes, Kept, Members
 from panes.sharing.template import Template, template_of
 
 
@@ -21,8 +21,8 @@ class Group:
 
     template: Template
     indexes: list[QueryIndex]
-    queries: dict[int, Retained] = field(default_factory=dict)
-    """The queries, and which tuples of its stream each needs, if they are selections."""
+    queries: dict[int, tuple[Retained, ...]] = field(default_factory=dict)
+    """The queries, and which tuples of each stream of a store each needs, if they are read from one."""
     all: Indexes | None = None
     """The indexes as epochs get them: one object for as long as the queries stay the same."""
 
@@ -50,11 +50,11 @@ class Group:
         self.queries |= {query: _needed(plan) for query, plan in come.items()}
         self.all = None
 
-    def members(self, fresh: Set[int], kept: Retained) -> Members:
+    def members(self, fresh: Set[int], kept: Mapping[str, Retained]) -> Members:
         """The indexes for an epoch; `fresh` are the queries that begin in it.
 
-        `kept` is what the stream keeps because of all queries, also those outside of the group: a query that joins
-        the group later finds here what the history would have given it.
+        `kept` is what each stream keeps because of all queries, also those outside of the group: a query that
+        joins the group later finds here what the history would have given it.
         """
         if self.all is None:
             self.all = Indexes(tuple(self.indexes))
@@ -62,7 +62,10 @@ class Group:
         if fresh:
             is_all = fresh == self.queries.keys()
             some = self.all if is_all else Indexes(tuple(index.only(fresh) for index in self.indexes))
-        return Members(self.all, some, reduce(Retained.__or__, set(self.queries.values()), kept))
+        streams = [stream for stream, _ in held_in_store(self.template.example)]
+        needed = (reduce(Retained.__or__, set(mine)) for mine in zip(*self.queries.values(), strict=True))
+        found = (Kept(mine, mine | kept[stream]) for stream, mine in zip(streams, needed, strict=True))
+        return Members(self.all, some, tuple(found))
 
 
 def _predicates(plan: Node) -> tuple[Predicate, ...]:
@@ -71,6 +74,5 @@ def _predicates(plan: Node) -> tuple[Predicate, ...]:
     return found[1]
 
 
-def _needed(plan: Node) -> Retained:
-    reading = selection_of(plan)
-    return Retained() if reading is None else held_by(reading.window)
+def _needed(plan: Node) -> tuple[Retained, ...]:
+    return tuple(held for _, held in held_in_store(plan))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from panes.sharing.bits import WORD, Bytes, Ints, Words, pairs_of, transposed
+from panes.sharing.bits import WORD, Bytes, Flags, Ints, Words, pairs_of, transposed
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,12 @@ class Matches:
     bits: Words
     queries: Ints
     """The query of each column; -1 where there is none, and then no bit is set."""
+
+    @property
+    def is_for_any(self) -> Flags:
+        """Whether each tuple is for some query."""
+        found: Flags = np.bitwise_or.reduce(self.bits, axis=1) != 0
+        return found
 
     def pairs(self) -> tuple[Ints, Ints]:
         """The tuples (by number) and queries that match, in the order of tuples."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from panes.plan.expressions import Expression
+from panes.plan.expressions import Expression, columns_of
 from panes.sharing.bits import Flags, Ints, Words, bit_of, set_columns, words_for
 from panes.sharing.predicates import Condition, Predicate
 from panes.sharing.residual_predicates import ResidualPredicates
@@ -71,6 +71,11 @@ class MemberBlock:
         if not len(gone):
             return self
         return replace(self, alive=self.alive & ~set_columns(gone, self.words))
+
+    def over(self, columns: Set[str]) -> MemberBlock:
+        """The block without what concerns any other column."""
+        attributes = tuple(a for a in self.attributes if columns_of(a.expression) <= columns)
+        return replace(self, attributes=attributes, residuals=self.residuals.over(columns))
 
     def match(self, cells: Sequence[Ints], rows: pa.Table, start: int, bits: Words) -> None:
         """Sets the bits of as many rows, from `start` on: which queries each passes. `cells` holds the cell of

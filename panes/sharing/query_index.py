@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from panes.delta.delta import CAME, TS
 from panes.delta.rows import take, with_column
-from panes.delta.zeros import with_unsigned_zeros
-from panes.plan.nodes import TIME, GroupBy, Matched, StreamScan
+from panes.plan.nodes import GroupBy, Matched, StreamScan
 from panes.plan.windows import RangeWindow
 from panes.sharing.bits import Ints
 from panes.sharing.matches import Matches, columns_of
 from panes.sharing.member_block import MOST, MemberBlock
+from panes.sharing.named_rows import named_rows
 from panes.sharing.partial_sums import partial_sums
 from panes.sharing.predicates import Predicate
 from panes.sharing.tuple_batch import TupleBatch
@@ -127,17 +127,15 @@ class QueryIndex:
         for start in range(0, max(rows.num_rows, 1), _AT_ONCE):
             yield named.slice(start, _AT_ONCE)
 
+    def over(self, columns: Set[str]) -> QueryIndex:
+        """An index that asks only what concerns these columns: what it does not let pass, the whole does not."""
+        return replace(self, blocks=tuple(block.over(columns) for block in self.blocks))
+
     def named(self, rows: pa.Table) -> pa.Table:
-        """Tuples of a stream with its columns as the plan calls them, `_ts` and, where there is one, `_came`."""
-        scan = self.matched.child
-        assert isinstance(scan, StreamScan)
-        columns = {}
-        for name, type_ in zip(scan.schema.names, scan.schema.types, strict=True):
-            bare = TS if scan.attribute(name) == TIME else scan.attribute(name)
-            column = rows.column(name if name in rows.column_names else bare)
-            columns[name] = column if column.type == type_.arrow else column.cast(type_.arrow)
-        columns |= {name: rows.column(name) for name in _hidden(rows)}
-        return with_unsigned_zeros(pa.table(columns)).combine_chunks()
+        """Tuples of a stream with its columns as the plan calls them, `_ts` and, where there is one, `_came`.
+        Pairs of tuples are named already."""
+        node = self.matched.child
+        return named_rows(node, rows) if isinstance(node, StreamScan) else rows
 
 
 def _hidden(rows: pa.Table) -> list[str]:

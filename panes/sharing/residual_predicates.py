@@ -7,7 +7,7 @@ constants become columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,6 +76,10 @@ class ResidualPredicates:
             shape = _lifted(expression, constants)
             found.setdefault(shape, []).append((place, tuple(constants)))
         return cls(tuple(_shape(expression, who, words) for expression, who in found.items()))
+
+    def over(self, columns: Set[str]) -> ResidualPredicates:
+        """Those that read no other column."""
+        return ResidualPredicates(tuple(s for s in self.shapes if frozenset(s.columns) <= columns))
 
     def apply(self, bits: Words, rows: pa.Table, start: int) -> None:
         """Clears the bits of the tuples, the first of which is row `start`, that do not pass."""

@@ -1,69 +1,32 @@
-"""The answers of selections: the tuples of a stream once, and for each query which of them are its own.
-
-This is PSoup's results structure. Predicates are applied when tuples come, for all queries at once; windows and
-projections when a query is invoked, so each query may have its own. A query that comes later is matched with the
-tuples that are there.
-"""
+"""The answers of selections: the tuples of a stream once, and for each query which of them are its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial, reduce
-
-import numpy as np
 import pyarrow as pa
 
-from panes.delta.consolidate import AT
-from panes.delta.delta import CAME, FOREVER, TS, WEIGHT, first_seen
-from panes.delta.evaluate import evaluate
-from panes.delta.rows import (
-    Positions,
-    from_fixed_width,
-    int64,
-    take,
-    take_column,
-    where,
-    with_column,
-    without,
-)
+from panes.delta.delta import CAME, first_seen
+from panes.delta.rows import with_column, without
 from panes.history.retention import Retained
-from panes.plan.expressions import columns_of
-from panes.plan.windows import WindowSpec
-from panes.sharing.bits import Ints
-from panes.sharing.match_encoding import MOST_TUPLES
+from panes.sharing.matched_blocks import MatchedBlocks
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.selection import Selection
-from panes.sharing.tuple_block import SEEN, TupleBlock
-from panes.state.buffers.chunk import Chunk
-from panes.state.log import Log, MergePolicy
-from panes.state.storage.manifest import MATCHES, TUPLES
+from panes.sharing.store import Arrivals
+from panes.sharing.tuple_block import SEEN
 
 
-class SelectionStore:
-    """Tuples and the queries that have them, in tuple blocks.
+class SelectionStore(MatchedBlocks):
+    """The tuples of a stream, and the selections that have them.
 
     State: the tuples of the longest window, and per query and tuple at most one bit.
-    Cost: of a new tuple, its bits; of a new query, a pass over the tuples that are there, for its own predicate;
-        of an answer, its own bitmap over the window and the tuples of the answer.
     """
 
-    def __init__(self, chunks: Mapping[str, Sequence[Chunk]] | None = None) -> None:
-        chunks = chunks or {}
-        blocks = TupleBlock.restored(chunks.get(TUPLES, ()), chunks.get(MATCHES, ()))
-        self._log = Log(MergePolicy(most=MOST_TUPLES), blocks)
-
-    @property
-    def chunks(self) -> dict[str, list[Chunk]]:
-        """What to keep, by buffer."""
-        return {
-            TUPLES: [block.tuples for block in self._log.parts],
-            MATCHES: [chunk for block in self._log.parts for chunk in block.matches],
-        }
-
-    @property
-    def rows(self) -> int:
-        """The tuples that are kept."""
-        return sum(block.rows for block in self._log.parts)
+    def advance(self, arrivals: Arrivals) -> None:
+        """Takes in the queries and the tuples of an epoch, and forgets tuples that no query needs any more."""
+        members = arrivals.members
+        if not arrivals.is_first and members.fresh is not None:
+            self.admit(members.fresh.value[0])
+        for rows in arrivals.rows.values():
+            self.add(rows, members.all.value[0], arrivals.seen_since)
+        self.expire(arrivals.since, members.kept[0].all)
 
     def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
         """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
@@ -71,106 +34,9 @@ class SelectionStore:
         A tuple of an earlier time came late, and is seen from then on. Those of the history, which say when they
         came, are added with `since=BEGINNING`.
         """
-        rows = _in_order_of_time(index.named(rows))
-        rows = without(with_column(rows, SEEN, first_seen(rows, since)), CAME)
-        for start in range(0, rows.num_rows, MOST_TUPLES):
-            block = TupleBlock.of(self._next_number(), rows.slice(start, MOST_TUPLES).combine_chunks())
-            block.note(*index.match(block.tuples.table).by_query())
-            self._log.append(block, partial(_as_one, queries=index.queries))
-        for block in self._log.parts:
-            block.forget_gone(index.queries)
-
-    def admit(self, index: QueryIndex) -> None:
-        """Matches new queries with the tuples that are there; the index holds only those."""
-        for block in self._log.parts:
-            block.note(*index.match(block.tuples.table).by_query())
+        rows = index.named(rows)
+        self.append(without(with_column(rows, SEEN, first_seen(rows, since)), CAME), index)
 
     def expire(self, since: int, retained: Retained) -> None:
         """Forgets tuple blocks of which no tuple is to be kept after `since`."""
-        self._log.parts = [b for b in self._log.parts if retained.keeps(b.low, b.high, since)]
-
-    def answer(self, query: int, reading: Selection, now: int) -> pa.Table:
-        """What a query holds at an instant."""
-        parts = []
-        for block, is_inside in self._touched_by(reading.window, now):
-            mine = block.of_query(query)
-            if mine is None:
-                continue
-            if not is_inside:
-                enters, leaves = reading.window.lifetime(block.ts[mine], block.seen[mine])
-                mine = mine[(enters <= now) & (now < leaves)]
-            parts.append((block, mine))
-        return _projected(parts, reading)
-
-    def changes(self, query: int, reading: Selection, since: int, clock: int, *, born: int) -> pa.Table:
-        """What comes into the answer and goes from it after `since` and up to `clock`: the columns, when (`_at`,
-        in microseconds) and how (`_weight`, 1 or -1). Nothing was in the answer up to the instant `born`."""
-        parts, instants, weights = [], [], []
-        for block in self._log.parts:
-            mine = block.of_query(query)
-            if mine is None:
-                continue
-            enters, leaves = reading.window.lifetime(block.ts[mine], block.seen[mine])
-            enters = np.maximum(enters, born + 1)
-            for at, weight in ((enters, 1), (leaves, -1)):
-                some = where((since < at) & (at <= clock) & (enters < leaves) & (at < FOREVER))
-                parts.append((block, mine[some]))
-                instants.append(at[some])
-                weights.append(np.full(len(some), weight))
-        table = _projected(parts, reading)
-        table = table.append_column(AT, pa.array(_joined(instants), pa.int64()))
-        return table.append_column(WEIGHT, pa.array(_joined(weights), pa.int64()))
-
-    def _touched_by(self, window: WindowSpec, now: int) -> Iterator[tuple[TupleBlock, bool]]:
-        """The tuple blocks that may have tuples in the window, and whether all of theirs are."""
-        if not self._log.parts:
-            return
-        first, last, seen = np.array([(s.low, s.high, s.max_seen) for s in self._log.parts]).T
-        soonest, first_leaves = window.lifetime(first, first)
-        latest, last_leaves = window.lifetime(last, seen)
-        may_hold = (soonest <= now) & (now < last_leaves)
-        holds = (latest <= now) & (now < first_leaves)
-        for number in np.flatnonzero(may_hold).tolist():
-            yield self._log.parts[number], bool(holds[number])
-
-    def _next_number(self) -> int:
-        return 1 + max((block.number for block in self._log.parts), default=-1)
-
-
-def _as_one(blocks: Sequence[TupleBlock], queries: Ints) -> TupleBlock:
-    """Tuple blocks that follow each other as one, with the entries of those queries that are still there."""
-    *older, youngest = blocks
-    return reduce(lambda younger, block: block.followed_by(younger, queries), reversed(older), youngest)
-
-
-def _in_order_of_time(rows: pa.Table) -> pa.Table:
-    ts = int64(rows, TS)
-    return rows if (ts[1:] >= ts[:-1]).all() else take(rows, np.argsort(ts, kind="stable"))
-
-
-def _projected(parts: Sequence[tuple[TupleBlock, Positions]], reading: Selection) -> pa.Table:
-    """The columns of a query over some of its tuples."""
-    read = sorted(frozenset().union(*(columns_of(expression) for _, expression in reading.columns)))
-    columns = {name: _gathered(parts, name, reading.scan.schema[name].type.arrow) for name in read}
-    # Where nothing is read, a table must still know its length.
-    count = sum(len(positions) for _, positions in parts)
-    table = pa.table(columns or {SEEN: np.zeros(count, np.int8)})
-    return pa.table(
-        [evaluate(expression, table) for _, expression in reading.columns], schema=reading.schema.arrow
-    )
-
-
-def _gathered(parts: Sequence[tuple[TupleBlock, Positions]], name: str, kind: pa.DataType) -> pa.Array:
-    """A column of some tuples."""
-    numbers = [block.numbers(name) for block, _ in parts]
-    if not parts or any(values is None for values in numbers):
-        taken = [take_column(block.column(name), positions) for block, positions in parts]
-        return pa.chunked_array(taken, kind)
-    pairs = zip(numbers, parts, strict=True)
-    return from_fixed_width(
-        np.concatenate([values[positions] for values, (_, positions) in pairs if values is not None]), kind
-    )
-
-
-def _joined(arrays: Sequence[Positions]) -> Positions:
-    return np.concatenate([np.zeros(0, np.int64), *arrays])
+        self.keep(lambda block: retained.keeps(block.low, block.high, since))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from panes.history.retention import Retained
@@ -28,11 +28,21 @@ class Indexes:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Which tuples of a stream a store keeps."""
+
+    members: Retained
+    """Those that the windows of its queries may hold."""
+    all: Retained
+    """Those that a query that comes later may want, too: what the stream keeps because of all its readers."""
+
+
+@dataclass(frozen=True)
 class Members:
     """The queries of a group: an index for each stream of the plan."""
 
     all: ForTasks
     fresh: ForTasks | None = None
     """Of those that begin in this epoch, if there are any."""
-    retained: Retained = field(default_factory=lambda: Retained(None))
-    """Of selections: which tuples are kept."""
+    kept: tuple[Kept, ...] = (Kept(Retained(None), Retained(None)),)
+    """Of queries that are read from a store: which tuples are kept of each stream that it takes in."""

@@ -6,7 +6,7 @@ is one more key of whatever brings rows together. So operators need to know noth
 
 A selection (projections and one time window over a stream, nothing else) is kept in another way: its template is
 the stream alone, and window and projection belong to the query (`sharing/selection.py`). All selections on a
-stream are one group.
+stream are one group. So are all joins of two streams by the same keys (`sharing/pair_reading.py`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from panes.plan.nodes import (
     GroupBy,
     Join,
     Matched,
+    MatchedPairs,
     Node,
     OuterJoin,
     Project,
@@ -44,6 +45,7 @@ from panes.plan.own_calls import own_calls
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
 from panes.plan.windows import BeginEndWindow
+from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.selection import selection_of
 from panes.sharing.stateless import Columns, stateless_of
@@ -58,8 +60,8 @@ class Template:
     """The plan of one of the queries."""
 
     @property
-    def is_selection(self) -> bool:
-        """Whether its queries are read from a SelectionStore; `plan` is then the stream, matched."""
+    def has_store(self) -> bool:
+        """Whether its queries are read from a store; `plan` is then the stream, or the join, matched."""
         return isinstance(self.plan, Matched)
 
     @cached_property
@@ -95,6 +97,9 @@ def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
     reading = selection_of(plan)
     if reading is not None:
         return Template(Matched(reading.scan), plan), (reading.predicate,)
+    pairs = pair_reading_of(plan)
+    if pairs is not None:
+        return Template(MatchedPairs(pairs.join), plan), (pairs.predicate,)
     if not _one_row_is_told(plan):
         return None
     sharing = _Sharing()

@@ -21,6 +21,9 @@ from panes.state.log import Log, MergePolicy
 SEEN = "_seen"
 """The instant from which on a tuple can be seen: its time, or later when it came late."""
 
+LEFT_TS, RIGHT_TS = "_left_ts", "_right_ts"
+"""The times of the two tuples of a pair; its `_ts` is the earlier of them."""
+
 _BLOCK, _GENERATION = "block", "generation"
 
 
@@ -52,6 +55,8 @@ class TupleBlock:
     def of(cls, number: int, rows: pa.Table) -> TupleBlock:
         ts, seen = int64(rows, TS), int64(rows, SEEN)
         labels = {_BLOCK: number, SEEN: int(seen.max())}
+        pair = (name for name in (LEFT_TS, RIGHT_TS) if name in rows.column_names)
+        labels |= {name: int(int64(rows, name).max()) for name in pair}
         low, high = int(ts.min()), int(ts.max())
         return cls(Chunk(lambda: rows, rows=rows.num_rows, sort_key=TS, low=low, high=high, labels=labels))
 
@@ -92,6 +97,10 @@ class TupleBlock:
     def max_seen(self) -> int:
         return self.tuples.labels[SEEN]
 
+    def latest(self, name: str) -> int:
+        """Of pairs: the latest time of a tuple of one side."""
+        return self.tuples.labels[name]
+
     @cached_property
     def ts(self) -> Instants:
         return int64(self.tuples.table, TS)
@@ -99,6 +108,10 @@ class TupleBlock:
     @cached_property
     def seen(self) -> Instants:
         return int64(self.tuples.table, SEEN)
+
+    def times(self, name: str) -> Instants:
+        """Of pairs: the times of the tuples of one side."""
+        return int64(self.tuples.table, name)
 
     def column(self, name: str) -> pa.Array:
         return array_of(self.tuples.table, name)

@@ -18,7 +18,7 @@ from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.measures import STORE, Measures, as_list
 from panes.operators.time_messages import TimeMessages
-from panes.sharing.selection_store import SelectionStore
+from panes.sharing.store import Arrivals
 from panes.spark.task_plans import PlanValues, SentPlans, StageTask
 from panes.stages.clock_rule import ClockRule, Measured, Span
 from panes.stages.exchange import (
@@ -36,12 +36,13 @@ from panes.stages.fragment_run import FragmentRun
 from panes.stages.query_failure import QueryFailure, blamed_on_the_query
 from panes.stages.redistribute import Redistribution
 from panes.stages.sketches import Sketches
+from panes.stages.store_kinds import StoreKind, store_kind
 from panes.state.buffers.base import next_expiry
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_states import EpochStates, pin_of_task
 from panes.state.storage.files import flushed_together
 from panes.state.storage.locations import Location
-from panes.state.storage.manifest import ANSWER, CHANGES, FOR_READERS, TUPLES, Manifest
+from panes.state.storage.manifest import ANSWER, CHANGES, COUNTED, FOR_READERS, Manifest
 from panes.state.storage.records import missing
 from panes.state.storage.task_states import TaskStates
 
@@ -184,8 +185,9 @@ class OperatorTask:
         self, work: _Shard, arrivals: Mapping[int, pa.Table], exchange: Exchange, sketches: Sketches
     ) -> Report:
         stage = work.task
-        if stage.query.plan.stages[stage.stage].fragment is None:
-            return _advance_selections(work, arrivals)
+        kind = store_kind(stage.query.plan.stages[stage.stage].plan)
+        if kind is not None:
+            return _advance_store(work, kind, arrivals)
         report, delta = _advance(work, arrivals)
         return replace(report, inputs=self._hand_on(stage, delta, exchange, sketches))
 
@@ -320,26 +322,27 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
     return replace(report, next_change=next_change, delay=delay, told=told), delta
 
 
-def _advance_selections(work: _Shard, arrivals: Mapping[int, pa.Table]) -> Report:
-    """Takes the selections on a stream through the span: tuples that came, and queries that came."""
+def _advance_store(work: _Shard, kind: StoreKind, arrivals: Mapping[int, pa.Table]) -> Report:
+    """Takes what is kept for the queries of a group through the span: rows that came, and queries that came."""
     began = thread_time_ns()
     task, span, query = work.task, work.span, work.task.query
+    stage = query.plan.stages[task.stage]
     assert query.members is not None
     before = work.manifest()
-    store = SelectionStore(work.known(before))
-    if not work.is_first and query.members.fresh is not None:
-        store.admit(query.members.fresh.value[0])
-    came = arrivals.get(task.inputs[0])
-    if came is not None:
-        store.add(came, query.members.all.value[0], BEGINNING if work.is_first else span.since)
-    store.expire(span.since, query.members.retained)
-    changes = 0 if came is None else came.num_rows
+    store = kind.open(stage.plan, work.known(before))
+    mine = {
+        source.name: arrivals[number]
+        for source, number in zip(stage.inputs, task.inputs, strict=True)
+        if number in arrivals
+    }
+    store.advance(Arrivals(mine, query.members, span.since, span.clock, is_first=work.is_first))
+    changes = sum(came.num_rows for came in mine.values())
     cpu_us = (thread_time_ns() - began) / 1000
     steps = {ANSWER: Measures(rows_in=changes, positive=changes, cpu_us=cpu_us, spans=1)}
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), store.chunks, before)
     steps[STORE] = Measures(rows_in=changes, cpu_us=(thread_time_ns() - began) / 1000, spans=1)
-    # Each query has a window of its own over the tuples, so as long as there are some, any instant may matter.
+    # Each query has a window of its own over what is kept, so as long as there is some, any instant may matter.
     next_change = None if store.rows else FOREVER
     return replace(work.report(changes, before, after, steps), next_change=next_change)
 
@@ -354,6 +357,6 @@ def _with_bytes(
         name = ANSWER if buffer in FOR_READERS else buffer.partition(".")[0]
         written = sum(entry.bytes for entry in entries if entry.name not in old)
         held = sum(entry.bytes for entry in entries) if buffer != CHANGES else 0
-        rows = sum(entry.rows for entry in entries) if buffer in (ANSWER, TUPLES) else 0
+        rows = sum(entry.rows for entry in entries) if buffer in COUNTED else 0
         found[name] += Measures(state_rows=rows, state_bytes=held, written_bytes=written)
     return found

@@ -20,6 +20,7 @@ from panes.plan.nodes import Node, Select
 from panes.plan.order_of_answer import order_of
 from panes.plan.patterns import Labeled, answer_pattern
 from panes.plan.walk import walk
+from panes.query_settings import KEPT, ChosenAnswers
 from panes.stages.explain_tree import (
     ExplainedStep,
     StepKey,
@@ -32,6 +33,7 @@ from panes.stages.make_plan import make_plan
 from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.step_cost import StepCost
+from panes.stages.store_kinds import store_kind
 
 WIDTH = 100
 DEFAULT = "upa"
@@ -90,14 +92,16 @@ class Explained:
     """How time reaches its operators."""
     answered_from: str = ""
     """Of a query that is not registered: where its answer is found when it is asked once."""
+    answers: ChosenAnswers = KEPT
+    """How its answer is had."""
 
     @property
     def tree(self) -> ExplainedStep:
         if not isinstance(self.plan, PhysicalPlan):
             return logical_tree(self.plan)
         tree = explain_tree(self.plan, self.shards, self.kept)
-        if self.plan.is_selection and self.query is not None:
-            # What a selection does by itself happens when it is invoked, over what is kept for all.
+        if self.plan.has_store and self.query is not None:
+            # What a query does by itself happens when it is invoked, over what is kept for all.
             return logical_tree(self.query, over=tree)
         return tree
 
@@ -117,7 +121,7 @@ class Explained:
     def pattern(self) -> Labeled:
         if not isinstance(self.plan, PhysicalPlan):
             return answer_pattern(self.plan)
-        if self.plan.is_selection and self.query is not None:
+        if self.plan.has_store and self.query is not None:
             return answer_pattern(self.query)
         return Labeled(self.plan.pattern, self.plan.reason)
 
@@ -127,6 +131,8 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.answers.reason:
+        lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
     if explained.expiration in _EXPIRATION:
         text = f"expiration {explained.expiration!r}: {_EXPIRATION[explained.expiration]}"
         lines += _wrapped(text, WIDTH, "", "  ")
@@ -153,6 +159,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     shards = AUTO if explained.shards is None else explained.shards
     data: dict[str, Any] = {
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
+        "answers": explained.answers._asdict(),
         "plan": _step_json(explained.tree, explained),
     }
     if explained.expiration in _EXPIRATION:
@@ -231,8 +238,9 @@ def _kept(explained: Explained) -> str:
     if not isinstance(explained.plan, PhysicalPlan):
         return "computed by SQL over the history whenever it is invoked"
     where = f"on {shards_text(explained.shards if explained.plan.stages[-1].is_sharded else 1)}"
-    if explained.plan.is_selection:
-        return f"read from the tuples and matches of {explained.members} queries {where}"
+    kind = store_kind(explained.plan.stages[-1].plan)
+    if kind is not None:
+        return f"read from {kind.read_from} of {explained.members} queries {where}"
     kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"
     if explained.members:
         kept = f"{kept}, for {explained.members} queries"

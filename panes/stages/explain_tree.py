@@ -17,6 +17,7 @@ from panes.plan.patterns import Pattern, pattern_of
 from panes.plan.schema import Schema
 from panes.plan.shape import shape
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
+from panes.stages.store_kinds import store_kind
 
 _DOES = {
     "ReleaseOnTime": "Release on time",
@@ -119,27 +120,24 @@ class _Tree:
 
     def stage(self, number: int) -> ExplainedStep:
         stage = self.plan.stages[number]
-        if stage.fragment is None:
-            return self._selections(stage, number)
         sources = {source.name: self._shuffle(source, stage, number) for source in stage.inputs}
+        if stage.fragment is None:
+            return self._store(stage, number, tuple(sources.values()))
         return self._step(stage.fragment, len(stage.fragment.steps) - 1, number, "", sources)
 
-    def _selections(self, stage: PhysicalStage, number: int) -> ExplainedStep:
-        (source,) = stage.inputs
+    def _store(self, stage: PhysicalStage, number: int, sources: tuple[ExplainedStep, ...]) -> ExplainedStep:
+        kind = store_kind(stage.plan)
+        assert kind is not None, "a stage without operators has a store"
         labeled = pattern_of(stage.plan)
-        buffers = (
-            BufferPlan("tuples", "log", None, "the tuples of the stream once, for all queries"),
-            BufferPlan("matches", "log", ("_query",), "which tuples each query has, as bitmaps or lists"),
-        )
         return ExplainedStep(
-            "Keep tuples, and which of them each query has",
-            "SelectionStore",
+            kind.does(stage.plan),
+            kind.name,
             StepKey(number, "", "answer"),
             labeled.pattern,
             labeled.reason,
-            buffers,
+            kind.buffers(stage.plan),
             stage.plan.schema,
-            (self._shuffle(source, stage, number),),
+            sources,
         )
 
     def _shuffle(self, source: PhysicalInput, stage: PhysicalStage, number: int) -> ExplainedStep:

@@ -9,13 +9,14 @@ from panes.config import SETTINGS
 from panes.operators.input import Input
 from panes.operators.lower import fragment_of
 from panes.operators.physical_step import Fragment
-from panes.plan.nodes import Matched, Node, TableScan
+from panes.plan.nodes import Node, TableScan
 from panes.plan.order_of_answer import relation_of
 from panes.plan.patterns import answer_pattern
-from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
+from panes.stages.cut_stages import Stage, StageInput, cut_stages
 from panes.stages.ingest_fragment import hand_on_fragment, ingest_fragment, matched_in
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan, PhysicalStage
 from panes.stages.placement import Placement
+from panes.stages.store_kinds import store_kind
 
 
 def make_plan(
@@ -28,7 +29,7 @@ def make_plan(
     large_tables: frozenset[str] = frozenset(),
     leaves_early: bool = True,
 ) -> PhysicalPlan:
-    """The physical plan of a query over relations and streams; a `Matched` node is one for selections.
+    """The physical plan of a query over relations and streams, or of what a store keeps (`store_kinds.py`).
 
     What is computed and kept has no order: an answer is sorted when it is read.
     `large_tables` are those that are too large for every shard to have all of them; `leaves_early` says
@@ -40,7 +41,7 @@ def make_plan(
         before = [source.stage for source in stage.inputs]
         edges = [None if number is None else stages[number].fragment for number in before]
         fragment = None
-        if not isinstance(stage.plan, Matched):
+        if store_kind(stage.plan) is None:
             fragment = fragment_of(
                 stage.plan,
                 strategy=strategy,
@@ -63,7 +64,8 @@ def make_plan(
 
 
 def _cut(plan: Node, large_tables: frozenset[str]) -> tuple[Stage, ...]:
-    return selection_stage(plan) if isinstance(plan, Matched) else cut_stages(plan, large_tables)
+    kind = store_kind(plan)
+    return cut_stages(plan, large_tables) if kind is None else kind.cut(plan)
 
 
 def _inputs(stage: Stage, before: Sequence[Fragment | None]) -> dict[Node, Input]:

@@ -64,7 +64,8 @@ class PhysicalStage:
     inputs: tuple[PhysicalInput, ...]
     is_sharded: bool
     fragment: Fragment | None
-    """None when it keeps the tuples of a stream for selections, which are applied when a query is invoked."""
+    """None when it keeps something for queries that are applied when they are read: then `plan` says what
+    (`store_kinds.py`)."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,8 @@ class PhysicalPlan:
         return len(self.stages) - 1
 
     @property
-    def is_selection(self) -> bool:
-        """Whether it keeps tuples for selections that share a stream."""
+    def has_store(self) -> bool:
+        """Whether its queries are applied, each by itself, to what it keeps, when they are read."""
         return self.stages[-1].fragment is None
 
     @cached_property

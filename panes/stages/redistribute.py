@@ -18,12 +18,12 @@ import numpy as np
 
 from panes.delta.hashing import hash_rows
 from panes.delta.rows import where
-from panes.sharing.tuple_block import renumbered
 from panes.stages.physical_plan import PhysicalStage
 from panes.stages.placement import Anywhere, ByColumns, ByHash, Everywhere, Place, Placement
 from panes.stages.routing import overlapping, shards_of
+from panes.stages.store_kinds import store_kind
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import ANSWER, MATCHES, TUPLES
+from panes.state.storage.manifest import ANSWER
 
 States = Mapping[int, Mapping[str, Sequence[Chunk]]]
 """The chunks of some shards, by the number of the shard and the name of the buffer."""
@@ -52,16 +52,18 @@ class Redistribution:
 
         Those of one old shard stay in their order.
         """
-        if self.stage.fragment is None:
-            mine = [states[old] for old in range(shard, self.old, self.new)]
-            tuples, matches = renumbered([(state[TUPLES], state[MATCHES]) for state in mine])
-            return {TUPLES: tuples, MATCHES: matches}
-        return {name: self._moved(name, place, shard, states) for name, place in self._places.items()}
+        kind = store_kind(self.stage.plan)
+        whole: dict[str, list[Chunk]] = {}
+        if kind is not None and kind.gathered is not None:
+            whole = kind.gathered([states[old] for old in range(shard, self.old, self.new)])
+        others = {name: place for name, place in self._places.items() if name not in whole}
+        return whole | {name: self._moved(name, place, shard, states) for name, place in others.items()}
 
     @cached_property
     def _places(self) -> Mapping[str, Place]:
-        if self.stage.fragment is None:
-            return {TUPLES: Anywhere(), MATCHES: Anywhere()}
+        kind = store_kind(self.stage.plan)
+        if kind is not None:
+            return kind.places(self.stage.plan)
         placement = Placement(self.stage)
         return {**dict(placement.buffers()), ANSWER: placement.answer}
 

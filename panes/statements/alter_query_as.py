@@ -46,7 +46,7 @@ def alter_query_as(
             plans += _planned(reader, record, context)
         context.registered.alter(plans)
         for old, planned in plans:
-            catalog.keep_comments(old.name, planned.plan.schema.names)
+            catalog.comments.keep(old.name, planned.plan.schema.names)
     context.answers.forget()
     for old, _ in plans:
         context.connection.readers.tell_gone(old.id)

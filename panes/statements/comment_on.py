@@ -14,7 +14,7 @@ def comment_on(statement: CommentOn, context: Context) -> None:
     """Notes the comment in the catalog; it goes with what it is about."""
     if statement.kind != "COLUMN":
         found = known_object_of(statement.kind, statement.name, context)
-        context.catalog.set_comment(found.name, None, statement.comment)
+        context.catalog.comments.set(found.name, None, statement.comment)
         return
     found = known_object(statement.name, context)
     written = statement.column or ""
@@ -22,4 +22,4 @@ def comment_on(statement: CommentOn, context: Context) -> None:
     if column is None:
         hint = did_you_mean(written, list(found.columns.names))
         raise CatalogError(f"{found.name} has no column named {written!r}; {hint}")
-    context.catalog.set_comment(found.name, column, statement.comment)
+    context.catalog.comments.set(found.name, column, statement.comment)

@@ -30,7 +30,7 @@ def create_function(statement: CreateFunction, context: Context) -> None:
         if type_ in (INTERVAL, NULL):
             raise CatalogError(f"functions take and give no {type_}")
     _check(statement)
-    context.catalog.create_function(statement)
+    context.catalog.created_functions.create(statement)
 
 
 def function_statement(

@@ -50,7 +50,7 @@ def create_query_from(
 
 
 def _free_name(catalog: Catalog) -> str:
-    numbers = count(catalog.next_query_number())
+    numbers = count(catalog.marks.next_number)
     return next(name for number in numbers if not catalog.is_taken(name := f"query_{number}"))
 
 

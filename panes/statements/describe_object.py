@@ -18,7 +18,7 @@ def describe_object(statement: Describe, context: Context) -> pa.Table:
     Of a query it also has the update pattern of the answer, in every row.
     """
     found = known_object(statement.name, context)
-    comments, roles = context.catalog.comments(found.name), _roles(found, context)
+    comments, roles = context.catalog.comments.of(found.name), _roles(found, context)
     table = context.catalog.table(found.name) if found.kind == "TABLE" else None
     defaults = {} if table is None else {default.column: default.canonical for default in table.defaults}
     names = found.columns.names

@@ -23,4 +23,4 @@ def drop_function(statement: DropFunction, context: Context) -> None:
                 raise CatalogError(
                     f"the function {statement.name!r} is called by {said(reader)}; drop that first"
                 )
-        catalog.drop_function(statement.name)
+        catalog.created_functions.drop(statement.name)

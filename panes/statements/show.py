@@ -86,7 +86,7 @@ def _columns(table: CreateTable) -> str:
 
 
 def _comments(names: Sequence[str], context: Context) -> list[str | None]:
-    comments = context.catalog.own_comments()
+    comments = context.catalog.comments.of_objects()
     return [comments.get(name.casefold()) for name in names]
 
 

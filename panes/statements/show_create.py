@@ -10,7 +10,7 @@ from panes.statements.known_object import known_object_of
 def show_create(statement: ShowCreate, context: Context) -> str:
     """Statements that can be run again: the definition, and one for each comment."""
     found = known_object_of(statement.kind, statement.name, context)
-    comments = context.catalog.comments(found.name)
+    comments = context.catalog.comments.of(found.name)
     statements = [found.sql]
     for column in (None, *found.columns.names):
         if column in comments:

@@ -66,7 +66,7 @@ class Made:
                 part = write_part(self.history.folder, stream.number, self._epoch, 0, table)
                 self._pins |= self.history.note(stream, self._epoch, [part], **bounds)
         with closing(Catalog(self.path / "catalog.sqlite")) as catalog:
-            catalog.begin_epoch(self._epoch)
+            catalog.marks.begin_epoch(self._epoch)
         self._log.commit(
             EpochRecord(
                 epoch=self._epoch,
@@ -264,7 +264,7 @@ def test_begin_and_end_at_an_earlier_instant(db: panes.Database) -> None:
 
 def test_begin_and_end_have_no_changes(db: panes.Database) -> None:
     query = db.register("SELECT ts FROM s BEGIN (NOW - INTERVAL 1 SECOND) END (NOW)", name="recent")
-    with pytest.raises(CatalogError, match="'recent' has a BEGIN … END window"):
+    with pytest.raises(CatalogError, match="'recent' is asked of the history when it is invoked"):
         list(query.changes())
 
 

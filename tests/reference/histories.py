@@ -98,7 +98,7 @@ class History:
         return all(commits[one] < commits[other] for one, other in self.edges())
 
     def reads_a_window(self) -> bool:
-        """Definition 7.1: each query reads n sub-windows that follow one another, and were there before its end."""
+        """Definition 7.1: each query reads n sub-windows that follow one another, as they were before its end."""
         return all(self._state(query) is not None for query in self.queries)
 
     def reads_the_latest_window(self) -> bool:

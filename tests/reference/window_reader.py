@@ -1,4 +1,4 @@
-"""The order in which a query reads the sub-windows of a window that moves on (algorithms 7 and 8 of Golab's thesis).
+"""The order in which a query reads a window that moves on (algorithms 7 and 8 of Golab's thesis, 2006).
 
 ring = Ring(5)                   sub-windows 0 … 4, of which 0 is the oldest
 reader = TtuReader(ring)         a query over all of them

@@ -20,7 +20,7 @@ from panes.history.retention import Retained, held_by
 from panes.plan.expressions import Call, Cast, Column, Expression, Literal
 from panes.plan.types import BIGINT, BOOLEAN, INT, STRING
 from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow, WindowSpec
-from panes.sharing import match_encoding, selection_store
+from panes.sharing import match_encoding, matched_blocks
 from panes.sharing.match_encoding import Entries, encoded
 from panes.sharing.predicates import predicate_of
 from panes.sharing.query_index import QueryIndex
@@ -103,11 +103,11 @@ def is_held(window: WindowSpec, ts: Instants, seen: Instants, now: int) -> Insta
 @contextmanager
 def short_stretches(tuples: int) -> Iterator[None]:
     before = match_encoding.MOST_TUPLES
-    match_encoding.MOST_TUPLES = selection_store.MOST_TUPLES = tuples
+    match_encoding.MOST_TUPLES = matched_blocks.MOST_TUPLES = tuples
     try:
         yield
     finally:
-        match_encoding.MOST_TUPLES = selection_store.MOST_TUPLES = before
+        match_encoding.MOST_TUPLES = matched_blocks.MOST_TUPLES = before
 
 
 def drawn_member(random: Random, born: int, windows: Sequence[WindowSpec] = WINDOWS) -> Member:

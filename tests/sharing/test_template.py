@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from panes.delta.delta import TS
 from panes.errors import SqlError
+from panes.history.retention import Retained
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
@@ -33,6 +35,7 @@ from panes.plan.types import (
 )
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
+from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
@@ -40,11 +43,13 @@ from panes.sharing.template import Template, template_of
 from panes.testing import answer_at, same_rows
 from tests.language.corpus import Case, read_cases, read_catalog
 from tests.sharing.running import Spans, on_its_own, scans_of, shared
+from tests.sharing.shared_pairs import Member, SharedPairs
 
 CATALOG = read_catalog()
 MINUTE = 60_000_000
 FIRST = "SELECT src, bytes FROM packets [RANGE 1 MINUTE]"
 PACKETS = "SELECT count(*) FROM packets [RANGE 1 MINUTE SLIDE 10 SECONDS]"
+JOINED = "SELECT p.src, r.b FROM packets [RANGE 1 MINUTE] p JOIN r [RANGE 2 MINUTES] ON p.dst = r.a"
 PRICED = "SELECT src, rate FROM packets [RANGE 1 MINUTE] JOIN tariffs USING (proto)"
 CLOCKS = (3 * MINUTE, 4 * MINUTE + 1, 11 * MINUTE)
 
@@ -100,8 +105,10 @@ def _expected(plan: Node, spans: Spans) -> list[pa.Table]:
 
 
 def _shared(template: Template, plan: Node, predicates: Any, spans: Spans) -> list[pa.Table]:
-    if not template.is_selection:
+    if not template.has_store:
         return [answers[7] for answers in shared(template, {7: predicates}, spans)]
+    if pair_reading_of(plan) is not None:
+        return [answers[7] for answers in _paired({7: plan}, spans)]
     reading = selection_of(plan)
     assert reading is not None
     index = QueryIndex.of(template.matched[0], {7: reading.predicate})
@@ -109,6 +116,17 @@ def _shared(template: Template, plan: Node, predicates: Any, spans: Spans) -> li
     for rows, since, clock in spans:
         store.add(rows[reading.scan.stream], index, since)
         answers.append(store.answer(7, reading, clock))
+    return answers
+
+
+def _paired(plans: Mapping[int, Node], spans: Spans) -> list[dict[int, pa.Table]]:
+    """The answers of joins that share a pair store at the end of each span, by query."""
+    members = {query: Member.of(plan) for query, plan in plans.items()}
+    store = SharedPairs(members[min(members)].reading.join, 1, Retained())
+    answers = []
+    for rows, since, clock in spans:
+        store.run(rows, since, {} if store.members else members)
+        answers.append({query: store.answer(query, clock) for query in members})
     return answers
 
 
@@ -207,7 +225,9 @@ def test_each_of_many_members_has_its_own_answer(selected: str) -> None:
     first = plans[1]
     assert first is not None
     spans = _spans(first)
-    together = shared(templates.pop(), members, spans)
+    template = templates.pop()
+    known = {query: plan for query, plan in plans.items() if plan is not None}
+    together = _paired(known, spans) if template.has_store else shared(template, members, spans)
     for query, plan in plans.items():
         assert plan is not None
         for mine, answers in zip(on_its_own(plan, spans), together, strict=True):
@@ -231,6 +251,16 @@ def test_the_answers_that_are_compared_are_not_all_empty() -> None:
         (f"{FIRST} WHERE dst = 1 ORDER BY bytes", f"{FIRST} WHERE dst = 2 ORDER BY src DESC"),
         ("SELECT src FROM packets", "SELECT dst FROM packets BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)"),
         (f"{PRICED} WHERE src = 1", f"{PRICED} WHERE src > 2 AND dst = 3"),
+        # So are the windows of joins, and constants of what they ask of both tuples.
+        (f"{JOINED} WHERE p.src + r.b > 7", f"{JOINED.replace('1 MINUTE', '9 MINUTES')} WHERE r.b = 2"),
+        (
+            f"{JOINED} WHERE p.src > 7",
+            f"{JOINED.replace('SELECT', 'SELECT DISTINCT')} WHERE p.src + r.b <> 2",
+        ),
+        (
+            JOINED,
+            "SELECT x.src FROM packets x JOIN r y ON x.dst = y.a BEGIN (NOW - INTERVAL 5 MINUTES) END (NOW)",
+        ),
     ],
 )
 def test_queries_that_are_equal_up_to_constants_have_one_template(one: str, other: str) -> None:
@@ -250,6 +280,7 @@ def test_queries_that_are_equal_up_to_constants_have_one_template(one: str, othe
             "SELECT count(*) FROM packets [RANGE 2 MINUTES] WHERE bytes > 5",
         ),
         ("SELECT src FROM packets", "SELECT a FROM r"),
+        (JOINED, JOINED.replace("p.dst = r.a", "p.src = r.a")),
         (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 4"),
         (f"{FIRST} WHERE dst = 1 ORDER BY bytes LIMIT 3", f"{FIRST} WHERE dst = 1 ORDER BY src LIMIT 3"),
         # The rows of a table are the same for all queries of a group.

@@ -33,10 +33,10 @@ SHAPES = {
         "SELECT src, count(*) FROM rows WHERE proto IN ('{p}', 'udp') AND " + IN_WINDOW + " GROUP BY src",
     ),
     "join": (
-        "SELECT x.src, y.bytes FROM packets [RANGE 20 SECONDS] x, packets [RANGE 20 SECONDS] y "
+        "SELECT x.src, y.bytes FROM packets [RANGE {w} SECONDS] x, packets [RANGE 20 SECONDS] y "
         "WHERE x.src = y.src AND x.bytes < {a} AND y.proto = '{p}'",
         "SELECT x.src, y.bytes FROM (SELECT * FROM rows WHERE bytes < {a} AND "
-        + IN_WINDOW.format(now="{now}", length="20000000")
+        + IN_WINDOW
         + ") x, (SELECT * FROM rows WHERE proto = '{p}' AND "
         + IN_WINDOW.format(now="{now}", length="20000000")
         + ") y WHERE x.src = y.src",
@@ -65,8 +65,8 @@ class Asked:
             "a": a,
             "b": a + int(rng.integers(50, 500)),
             "p": str(rng.choice(["ftp", "tcp"])),
-            # Windows are applied when a selection is invoked; in the others they are part of the plan.
-            "w": int(rng.choice([15, 40])) if kind == "selection" else 40,
+            # Windows are applied when a selection or join is invoked; in the others they are part of the plan.
+            "w": int(rng.choice([15, 40])) if kind in ("selection", "join") else 40,
         }
         self.kind = kind
         self.query = db.register(SHAPES[kind][0].format(**self.constants))

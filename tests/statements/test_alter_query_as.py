@@ -144,7 +144,7 @@ def test_comments_stay_as_long_as_their_columns_do(chain):
     chain.sql("DROP QUERY latest; DROP STREAM entered; DROP QUERY loud")
     chain.sql("COMMENT ON QUERY sources IS 'who'; COMMENT ON COLUMN sources.n IS 'how often'")
     chain.sql(f"COMMENT ON COLUMN sources.src IS 'the one'; ALTER QUERY sources AS {PROTOS}")
-    assert chain._catalog.comments("sources") == {None: "who", "n": "how often", "src": "the one"}
+    assert chain._catalog.comments.of("sources") == {None: "who", "n": "how often", "src": "the one"}
     chain.sql("ALTER QUERY sources AS SELECT src FROM packets [NOW]; ALTER QUERY sources RENAME TO s")
-    assert chain._catalog.comments("s") == {None: "who", "src": "the one"}
-    assert chain._catalog.comments("sources") == {}
+    assert chain._catalog.comments.of("s") == {None: "who", "src": "the one"}
+    assert chain._catalog.comments.of("sources") == {}

@@ -288,8 +288,8 @@ class ChunkedBuffer(Buffer):
         codes = group_rows(both, columns).codes
         asked, held = codes[: len(exp)], codes[len(exp) :]
         groups = int(codes.max()) + 1
-        satisfied = _rank_within(asked) < np.bincount(held, minlength=groups)[asked]
-        at = where(_rank_within(held) < np.bincount(asked, minlength=groups)[held])
+        satisfied = rank_within(asked) < np.bincount(held, minlength=groups)[asked]
+        at = where(rank_within(held) < np.bincount(asked, minlength=groups)[held])
         return (satisfied, at) if len(at) else None
 
     def _empty(self) -> pa.Table:
@@ -368,7 +368,7 @@ def _net_rows(chunk: Chunk) -> int:
     return _nets[chunk]
 
 
-def _rank_within(codes: Positions) -> Positions:
+def rank_within(codes: Positions) -> Positions:
     """The number of each element among those of its code, from 0."""
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]

@@ -21,8 +21,12 @@ CHANGES = "changes"
 """The buffer with the delta of the answer in the epoch."""
 TUPLES, MATCHES = "tuples", "matches"
 """The buffers of selections that share their stream: its tuples, and which of them each has."""
-FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES)
+PANES, INTERVALS, SUMS = "panes", "intervals", "sums"
+"""The buffers of a synopsis: its panes, and beside them the intervals of several panes or the sums up to each."""
+FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, PANES, INTERVALS, SUMS)
 """The buffers that readers may ask for while their epoch is kept; the others are those of operators."""
+COUNTED = (ANSWER, TUPLES, PANES)
+"""Those of them whose rows tell how much is kept."""
 
 
 class Place(NamedTuple):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from panes.catalog import Catalog
+from panes.catalog.plan_history import ChosenPlan
 from panes.errors import CatalogError, DriverReplaced, StateError
 from panes.language import parse
-from panes.plan_history import ChosenPlan
 from panes.query_settings import QuerySettings
 from panes.state.storage import journal as journal_module
 from panes.state.storage.catalog_copy import CatalogCopy, restore_catalog
@@ -65,7 +65,7 @@ def change(catalog: Catalog) -> None:
     catalog.suspend(1, "it failed: é")
     catalog.resume("a")
     catalog.drop_query("b")
-    catalog.note_readers()
+    catalog.marks.note_readers()
 
 
 def test_a_catalog_is_made_again_from_its_copy(home, tmp_path):
@@ -75,7 +75,7 @@ def test_a_catalog_is_made_again_from_its_copy(home, tmp_path):
     with closing(Driver(home, tmp_path / "two").catalog) as again:
         assert rows(again) == expected
         assert again.database == "d"
-        assert again.has_readers
+        assert again.marks.has_readers
         create(again, "CREATE STREAM t (k BIGINT)")
         assert [stream.number for stream in again.base_streams()] == [1, 3]
     with closing(Driver(home, tmp_path / "one").catalog) as older:
@@ -89,13 +89,13 @@ def test_an_epoch_without_news_writes_nothing(home, tmp_path):
         before = objects(tmp_path)
         for epoch in range(9, 20):
             catalog.begin_queries(epoch, lambda _: 0, cores=2)
-            catalog.note_committed(epoch)
+            catalog.marks.note_committed(epoch)
         assert objects(tmp_path) == before
-        assert (catalog.last_begun, catalog.last_committed) == (19, 19)
+        assert (catalog.marks.last_begun, catalog.marks.last_committed) == (19, 19)
     with closing(Driver(home, tmp_path / "two").catalog) as again:
-        assert again.last_committed == -1  # the epochs know
-        again.note_epochs(19)
-        assert (again.last_begun, again.last_committed) == (19, 19)
+        assert again.marks.last_committed == -1  # the epochs know
+        again.marks.note_epochs(19)
+        assert (again.marks.last_begun, again.marks.last_committed) == (19, 19)
 
 
 def test_a_statement_is_one_object(home, tmp_path):

@@ -8,7 +8,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from panes.answers.answer_from_selections import AnswerFromSelections
+from panes.answers.answer_from_matches import AnswerFromMatches
 from panes.answers.answer_source import AnswerSource
 from panes.clock import to_datetime, to_microseconds
 from panes.history.retention import Retained
@@ -46,7 +46,7 @@ class Group(Kept):
     def member(self, number: int, plan: Window) -> AnswerSource:
         reading = selection_of(plan)
         assert reading is not None
-        rows = AnswerFromSelections(self.readers.stores, number, reading)
+        rows = AnswerFromMatches(self.readers.stores, number, reading)
         return AnswerSource(100 + number, f"member {number}", plan, rows, QUERY_ID, self.first_epoch)
 
     def take_in(self, rows: pa.Table, clock: int, plans: dict[int, Window], new: dict[int, Window]) -> None:

@@ -7,18 +7,22 @@ together.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 from uuid import uuid4
 
-from panes.config import SETTINGS, Value, check_setting
+from panes.catalog.comments import Comments
+from panes.catalog.created_functions import CreatedFunctions
+from panes.catalog.marks import Marks
+from panes.catalog.parsed_once import parsed_once
+from panes.catalog.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
+from panes.catalog.query_record import GroupRecord, QueryRecord
+from panes.config import LAZY, SETTINGS, Value, check_setting
 from panes.errors import CatalogError
-from panes.language import parse
 from panes.language.names import same
 from panes.language.statements import (
     CreateDerivedStream,
@@ -27,13 +31,10 @@ from panes.language.statements import (
     CreateStream,
     CreateTable,
     SelectQuery,
-    Statement,
     renamed,
 )
 from panes.plan.stream import Stream
-from panes.plan_history import SCHEMA as PLANS
-from panes.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
-from panes.query_settings import QuerySettings
+from panes.query_settings import KEPT, ChosenAnswers, QuerySettings
 from panes.sqlite_file import Change, Copy, SqliteFile
 
 _SETTINGS = ", ".join(f'"{name}"' for name in QuerySettings._fields)
@@ -45,66 +46,19 @@ CREATE TABLE objects (
 CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  {_SETTINGS_DEFINED}, given TEXT NOT NULL, template TEXT,
+  {_SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL, template TEXT,
   group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
   plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   {_SETTINGS_DEFINED}, first_epoch INTEGER, UNIQUE (template, {_SETTINGS}));
-{PLANS}
+{PlanHistory.SCHEMA}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
-CREATE TABLE comments (
-  name TEXT NOT NULL COLLATE NOCASE, column_name TEXT NOT NULL COLLATE NOCASE, comment TEXT NOT NULL,
-  PRIMARY KEY (name, column_name));
-CREATE TABLE functions (name TEXT PRIMARY KEY, sql TEXT NOT NULL);
-CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+{Comments.SCHEMA}
+{CreatedFunctions.SCHEMA}
+{Marks.SCHEMA}
 """
-_BEGUN, _COMMITTED, _HAS_READERS = "last epoch begun", "last epoch known to be committed", "has readers"
-_LAST_NUMBER, _CORES = "last number of a query or group", "cores of the cluster"
-"""The names of marks."""
-
-
-@dataclass(frozen=True)
-class QueryRecord:
-    """A registered query. No other query or group ever gets its id, so its state never meets that of another; when
-    it is altered, it gets another one itself."""
-
-    id: int
-    origin: int
-    """The id under which it was first registered, which it keeps when it is altered: readers go by it."""
-    name: str
-    sql: str
-    shards: int | None
-    """Over how many shards it is spread from the next epoch on; None when that is decided by then."""
-    settings: QuerySettings
-    given: tuple[str, ...]
-    """The settings that its statement gave in WITH; the others were those of the database."""
-    group: int | None
-    """The group of queries with which it shares a plan."""
-    first_epoch: int | None
-    """The epoch whose tuples it sees first; None until one has begun."""
-    first_clock: int | None
-    """The clock before that epoch."""
-    error: str | None
-    """Why the query is suspended; None when it is not."""
-    plan_number: int
-    """The number of the plan that runs it, which is `running` until another plan has taken the place of the
-    first."""
-
-    @property
-    def running(self) -> int:
-        """The number under which the records of epochs have it: its own, or that of its group."""
-        return self.id if self.group is None else self.group
-
-
-@dataclass(frozen=True)
-class GroupRecord:
-    """Queries that are equal up to constants, and share one plan."""
-
-    id: int
-    shards: int | None
-    first_epoch: int
 
 
 def check_there(catalog: Path) -> None:
@@ -119,6 +73,9 @@ class Catalog:
         self._file = SqliteFile(path, _SCHEMA, database=database or uuid4().hex, read_only=read_only)
         self._select, self._execute = self._file.select, self._file.execute
         self._plans = PlanHistory(self._file)
+        self.comments = Comments(self._file)
+        self.created_functions = CreatedFunctions(self._file)
+        self.marks = Marks(self._file)
         self.is_read_only = read_only
 
     def close(self) -> None:
@@ -140,12 +97,6 @@ class Catalog:
             for sql, values in changes:
                 self._execute(sql, *values)
 
-    def note_epochs(self, last: int) -> None:
-        """Notes which epoch is the last: whoever makes a catalog again knows it from the epochs."""
-        with self._file.transaction():
-            self._set_mark(_BEGUN, last, is_copied=False)
-            self._set_mark(_COMMITTED, last, is_copied=False)
-
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All changes inside count together, or none does."""
@@ -156,52 +107,6 @@ class Catalog:
     def database(self) -> str:
         """The id of the database, which its other files carry too."""
         return self._file.database
-
-    # How far the epochs have come.
-
-    @property
-    def last_begun(self) -> int:
-        """The last epoch that was begun; -1 before the first. There can be no later one."""
-        return self._mark(_BEGUN)
-
-    @property
-    def last_committed(self) -> int:
-        """The last epoch that is known to have been committed; -1 before the first. It must be there."""
-        return self._mark(_COMMITTED)
-
-    @property
-    def has_readers(self) -> bool:
-        """Whether the file with the places of readers has been made."""
-        return self._mark(_HAS_READERS) == 1
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Notes that an epoch begins, and so that the one before it was committed."""
-        if epoch != self.last_begun:
-            self._set_mark(_BEGUN, epoch, is_copied=False)
-            self._set_mark(_COMMITTED, epoch - 1, is_copied=False)
-
-    def note_committed(self, epoch: int) -> None:
-        """Notes that an epoch was committed; the next one that begins does so too."""
-        if epoch > self.last_committed:
-            self._set_mark(_COMMITTED, epoch, is_copied=False)
-
-    def note_readers(self, *, are_there: bool = True) -> None:
-        if are_there != self.has_readers:
-            self._set_mark(_HAS_READERS, int(are_there))
-
-    @property
-    def cores(self) -> int | None:
-        """The number of cores that the cluster of the last epoch had; None when no epoch has begun."""
-        cores = self._mark(_CORES)
-        return None if cores < 0 else cores
-
-    def _mark(self, name: str) -> int:
-        rows = self._select("SELECT value FROM marks WHERE name = ?", name)
-        return int(rows[0][0]) if rows else -1
-
-    def _set_mark(self, name: str, value: int, *, is_copied: bool = True) -> None:
-        set_value = "INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-        self._execute(set_value, name, value, is_copied=is_copied)
 
     # Streams and tables.
 
@@ -241,7 +146,7 @@ class Catalog:
         with self._file.transaction():
             if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
                 raise self._missing(kind, name)
-            self._forget_comments(name)
+            self.comments.forget(name)
 
     def has(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> bool:
         """Whether there is a query, a stream or a table of that name."""
@@ -283,7 +188,7 @@ class Catalog:
                 raise self._missing(kind, name)
             if not same(name, new_name):  # to write its own name in another way is no conflict
                 self._check_free(new_name)
-            self._execute("UPDATE comments SET name = ? WHERE name = ?", new_name, name)
+            self.comments.rename(name, new_name)
             definition = self._object(name)
             if definition is None:
                 self._execute("UPDATE queries SET name = ? WHERE name = ?", new_name, name)
@@ -291,27 +196,9 @@ class Catalog:
                 sql = renamed(definition, new_name).sql
                 self._execute("UPDATE objects SET name = ?, sql = ? WHERE name = ?", new_name, sql, name)
 
-    # Functions of users.
-
-    def create_function(self, statement: CreateFunction) -> None:
-        with self._file.transaction():
-            if statement.name in self.functions():
-                raise CatalogError(
-                    f"there is already a function named {statement.name!r}; drop it first or choose another name"
-                )
-            self._execute("INSERT INTO functions VALUES (?, ?)", statement.name, statement.sql)
-
-    def drop_function(self, name: str) -> None:
-        with self._file.transaction():
-            if not self._execute("DELETE FROM functions WHERE name = ?", name):
-                raise CatalogError(
-                    f"there is no function named {name!r}; SHOW FUNCTIONS lists those there are"
-                )
-
     def functions(self) -> dict[str, CreateFunction]:
         """The functions and aggregates of users, by name."""
-        found = (_parsed(str(sql)) for (sql,) in self._select("SELECT sql FROM functions ORDER BY rowid"))
-        return {statement.name: statement for statement in found if isinstance(statement, CreateFunction)}
+        return self.created_functions.by_name()
 
     # Queries.
 
@@ -323,21 +210,24 @@ class Catalog:
         settings: QuerySettings,
         template: str | None = None,
         given: Sequence[str] = (),
+        answers: ChosenAnswers = KEPT,
     ) -> QueryRecord:
-        """Adds a query. When there are some of its template already, it shares a plan with those that follow.
+        """Adds a query. When there are some of its template already, it shares a plan with those that follow; one
+        whose answer is put together when it is read shares it in any case.
 
         Without a number of shards it has as many as the cluster has cores. A query that joins a group goes by the
         number of the group, as answers do not depend on it. `given` are the settings of its own statement.
         """
         with self._file.transaction():
             self._check_free(name)
-            number = self._new_number()
-            group = None if template is None else self._group_for(template, shards, settings)
+            number = self.marks.take_number()
+            group = None if template is None else self._group_for(template, shards, settings, answers)
             named = ",".join(given)
-            values = (number, number, name, sql, shards, shards is None, *settings, named, template, group)
+            first = (number, number, name, sql, shards, shards is None)
+            values = (*first, *settings, named, *answers, template, group)
             self._execute(
-                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, "
-                f"template, group_id) VALUES ({_marks(values)})",
+                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, mode, "
+                f"why_mode, template, group_id) VALUES ({_marks(values)})",
                 *values,
             )
             return self.query(name)
@@ -353,11 +243,13 @@ class Catalog:
             f"UPDATE queries SET ({_SETTINGS}, given) = ({_marks(values)}) WHERE id = ?", *values, query
         )
 
-    def replace_query(self, old: QueryRecord, template: str | None) -> QueryRecord:
+    def replace_query(
+        self, old: QueryRecord, template: str | None, answers: ChosenAnswers = KEPT
+    ) -> QueryRecord:
         """Lets a query begin anew under another id, with the next epoch: what it computes is something else now.
         Its settings stay, and so does its error when it is suspended. `old` is what it was before."""
         with self._file.transaction():
-            number = self._new_number()
+            number = self.marks.take_number()
             if old.group is not None:
                 of_group = "SELECT shards, follows_cores FROM groups WHERE id = group_id"
                 self._execute(
@@ -368,41 +260,42 @@ class Catalog:
                 "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
             )
             settings = self.query(old.name).settings
-            group = None if template is None else self._group_for(template, shards, settings)
-            self._plans.forget_current(old.id, self.last_begun, old.first_epoch)
+            group = None if template is None else self._group_for(template, shards, settings, answers)
+            self._plans.forget_current(old.id, self.marks.last_begun, old.first_epoch)
             self._execute(
-                "UPDATE queries SET id = ?, template = ?, group_id = ?, first_epoch = NULL, first_clock = NULL, "
-                "plan_number = NULL WHERE id = ?",
-                *(number, template, group, old.id),
+                "UPDATE queries SET id = ?, template = ?, group_id = ?, mode = ?, why_mode = ?, "
+                "first_epoch = NULL, first_clock = NULL, plan_number = NULL WHERE id = ?",
+                *(number, template, group, *answers, old.id),
             )
             return self.query(old.name)
 
-    def _group_for(self, template: str, shards: int | None, settings: QuerySettings) -> int | None:
-        """The group that the next query of a template joins; None while there are too few of them."""
+    def alike(self, template: str) -> int:
+        """How many registered queries are of a template; those beyond `share_from` are not counted."""
         ((alike,),) = self._select(
             "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? LIMIT ?)",
             *(template, int(self.setting("share_from"))),
         )
-        if alike + 1 < int(self.setting("share_from")):
+        return int(alike)
+
+    def _group_for(
+        self, template: str, shards: int | None, settings: QuerySettings, answers: ChosenAnswers
+    ) -> int | None:
+        """The group that the next query of a template joins; None while there are too few of them."""
+        if answers.mode != LAZY and self.alike(template) + 1 < int(self.setting("share_from")):
             return None
+        settings = settings.of_group
         alike_ones = (
             f"SELECT id FROM groups WHERE (template, {_SETTINGS}) = ({_marks((template, *settings))})"
         )
         found = self._select(alike_ones, template, *settings)
         if found:
             return int(found[0][0])
-        number = self._new_number()
+        number = self.marks.take_number()
         values = (number, template, *settings, shards, shards is None)
         self._execute(
             f"INSERT INTO groups (id, template, {_SETTINGS}, shards, follows_cores) VALUES ({_marks(values)})",
             *values,
         )
-        return number
-
-    def _new_number(self) -> int:
-        """A number that no query and no group has had."""
-        number = self.next_query_number()
-        self._set_mark(_LAST_NUMBER, number)
         return number
 
     def query(self, name: str) -> QueryRecord:
@@ -423,10 +316,6 @@ class Catalog:
     def is_taken(self, name: str) -> bool:
         """Whether a stream, table or query has that name."""
         return any(self._sql_of(table, name) is not None for table in ("objects", "queries"))
-
-    def next_query_number(self) -> int:
-        """The id that the next query gets."""
-        return max(0, self._mark(_LAST_NUMBER)) + 1
 
     def find_query(self, query: int) -> QueryRecord | None:
         """A registered query by its id; None when there is none."""
@@ -455,7 +344,7 @@ class Catalog:
         with self._file.transaction():
             self._execute("DELETE FROM queries WHERE id = ?", record.id)
             self._plans.forget(record.origin)
-            self._forget_comments(name)
+            self.comments.forget(name)
         return record
 
     def set_shards(self, name: str, shards: int | None) -> None:
@@ -482,8 +371,7 @@ class Catalog:
         that failed is done again under its number: what began in it begins in it again.
         """
         with self._file.transaction():
-            if self.cores != cores:
-                self._set_mark(_CORES, cores)
+            self.marks.note_cores(cores)
             for record in self._queries("WHERE first_epoch IS NULL AND error IS NULL"):
                 self._execute(
                     "UPDATE queries SET first_epoch = ?, first_clock = ? WHERE id = ?",
@@ -497,7 +385,7 @@ class Catalog:
                 follow = f"UPDATE {table} SET shards = ? WHERE follows_cores AND shards IS NOT ?"
                 self._execute(follow, cores, cores)
             self._switch_plans(epoch, why_not_switched)
-            self.begin_epoch(epoch)
+            self.marks.begin_epoch(epoch)
             return self.queries()
 
     def _switch_plans(self, epoch: int, why_not: Callable[[QueryRecord], str | None]) -> None:
@@ -532,14 +420,20 @@ class Catalog:
                 raise CatalogError(f"query {name!r} is not suspended")
             again = "error = NULL, first_epoch = NULL, first_clock = NULL, plan_number = NULL"
             self._execute(f"UPDATE queries SET {again} WHERE id = ?", record.id)
-            self._plans.forget_current(record.id, self.last_begun, record.first_epoch)
+            self._plans.forget_current(record.id, self.marks.last_begun, record.first_epoch)
             return record
 
-    def dissolve(self, group: int) -> None:
-        """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch."""
+    def dissolve(self, group: int, answers: Mapping[int, ChosenAnswers]) -> None:
+        """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch.
+
+        `answers` says how the answer of each is had from then on.
+        """
         alone = "group_id = NULL, template = NULL, first_epoch = NULL, first_clock = NULL"
         shards = "(shards, follows_cores) = (SELECT shards, follows_cores FROM groups WHERE id = group_id)"
-        self._execute(f"UPDATE queries SET {alone}, {shards} WHERE group_id = ?", group)
+        with self._file.transaction():
+            for query, chosen in answers.items():
+                self._execute("UPDATE queries SET mode = ?, why_mode = ? WHERE id = ?", *chosen, query)
+            self._execute(f"UPDATE queries SET {alone}, {shards} WHERE group_id = ?", group)
 
     def has_group(self, number: int) -> bool:
         """Whether queries share a plan under that number."""
@@ -569,10 +463,10 @@ class Catalog:
         Of a query that no epoch has begun the plan is replaced at once."""
         with self._file.transaction():
             if self.query(record.name).first_epoch is None:
-                self._plans.forget_current(record.id, self.last_begun, None)
+                self._plans.forget_current(record.id, self.marks.last_begun, None)
                 self.set_plan(record, plan, chosen)
             else:
-                self._plans.add_successor(record.id, record.origin, self._new_number(), plan, chosen)
+                self._plans.add_successor(record.id, record.origin, self.marks.take_number(), plan, chosen)
 
     def keep_plan(self, record: QueryRecord, chosen: ChosenPlan) -> None:
         """Notes that the plan of a query was chosen anew, and is the one that it has."""
@@ -612,35 +506,6 @@ class Catalog:
         """The epoch in which a query last got another plan, or was to; None when it never did."""
         return self._plans.last_switch(record.running)
 
-    # Comments.
-
-    def set_comment(self, name: str, column: str | None, comment: str | None) -> None:
-        """Notes a comment on what has the name, or on a column of it; None takes it away."""
-        place = (name, column or "")
-        with self._file.transaction():
-            self._execute("DELETE FROM comments WHERE (name, column_name) = (?, ?)", *place)
-            if comment is not None:
-                self._execute("INSERT INTO comments VALUES (?, ?, ?)", *place, comment)
-
-    def comments(self, name: str) -> dict[str | None, str]:
-        """The comments on what has the name: its own under None, the others by the names of columns."""
-        rows = self._select("SELECT column_name, comment FROM comments WHERE name = ?", name)
-        return {str(column) or None: str(comment) for column, comment in rows}
-
-    def own_comments(self) -> dict[str, str]:
-        """The comments on streams, tables and queries, without those on columns, by names whose case is folded."""
-        rows = self._select("SELECT name, comment FROM comments WHERE column_name = ''")
-        return {str(name).casefold(): str(comment) for name, comment in rows}
-
-    def keep_comments(self, name: str, columns: Sequence[str]) -> None:
-        """Takes away the comments on columns that a query has no longer."""
-        gone = self.comments(name).keys() - {None, *columns}
-        for column in sorted(column for column in gone if column is not None):
-            self.set_comment(name, column, None)
-
-    def _forget_comments(self, name: str) -> None:
-        self._execute("DELETE FROM comments WHERE name = ?", name)
-
     # Settings.
 
     def setting(self, name: str) -> Value:
@@ -665,7 +530,7 @@ class Catalog:
         if not rows:
             return None
         number, sql, created_with = rows[0]
-        statement = _parsed(str(sql))
+        statement = parsed_once(str(sql))
         if isinstance(statement, CreateStream):
             return CreateStream(replace(statement.stream, number=int(number), created_with=created_with))
         if isinstance(statement, CreateTable):
@@ -688,15 +553,16 @@ class Catalog:
         before = ("id", "origin", "name", "sql", f"iif(group_id IS NULL, shards, ({of_group}))")
         number = "coalesce(plan_number, group_id, id)"
         after = ("group_id", "first_epoch", "first_clock", "error", number)
-        columns = ", ".join((*before, _SETTINGS, "given", *after))
+        columns = ", ".join((*before, _SETTINGS, "given", "mode", "why_mode", *after))
         rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
-        first, last = len(before), -len(after)
+        first, given = len(before), len(before) + len(QuerySettings._fields)
         return [
             QueryRecord(  # type: ignore[call-arg]
                 *row[:first],
-                QuerySettings(*row[first : last - 1]),
-                tuple(filter(None, str(row[last - 1]).split(","))),
-                *row[last:],
+                QuerySettings(*row[first:given]),
+                tuple(filter(None, str(row[given]).split(","))),
+                ChosenAnswers(*row[given + 1 : given + 3]),
+                *row[given + 3 :],
             )
             for row in rows
         ]
@@ -707,20 +573,13 @@ class Catalog:
         return CatalogError(f"there is no {kind.lower()} named {name!r}; {there}")
 
 
-@functools.lru_cache(maxsize=1024)
-def _parsed(sql: str) -> Statement:
-    """Definitions are looked up with every query, and parsing one takes longer than answering many."""
-    (statement,) = parse(sql)
-    return statement
-
-
 def _marks(values: Sequence[object]) -> str:
     """A parameter of a statement for each value."""
     return ", ".join("?" * len(values))
 
 
 def _statement_of(record: QueryRecord) -> CreateQuery:
-    query = _parsed(record.sql)
+    query = parsed_once(record.sql)
     assert isinstance(query, SelectQuery), record.sql
     return CreateQuery(
         record.name, query, tuple((name, getattr(record.settings, name)) for name in record.given)

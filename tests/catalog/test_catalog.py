@@ -10,7 +10,7 @@ from panes.catalog import Catalog
 from panes.errors import CatalogError, SettingError, StateError
 from panes.language import parse
 from panes.language.statements import CreateStream
-from panes.query_settings import QuerySettings
+from panes.query_settings import KEPT, QuerySettings
 
 
 @pytest.fixture
@@ -115,14 +115,18 @@ def test_settings_have_defaults_and_are_checked(catalog):
 
 def test_a_catalog_knows_its_database_and_how_far_the_epochs_have_come(tmp_path):
     catalog = Catalog(tmp_path / "catalog.sqlite")
-    assert (catalog.last_begun, catalog.last_committed, catalog.has_readers) == (-1, -1, False)
-    catalog.begin_epoch(4)
-    catalog.note_readers()
+    assert (catalog.marks.last_begun, catalog.marks.last_committed, catalog.marks.has_readers) == (
+        -1,
+        -1,
+        False,
+    )
+    catalog.marks.begin_epoch(4)
+    catalog.marks.note_readers()
     again = Catalog(tmp_path / "catalog.sqlite", read_only=True)
-    assert (again.last_begun, again.last_committed, again.has_readers) == (4, 3, True)
+    assert (again.marks.last_begun, again.marks.last_committed, again.marks.has_readers) == (4, 3, True)
     assert again.database == catalog.database
-    catalog.note_committed(4)
-    assert (again.last_begun, again.last_committed) == (4, 4)
+    catalog.marks.note_committed(4)
+    assert (again.marks.last_begun, again.marks.last_committed) == (4, 4)
     again.close()
     catalog.close()
 
@@ -136,7 +140,7 @@ def test_a_catalog_of_the_layout_before_is_refused_in_a_sentence(tmp_path):
             connection.execute(f"ALTER TABLE {table} RENAME COLUMN calendar_days TO partitions")
         connection.execute("PRAGMA user_version = 2")
     told = (
-        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 7: "
+        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 8: "
         "open the database with the version that made it, or make a new one from the sources"
     )
     with pytest.raises(StateError, match=told):
@@ -173,5 +177,5 @@ def test_queries_of_a_group_go_by_its_number_of_shards_and_keep_it_when_it_is_di
     assert one.group == two.group
     assert one.shards == two.shards == 3
     catalog.set_shards("two", 6)
-    catalog.dissolve(one.group)
+    catalog.dissolve(one.group, {one.id: KEPT, two.id: KEPT})
     assert {record.shards for record in catalog.queries()} == {6}

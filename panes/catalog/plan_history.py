@@ -12,18 +12,6 @@ from typing import Literal, NamedTuple
 
 from panes.sqlite_file import SqliteFile
 
-SCHEMA = """
-CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
-CREATE TABLE plan_history (
-  id INTEGER PRIMARY KEY, query INTEGER NOT NULL, origin INTEGER NOT NULL, number INTEGER, state TEXT NOT NULL,
-  chosen_us INTEGER NOT NULL, first_epoch INTEGER, last_epoch INTEGER, reason TEXT NOT NULL,
-  cost_before REAL, cost_after REAL, shape TEXT NOT NULL);
-CREATE INDEX plan_history_by_query ON plan_history (query);
-CREATE INDEX plan_history_by_state ON plan_history (state);
-"""
-"""`plans` has what runs, or is about to, by number. `plan_history` has all of them: `query` is the query or group,
-`origin` the number that it had at first, by which it is found after it was altered."""
-
 PlanState = Literal["runs", "waits", "begins", "ended", "failed", "refused", "same"]
 """runs: epochs run it. waits: the next epoch begins it. begins: an epoch runs it beside the one that it replaces.
 ended: another took its place. failed, refused: it never took a place. same: what was chosen ran already."""
@@ -67,6 +55,18 @@ class Successor(NamedTuple):
 
 class PlanHistory:
     """The tables of plans in the file of the catalog, which makes its changes in its own transactions."""
+
+    SCHEMA = """
+CREATE TABLE plans (id INTEGER PRIMARY KEY, plan TEXT NOT NULL);
+CREATE TABLE plan_history (
+  id INTEGER PRIMARY KEY, query INTEGER NOT NULL, origin INTEGER NOT NULL, number INTEGER, state TEXT NOT NULL,
+  chosen_us INTEGER NOT NULL, first_epoch INTEGER, last_epoch INTEGER, reason TEXT NOT NULL,
+  cost_before REAL, cost_after REAL, shape TEXT NOT NULL);
+CREATE INDEX plan_history_by_query ON plan_history (query);
+CREATE INDEX plan_history_by_state ON plan_history (state);
+"""
+    """`plans` has what runs, or is about to, by number. `plan_history` has all of them: `query` is the query or
+    group, `origin` the number that it had at first, by which it is found after it was altered."""
 
     def __init__(self, file: SqliteFile) -> None:
         self._select, self._execute = file.select, file.execute

@@ -1,0 +1,216 @@
+"""How many queries are refreshed, and how late, under each schedule: figures 8.7 to 8.10 of the thesis.
+
+    python -m benchmarks.refresh [--updates 600] [--save]
+
+Eight groups of queries read a basic interval synopsis each, which is updated every second. The clock is virtual; what
+a refresh takes is measured by going over real panes of counters, and multiplied by one factor for all, which stands
+for the machine of the thesis: with it 40 queries without sharing need somewhat more than all of its time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import timeit
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import charts
+from benchmarks.result_files import save
+from benchmarks.virtual_refreshes import VirtualRun
+from panes.schedule.hybrid_partition import sub_groups
+from panes.schedule.member import Member, cost_of
+from panes.schedule.policies import POLICIES, Policy
+from panes.schedule.task import Task
+
+NAME = "refresh"
+QUERIES = (40, 80, 160, 240)
+RATES = (1500, 3000)
+"""Tuples per second; at the higher rate all fields have twice as many values."""
+WINDOWS = (20, 100)
+"""The shortest and the longest window, in updates; a slide is up to half of the window."""
+GROUPS = {
+    "source, top-k": (1000,),
+    "destination, top-k": (1000,),
+    "pair of both, top-k": (1000, 1000),
+    "protocol, top-k": (100,),
+    "port, top-k": (100,),
+    "protocol and port, top-k": (100, 100),
+    "source, quantiles": (1000,),
+    "destination, quantiles": (1000,),
+}
+"""How many values the fields have that each group of queries counts the bandwidth of."""
+NEED = 1.25
+"""The part of the machine that 40 queries need without sharing at the lower rate."""
+K, REPEATS = 10, 9
+ANSWER_COSTS = (0, 20, 60)
+"""How many panes could be merged while an answer is made."""
+COMPARED = ("conservative", "hybrid", "aggressive", "hybrid_late_pending")
+
+
+def _no_sharing(members: tuple[Member, ...]) -> list[Task]:
+    return [Task.of(sub.members) for sub in sub_groups(members)]
+
+
+SCHEDULES: Mapping[str, Policy] = {
+    "no sharing": Policy(_no_sharing, lambda until, lowest: until == lowest, is_joint=False),
+    **{name: policy for name, policy in POLICIES.items() if name != "edf"},
+}
+"""Without sharing queries of one period are refreshed together, and nothing else."""
+
+
+Pane = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Values, and the bandwidth of each."""
+
+
+@dataclass(frozen=True)
+class ProbeTimes:
+    """Seconds that a group takes per pane that is gone over, and per answer."""
+
+    per_pane: float
+    per_answer: float
+
+
+@dataclass(frozen=True)
+class Point:
+    rate: int
+    queries: int
+    schedule: str
+    throughput: float
+    latency: float
+    tasks: int
+
+
+def measured(rate: int, fields: Sequence[int], panes: int = 60) -> ProbeTimes:
+    """What it takes to add up panes of counters, and to make the list of the heaviest values of the sums."""
+    random = np.random.default_rng(8)
+    values = math.prod(field * rate // RATES[0] for field in fields)
+    keys, sizes = random.integers(0, values, (panes, rate)), random.integers(40, 1500, (panes, rate))
+    synopsis = _numbered([_pane(*pane) for pane in zip(keys, sizes, strict=True)])
+    totals = np.zeros(1 + max(int(keys.max()) for keys, _ in synopsis), np.int64)
+
+    def scan() -> None:
+        for keys, sums in synopsis:
+            totals[keys] += sums
+
+    return ProbeTimes(_seconds(scan) / panes, _seconds(lambda: np.argpartition(totals, -K)[-K:]))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """What it takes at best: other processes only add to it."""
+    return min(timeit.repeat(work, number=1, repeat=REPEATS))
+
+
+def _pane(keys: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Pane:
+    """The bandwidth of each value in one pane."""
+    distinct, places = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(places, sizes).astype(np.int64)
+
+
+def _numbered(synopsis: Sequence[Pane]) -> list[Pane]:
+    """The panes with numbers from 0 on for the values that are in any of them."""
+    _, places = np.unique(np.concatenate([keys for keys, _ in synopsis]), return_inverse=True)
+    ends = np.cumsum([len(keys) for keys, _ in synopsis])
+    return [(keys, sums) for keys, (_, sums) in zip(np.split(places, ends[:-1]), synopsis, strict=True)]
+
+
+def drawn(count: int, times: Sequence[ProbeTimes], factor: float) -> list[Member]:
+    """The queries, evenly over the groups."""
+    random = np.random.default_rng(count)
+    shortest, longest = WINDOWS
+    found = []
+    for query in range(count):
+        group = query % len(times)
+        window = int(random.integers(shortest, longest + 1))
+        slide = int(random.integers(1, window // 2 + 1))
+        scan, finish = window * times[group].per_pane, times[group].per_answer
+        found.append(Member(query, group, slide, scan * factor, finish * factor))
+    return found
+
+
+def need(members: Sequence[Member]) -> float:
+    """The part of the machine that refreshes without sharing take."""
+    tasks = SCHEDULES["no sharing"].tasks(members)
+    return sum(cost_of(task.members) / task.period for task in tasks)
+
+
+def simulated(times: Mapping[int, Sequence[ProbeTimes]], updates: int) -> list[Point]:
+    """Throughput and latency of all schedules; `times` are those of the groups, by rate."""
+    factor = NEED / need(drawn(QUERIES[0], times[RATES[0]], 1.0))
+    found = []
+    for rate, of_rate in times.items():
+        for count in QUERIES:
+            found += _points(rate, drawn(count, of_rate, factor), SCHEDULES, updates)
+    return found
+
+
+def by_answer_cost(times: Sequence[ProbeTimes], updates: int) -> list[tuple[int, Point]]:
+    """The same at the lower rate, when an answer costs as much as merging some number of panes."""
+    found = []
+    for panes in ANSWER_COSTS:
+        given = [replace(one, per_answer=panes * one.per_pane) for one in times]
+        factor = NEED / need(drawn(QUERIES[0], given, 1.0))
+        for count in QUERIES[::2]:
+            points = _points(RATES[0], drawn(count, given, factor), COMPARED, updates)
+            found += [(panes, point) for point in points]
+    return found
+
+
+def _points(rate: int, members: Sequence[Member], schedules: Iterable[str], updates: int) -> list[Point]:
+    found = []
+    for name in schedules:
+        run = VirtualRun(SCHEDULES[name], members).run(updates)
+        tasks = len(SCHEDULES[name].tasks(members))
+        found.append(Point(rate, len(members), name, run.throughput, run.latency, tasks))
+    return found
+
+
+def draw(found: Sequence[Point]) -> None:
+    """Figures 8.7 to 8.10 as one chart."""
+    panels = []
+    for number, (rate, is_latency) in enumerate((rate, late) for rate in RATES for late in (False, True)):
+        mine = [point for point in found if point.rate == rate]
+        lines = {
+            name: [
+                (float(point.queries), point.latency if is_latency else point.throughput)
+                for point in mine
+                if point.schedule == name
+            ]
+            for name in SCHEDULES
+        }
+        what = "latency, updates" if is_latency else "queries refreshed per second"
+        title = f"8.{7 + number}: {what.split(',')[0]}, {rate:,} tuples/s"
+        panels.append(charts.Panel(title, lines, "queries", what, is_log_x=False, is_log_y=False))
+    charts.lines(NAME, panels)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--updates", type=int, default=600)
+    parser.add_argument("--save", action="store_true", help="write the result file and the charts")
+    arguments = parser.parse_args()
+    times = {rate: [measured(rate, fields) for fields in GROUPS.values()] for rate in RATES}
+    found = simulated(times, arguments.updates)
+    for point in found:
+        print(
+            f"{point.rate:>5} {point.queries:>4} {point.schedule:<20} {point.throughput:8.2f} refreshed/s "
+            f"{point.latency:8.2f} late {point.tasks:>4} tasks"
+        )
+    if arguments.save:
+        draw(found)
+        answers = by_answer_cost(times[RATES[0]], arguments.updates)
+        save(
+            NAME,
+            [asdict(point) for point in found],
+            updates=arguments.updates,
+            answers=[{"panes": panes, **asdict(point)} for panes, point in answers],
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Writes the figures of docs/refresh.md from the result files of `benchmarks.refresh`:
+`python -m benchmarks.refresh_report`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from benchmarks import refresh
+from benchmarks.markdown import Content, measured_on, short, table
+from benchmarks.report import PAGE, between
+from benchmarks.result_files import load
+
+REFRESH_PAGE = PAGE.with_name("refresh.md")
+
+Points = Mapping[tuple[int, int, str], Content]
+"""By rate, number of queries and schedule."""
+
+
+def ratios(points: Points, rate: int, one: str, other: str, figure: str) -> str:
+    """How many times as much one schedule has as another, by the number of queries."""
+    found = []
+    for count in refresh.QUERIES:
+        base = points[rate, count, other][figure]
+        found.append(f"{short(points[rate, count, one][figure] / base)}×" if base else "none")
+    return ", ".join(found)
+
+
+FINDINGS: Mapping[str, tuple[str, Callable[[Points], str]]] = {
+    "8.7": (
+        "hybrid doubles the throughput of conservative",
+        lambda points: ratios(points, 1500, "hybrid", "conservative", "throughput"),
+    ),
+    "8.8": (
+        "hybrid has a tenth of the latency of conservative",
+        lambda points: ratios(points, 1500, "hybrid", "conservative", "latency"),
+    ),
+    "8.8, aggressive": (
+        "aggressive has good throughput, but poor latency; here beside hybrid_late_pending",
+        lambda points: ratios(points, 1500, "aggressive", "hybrid_late_pending", "latency"),
+    ),
+    "8.9": (
+        "late-pending more than doubles the throughput of hybrid in overload",
+        lambda points: ratios(points, 3000, "hybrid_late_pending", "hybrid", "throughput"),
+    ),
+    "8.9, aggressive": (
+        "the throughput of aggressive drops; here beside hybrid_late_pending",
+        lambda points: ratios(points, 3000, "aggressive", "hybrid_late_pending", "throughput"),
+    ),
+    "8.10": (
+        "no sharing is extremely late, late-pending is the clear winner; here one beside the other",
+        lambda points: ratios(points, 3000, "hybrid_late_pending", "no sharing", "latency"),
+    ),
+}
+"""By figure, what the thesis found, and the same here."""
+
+
+def virtual(content: Content) -> str:
+    """What the thesis found beside what is found here, and all points."""
+    points = {(p["rate"], p["queries"], p["schedule"]): p for p in content["results"]}
+    counts = ", ".join(f"{count}" for count in refresh.QUERIES)
+    beside = [[figure, found, told(points)] for figure, (found, told) in FINDINGS.items()]
+    parts = [measured_on(content), table(["figure", "the thesis", f"here, {counts} queries"], beside, left=3)]
+    parts.append("![throughput and latency by the number of queries](charts/refresh.svg)")
+    for figure, title in (("throughput", "queries refreshed per second"), ("latency", "updates late")):
+        for rate in refresh.RATES:
+            rows = [
+                [name, *(short(points[rate, count, name][figure]) for count in refresh.QUERIES)]
+                for name in refresh.SCHEDULES
+            ]
+            header = [
+                f"{title}, {rate:,} tuples/s",
+                *(f"{count} queries" for count in refresh.QUERIES),
+            ]
+            parts.append(table(header, rows))
+    return "\n\n".join(parts)
+
+
+def by_answer_cost(content: Content) -> str:
+    """Throughput and latency by what an answer costs beside the pass over the panes."""
+    points = {(p["panes"], p["queries"], p["schedule"]): p for p in content["answers"]}
+    counts = refresh.QUERIES[::2]
+    rows = [
+        [
+            name,
+            *(
+                f"{short(points[panes, count, name]['throughput'])}; {short(points[panes, count, name]['latency'])}"
+                for panes in refresh.ANSWER_COSTS
+                for count in counts
+            ),
+        ]
+        for name in refresh.COMPARED
+    ]
+    heads = [f"{panes} panes, {count} queries" for panes in refresh.ANSWER_COSTS for count in counts]
+    return table(["an answer costs as much as", *heads], rows)
+
+
+def refresh_written(page: str) -> str:
+    """The page with what the result files say."""
+    content = load(refresh.NAME)
+    if content is None:
+        return page
+    return between(between(page, "refresh", virtual(content)), "answers", by_answer_cost(content))
+
+
+if __name__ == "__main__":
+    REFRESH_PAGE.write_text(refresh_written(REFRESH_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,185 @@
+"""The kinds of stores: what a stage keeps whose queries are applied when they are read, and runs no operators.
+
+A stage with a store has no fragment, and its plan begins with the node that stands for the kind. A new kind is a
+class with the methods of `Store`, an entry here, and an `AnswerRows` that reads one query from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from panes.operators.input import Input
+from panes.operators.physical_step import BufferPlan
+from panes.plan.durations import duration_text
+from panes.plan.nodes import Join, Matched, MatchedPairs, Node, Synopsis
+from panes.plan.walk import streams_of
+from panes.sharing.pair_store import BUFFERS, SIDES, PairStore
+from panes.sharing.selection_store import SelectionStore
+from panes.sharing.shared_synopsis import SharedSynopsis
+from panes.sharing.store import Chunks, Store
+from panes.sharing.tuple_block import renumbered
+from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
+from panes.stages.placement import Anywhere, ByColumns, Place
+from panes.state.buffers.chunk import Chunk
+from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, SUMS, TUPLES
+from panes.synopses.definition import group_by_of, window_of
+
+
+@dataclass(frozen=True)
+class StoreKind:
+    """How the stages of one kind are made, run, moved to other shards and explained. `Node` is the top of the plan
+    of such a stage."""
+
+    name: str
+    """The class of the store."""
+    cut: Callable[[Node], tuple[Stage, ...]]
+    """Gives the stages of a plan; the last one has the store."""
+    open: Callable[[Node, Chunks], Store]
+    """Gives the store of a shard over its chunks."""
+    buffers: Callable[[Node], tuple[BufferPlan, ...]]
+    places: Callable[[Node], Mapping[str, Place]]
+    """By buffer, where its rows lie when the stage has several shards."""
+    gathered: Callable[[Sequence[Chunks]], dict[str, list[Chunk]]] | None
+    """Makes the chunks of one shard of those of several, for the buffers that move as a whole; None where the
+    chunks of each buffer only follow each other."""
+    does: Callable[[Node], str]
+    """What the stage does, in one line."""
+    read_from: str
+    """What an answer is read from, in words."""
+
+
+def _selection_buffers(_: Node) -> tuple[BufferPlan, ...]:
+    return (
+        BufferPlan(TUPLES, "log", None, "the tuples of the stream once, for all queries"),
+        BufferPlan(MATCHES, "log", ("_query",), "which tuples each query has, as bitmaps or lists"),
+    )
+
+
+def _cut_selections(plan: Node) -> tuple[Stage, ...]:
+    assert isinstance(plan, Matched)
+    return selection_stage(plan)
+
+
+def _pair_buffers(plan: Node) -> tuple[BufferPlan, ...]:
+    join = _join_of(plan)
+    sides = zip(("left", "right"), (join.left_keys, join.right_keys), strict=True)
+    tuples = (BufferPlan(name, "list", keys, "its tuples once, for all queries") for name, keys in sides)
+    return (
+        *tuples,
+        BufferPlan(TUPLES, "log", None, "the pairs that are for some query, by their earlier tuple"),
+        BufferPlan(MATCHES, "log", ("_query",), "which pairs each query has, as bitmaps or lists"),
+    )
+
+
+def _join_of(plan: Node) -> Join:
+    assert isinstance(plan, MatchedPairs)
+    assert isinstance(plan.child, Join)
+    return plan.child
+
+
+def _cut_pairs(plan: Node) -> tuple[Stage, ...]:
+    join = _join_of(plan)
+    left, right = SIDES
+    tuples = (
+        StageInput(Input(left), join.left, join.left_keys),
+        StageInput(Input(right), join.right, join.right_keys),
+    )
+    return (Stage(plan, tuples, is_sharded=bool(join.left_keys)),)
+
+
+def _places_of_pairs(plan: Node) -> Mapping[str, Place]:
+    join = _join_of(plan)
+    left, right = ByColumns(join.left_keys), ByColumns(join.right_keys)
+    tuples = zip(BUFFERS, (left, left, right, right), strict=True)
+    return {TUPLES: Anywhere(), MATCHES: Anywhere(), **dict(tuples)}
+
+
+def _keep_pairs(plan: Node) -> str:
+    left, right = (stream for node in _join_of(plan).children for stream in streams_of(node))
+    return f"Keep pairs of {left} ⋈ {right}, and which of them each query has"
+
+
+def _gathered_selections(states: Sequence[Chunks]) -> dict[str, list[Chunk]]:
+    tuples, matches = renumbered([(state[TUPLES], state[MATCHES]) for state in states])
+    return {TUPLES: tuples, MATCHES: matches}
+
+
+def _cut_synopsis(plan: Node) -> tuple[Stage, ...]:
+    assert isinstance(plan, Synopsis)
+    (stage,) = cut_stages(plan.child)
+    return (replace(stage, plan=plan),)
+
+
+def _open_synopsis(plan: Node, chunks: Chunks) -> Store:
+    assert isinstance(plan, Synopsis)
+    return SharedSynopsis(plan, chunks)
+
+
+def _synopsis_buffers(plan: Node) -> tuple[BufferPlan, ...]:
+    assert isinstance(plan, Synopsis)
+    keys = group_by_of(plan).keys
+    panes = BufferPlan(PANES, "log", keys, "the partial sums of each pane and group, for all queries")
+    match plan.form:
+        case "interval":
+            why = "sums of two panes, of four, of eight, …: a window is at most two of each"
+            return panes, BufferPlan(INTERVALS, "log", keys, why)
+        case "running":
+            why = "sums up to each pane: a window is the difference of two"
+            return panes, BufferPlan(SUMS, "log", keys, why)
+    return (panes,)
+
+
+def _synopsis_places(plan: Node) -> Mapping[str, Place]:
+    """Sums up to panes are of one shard, which had rows of other panes than the next: they are computed anew."""
+    assert isinstance(plan, Synopsis)
+    place = ByColumns(group_by_of(plan).keys)
+    return {PANES: place, INTERVALS: place}
+
+
+def _synopsis_does(plan: Node) -> str:
+    assert isinstance(plan, Synopsis)
+    window = window_of(plan)
+    assert window.slide_us is not None
+    panes = -(-window.range_us // window.slide_us)
+    return f"Synopsis: {plan.form}, {panes} × {duration_text(window.slide_us)}"
+
+
+KINDS: Mapping[type[Node], StoreKind] = {
+    Matched: StoreKind(
+        name=SelectionStore.__name__,
+        cut=_cut_selections,
+        open=lambda _, chunks: SelectionStore(chunks),
+        buffers=_selection_buffers,
+        places=lambda _: {TUPLES: Anywhere(), MATCHES: Anywhere()},
+        gathered=_gathered_selections,
+        does=lambda _: "Keep tuples, and which of them each query has",
+        read_from="the tuples and matches",
+    ),
+    Synopsis: StoreKind(
+        name=Synopsis.__name__,
+        cut=_cut_synopsis,
+        open=_open_synopsis,
+        buffers=_synopsis_buffers,
+        places=_synopsis_places,
+        gathered=None,
+        does=_synopsis_does,
+        read_from="the synopsis",
+    ),
+    MatchedPairs: StoreKind(
+        name=PairStore.__name__,
+        cut=_cut_pairs,
+        open=lambda plan, chunks: PairStore(_join_of(plan), chunks),
+        buffers=_pair_buffers,
+        places=_places_of_pairs,
+        gathered=_gathered_selections,
+        does=_keep_pairs,
+        read_from="the pairs and matches",
+    ),
+}
+"""By the node at the top of the plan of such a stage."""
+
+
+def store_kind(plan: Node) -> StoreKind | None:
+    """The kind of the store of a stage; None when it runs operators."""
+    return KINDS.get(type(plan))
