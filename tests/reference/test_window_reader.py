@@ -62,6 +62,16 @@ def test_the_order_of_history_e() -> None:
     assert (order, reader.is_aborted) == ([4, 0, 3, 2, 1], False)
 
 
+def test_what_is_left_is_in_the_order_of_time_to_update() -> None:
+    ring = Ring(5)
+    reader = TtuReader(ring, 4)
+    for j in range(5, 15):
+        assert [ring.ttu[place] for place in reader.left] == [2, 3, 4, 5]
+        ring.update(j)
+        reader.updated(j)
+    assert not reader.is_aborted
+
+
 def test_the_order_of_the_ring_aborts_where_time_to_update_does_not() -> None:
     assert is_aborted(SequentialReader, 5, (0, 1, 0, 0, 0))
     assert not is_aborted(TtuReader, 5, (0, 1, 0, 0, 0))

@@ -31,14 +31,10 @@ class Reader(ABC):
     def __init__(self, ring: Ring, length: int | None = None) -> None:
         self.ring = ring
         self.length = ring.n if length is None else length
-        self.is_read = [False] * ring.n
         self.is_aborted = False
-
-    @property
-    def left(self) -> list[int]:
-        """The sub-windows that are in the window of the query and were not read, in the order of the ring."""
-        oldest = self.ring.n - self.length
-        return [i for i in range(self.ring.n) if not self.is_read[i] and self.ring.ttu[i] > oldest]
+        self.left = sorted(range(ring.n), key=lambda i: ring.ttu[i])[ring.n - self.length :]
+        """The sub-windows of the window of the query that were not read; that of the highest time-to-update is the
+        last."""
 
     @property
     def is_done(self) -> bool:
@@ -46,34 +42,35 @@ class Reader(ABC):
 
     def updated(self, j: int) -> None:
         """After T_j: aborts when the sub-window that has left the window of the query was read (line 5 of
-        algorithm 7, line 9 of algorithm 8)."""
+        algorithm 7, line 9 of algorithm 8). The new one is to be read."""
         n = self.ring.n
-        if self.is_read[(j + n - self.length) % n]:
+        gone = (j + n - self.length) % n
+        if self.left[:1] == [gone]:
+            self.left = [*self.left[1:], j % n]
+        else:
             self.is_aborted = True
 
     def read(self) -> int:
         """Reads the next sub-window; gives its number."""
-        m = self.next_of(self.left)
-        self.is_read[m] = True
-        return m
+        return self.left.pop(self.next_place())
 
     @abstractmethod
-    def next_of(self, left: Sequence[int]) -> int:
-        """Which of the sub-windows that are left is read next."""
+    def next_place(self) -> int:
+        """The place in `left` of the sub-window that is read next."""
 
 
 class SequentialReader(Reader):
     """Algorithm 7: in the order of the ring."""
 
-    def next_of(self, left: Sequence[int]) -> int:
-        return left[0]
+    def next_place(self) -> int:
+        return self.left.index(min(self.left))
 
 
 class TtuReader(Reader):
     """Algorithm 8: the one of the highest time-to-update."""
 
-    def next_of(self, left: Sequence[int]) -> int:
-        return max(left, key=lambda i: self.ring.ttu[i])
+    def next_place(self) -> int:
+        return -1
 
 
 class GivenReader(Reader):
@@ -83,5 +80,5 @@ class GivenReader(Reader):
         super().__init__(ring, length)
         self._rank = {place: rank for rank, place in enumerate(preference)}
 
-    def next_of(self, left: Sequence[int]) -> int:
-        return min(left, key=self._rank.__getitem__)
+    def next_place(self) -> int:
+        return self.left.index(min(self.left, key=self._rank.__getitem__))

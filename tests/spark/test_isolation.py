@@ -9,7 +9,9 @@ from datetime import timedelta
 import pytest
 
 import panes
+from benchmarks.recorded_log import record_reads
 from panes import errors
+from tests.reference.histories import recorded_history
 
 STREAM = "CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS"
 QUERIES = {
@@ -20,6 +22,8 @@ QUERIES = {
     "keys": "SELECT DISTINCT k FROM s [RANGE 10 SECONDS]",
 }
 PER_EPOCH = 3
+PACE_S = 0.05
+"""Between two looks of a thread."""
 
 
 @pytest.fixture
@@ -39,7 +43,7 @@ def push(db: panes.Database) -> None:
 
 
 @contextmanager
-def epochs(db: panes.Database, runs: int = 6):
+def epochs(db: panes.Database, runs: int = 3):
     """Epochs in another thread, until there have been some."""
     failures: list[Exception] = []
     is_over = threading.Event()
@@ -68,24 +72,37 @@ def rows(answer: panes.Answer) -> list[tuple[object, ...]]:
 def test_a_block_of_five_reads_is_always_of_one_epoch(db):
     seen = set()
     with epochs(db) as is_over:
-        while not is_over.is_set():
+        while not is_over.wait(PACE_S):
             with db.read() as r:
                 answers = [r.invoke(name) for name in QUERIES] + [r.sql("SELECT count(*) AS n FROM s")]
                 assert {answer.epoch for answer in answers} == {r.epoch}
-                assert (
-                    len(
-                        {
-                            answer.as_of
-                            for name, answer in zip(QUERIES, answers, strict=False)
-                            if name != "slides"
-                        }
-                    )
-                    == 1
-                )
+                assert len({answer.as_of for answer in (answers[0], *answers[2:])}) == 1
             seen.add(r.epoch)
     assert len(seen) > 1
     with pytest.raises(errors.WindowMoved, match="the block of reads has ended"):
         r.invoke("counts")
+
+
+def test_the_recorded_reads_of_a_live_run_see_the_latest_window(db):
+    log, reads = record_reads(db), []
+    select = "SELECT k, min(ts) AS m FROM s [RANGE 9 SECONDS] GROUP BY k"
+
+    def read(is_over: threading.Event) -> None:
+        while not is_over.wait(PACE_S):
+            for name in QUERIES:
+                reads.append(log.recorded(lambda name=name: db.query(name).invoke(isolation="latest")))
+            reads.append(log.recorded(lambda: db.sql(select, isolation="latest")))
+
+    with epochs(db) as is_over:
+        threads = [threading.Thread(target=read, args=(is_over,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    history = recorded_history(sorted(set(reads)))
+    assert len({one.epoch for one in reads}) > 1
+    assert history.is_latest_window_serializable()
+    assert history.reads_the_latest_window()
 
 
 def test_a_block_under_latest_that_was_overtaken_is_not_the_latest(db):
