@@ -26,6 +26,7 @@ from benchmarks import (
     update_patterns,
 )
 from benchmarks.expiration_report import expiration_tables
+from benchmarks.index_report import index_tables
 from benchmarks.isolation_report import isolation_tables
 from benchmarks.joins_report import join_tables
 from benchmarks.markdown import Content, measured_on, rate, short, table
@@ -429,6 +430,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "update-patterns": ("update_patterns", update_pattern_times),
     "joins": ("joins", lambda content: f"{measured_on(content)}\n\n{join_tables(content['results'])}"),
     "expiration": ("expiration", expiration_tables),
+    "index": ("index", index_tables),
     "idle": (idle_queries.NAME, idle),
     "operators": (
         "operators",

@@ -7,16 +7,20 @@ from functools import partial
 
 from panes.answers.answer_from_matches import AnswerFromMatches
 from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_from_synopsis import AnswerFromSynopsis
+from panes.answers.answer_index import AnswerIndex
 from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import whole_from
 from panes.answers.readers import Readers
 from panes.catalog import Catalog, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
+from panes.plan.nodes import Node
 from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.selection import selection_of
+from panes.sharing.windowed_aggregate import WindowedAggregate, windowed_aggregate_of
 from panes.state.storage.epoch_log import EpochRecord
 
 
@@ -62,6 +66,9 @@ class AnswerSources:
         running, first = record.running, record.first_epoch
         reading = None if record.group is None else selection_of(plan) or pair_reading_of(plan)
         every_instant = record.settings.changes == "instant"
+        aggregate = None if record.group is None else self._synopsis_reading(record.group, plan)
+        if aggregate is not None:
+            return source(AnswerFromSynopsis(self._readers.segments, aggregate), running, first)
         if reading is not None:
             chosen = AnswerFromMatches(self._readers.stores, record.id, reading)
             return source(chosen, running, first, every_instant=every_instant)
@@ -73,7 +80,9 @@ class AnswerSources:
             member=None if record.group is None else record.id,
         )
         if record.group is None:
-            return source(rows, running, first, every_instant=every_instant)
+            index = AnswerIndex.of(record.settings)
+            by = () if index is None else index.columns
+            return source(rows, running, first, every_instant=every_instant, index=by)
         nothing = self._registered.group(record.group, plan).template.of_nothing
         # What a new query of a group has of the past is seen from the next slide on.
         clock = BEGINNING if record.first_clock is None else record.first_clock
@@ -85,3 +94,8 @@ class AnswerSources:
             whole_from=whole_from(plan, clock) if clock > BEGINNING else BEGINNING,
             every_instant=every_instant,
         )
+
+    def _synopsis_reading(self, group: int, plan: Node) -> WindowedAggregate | None:
+        """What a query reads of the synopsis that its group shares; None when that shares something else."""
+        is_synopsis = self._registered.group(group, plan).template.source is not None
+        return windowed_aggregate_of(plan) if is_synopsis else None

@@ -30,6 +30,8 @@ WINDOW, SNAPSHOT, LATEST = "window", "snapshot", "latest"
 EAGER, LAZY = "eager", "lazy"
 """With NONE, the ways to have an answer: kept up to date, from a store that is shared, or asked of the history."""
 MOST_SHARDS = 65_536
+MOST_PARTS = 64
+"""The most parts into which the index of an answer divides a time."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ def _share_or_duration(value: Value) -> bool:
     units = r"(?:(%)|(?:MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?)"
     written = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*{units}\s*", value, re.IGNORECASE)
     return written is not None and (0 < float(written[1]) <= 100 if written[2] else float(written[1]) > 0)
+
+
+def _cells(value: Value) -> bool:
+    written = re.fullmatch(r"(\d{1,2})x(\d{1,2})", value) if isinstance(value, str) else None
+    return written is not None and all(1 <= int(number) <= MOST_PARTS for number in written.groups())
 
 
 def _one_of(*words: str) -> Callable[[Value], bool]:
@@ -176,6 +183,30 @@ SETTINGS: dict[str, Setting] = {
             is_of_query=True,
         ),
         Setting(
+            "index_cells",
+            "4x4",
+            "cells of INDEX BY: parts by time of coming x parts by time of leaving; fixed at registration",
+            _cells,
+            f"two numbers from 1 to {MOST_PARTS} with an x between them, like '4x4'",
+            is_of_query=True,
+        ),
+        Setting(
+            "index_order",
+            "round_robin",
+            "whether a cell of INDEX BY has panes in turn, or one range of time; fixed at registration",
+            _one_of("round_robin", "chronological"),
+            "'round_robin' or 'chronological'",
+            is_of_query=True,
+        ),
+        Setting(
+            "index_rebuild",
+            NEVER,
+            "whether updates of INDEX BY rewrite cells, or append to them; fixed at registration",
+            _one_of(NEVER, "always"),
+            f"'{NEVER}' or 'always'",
+            is_of_query=True,
+        ),
+        Setting(
             "capacity",
             AUTO,
             "the share of the cluster's cores that queries may keep busy before rows are dropped; auto: all",
@@ -202,6 +233,14 @@ SETTINGS: dict[str, Setting] = {
             "minimum number of queries with the same shape before they share a plan",
             _positive_int,
             "a whole number above 0",
+        ),
+        Setting(
+            "synopsis",
+            AUTO,
+            "what aggregates that share the panes of a stream keep beside these: nothing (basic), intervals of "
+            "several panes, or running sums; auto: what costs least",
+            _one_of(AUTO, "running", "interval", "basic"),
+            f"'{AUTO}', 'running', 'interval' or 'basic'",
         ),
         Setting(
             "exchange",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from panes.catalog import Catalog
+from panes.config import LAZY
 from panes.history.retention import needed
 from panes.onetime.can_ask_once import why_not_once
 from panes.optimizer.choose_answers import AnswerFacts
@@ -10,13 +11,15 @@ from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.walk import streams_of
 from panes.query_settings import QuerySettings
-from panes.sharing.template import Template, template_of
+from panes.sharing.template import Template, templates_of
 from panes.stored_plans import sheds
+
+_INDEXED = "INDEX BY is of an answer that is kept for it alone"
 
 
 def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> AnswerFacts:
     """What is possible for a query that is registered now, by its logical plan and its settings."""
-    template = sharable(plan, settings)
+    template = sharable(plan, settings, catalog)
     is_stored = template is not None and template.has_store
     return AnswerFacts(
         why_not_eager="BEGIN … END is applied when the query is invoked" if is_begin_end(plan) else None,
@@ -27,22 +30,41 @@ def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> A
     )
 
 
-def sharable(plan: Node, settings: QuerySettings) -> Template | None:
-    """What queries have in common that may share a plan; None for one that shares none. One that sheds has drop
-    boxes of its own, and one whose operators hear of time in a way of their own cannot share it."""
-    found = None if sheds(plan, settings) or settings.is_alone else template_of(plan)
-    return None if found is None else found[0]
+def sharable(plan: Node, settings: QuerySettings, catalog: Catalog) -> Template | None:
+    """What a query shares with others, as soon as there are enough of them: the first thing that enough of those
+    that are registered have in common with it, else that which it would share first; None for one that shares
+    nothing. Where answers are to be put together when they are read, only what is read from a store counts."""
+    found = all_sharable(plan, settings)
+    if settings.answers == LAZY:
+        found = tuple(template for template in found if template.has_store) or found
+    share_from = int(catalog.setting("share_from"))
+    enough = (template for template in found if catalog.alike(template.key) + 1 >= share_from)
+    return next(enough, found[0] if found else None)
+
+
+def all_sharable(plan: Node, settings: QuerySettings) -> tuple[Template, ...]:
+    """All that a query may have in common with others that it shares a plan with. One that sheds has drop boxes of
+    its own, one whose operators hear of time in a way of their own cannot share any, and one whose answer has an
+    index keeps it for itself."""
+    return () if sheds(plan, settings) or settings.shares_no_plan else templates_of(plan)
 
 
 def _why_no_store(plan: Node, settings: QuerySettings) -> str:
+    if settings.index_by:
+        return _INDEXED
     if settings.is_alone:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
         return "rows may be dropped for it"
-    return "only selections and joins over windows of time share a store"
+    return (
+        "only selections and joins over windows of time, and aggregates of one stream over windows that slide, "
+        "share a store"
+    )
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:
+    if settings.index_by:
+        return _INDEXED
     if settings.is_alone:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     reason = why_not_once(plan)

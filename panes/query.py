@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
 from panes.answers.follow_changes import follow_changes, follow_changes_async, seconds_of
 from panes.answers.readers import Readers
+from panes.language import Parameters
 from panes.language import statements as st
+from panes.language.names import quoted
 from panes.reads import Reads
 from panes.standing_answers import StandingAnswers
+
+Where: TypeAlias = str | Mapping[str, Any]
+"""A condition on the rows of an answer, or the values that some of their columns have."""
 
 
 class Owner(Protocol):
@@ -23,7 +28,14 @@ class Owner(Protocol):
     _answers: StandingAnswers
     _reads: Reads
 
-    def sql(self, text: str) -> object: ...
+    def sql(
+        self,
+        text: str,
+        parameters: Parameters | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        isolation: str | None = None,
+    ) -> object: ...
 
 
 class Query:
@@ -41,7 +53,13 @@ class Query:
         self._name = self._database._answers.name_of(self._origin) or self._name
         return self._name
 
-    def invoke(self, as_of: datetime | str | None = None, *, isolation: str | None = None) -> Answer:
+    def invoke(
+        self,
+        as_of: datetime | str | None = None,
+        *,
+        where: Where | None = None,
+        isolation: str | None = None,
+    ) -> Answer:
         """The answer as of the last committed epoch, without a Spark job.
 
         Before the first epoch it has no rows and its `as_of` is None: `run` or `start` takes in rows.
@@ -49,17 +67,30 @@ class Query:
         With `as_of`, a datetime or ISO text, the answer at that instant; in UTC unless it says otherwise. It goes
         back as far as epochs are kept (`retain_epochs`), and to the first epoch of the query.
 
+        With `where`, the rows for which a condition is true: `"src = 7 AND bytes > 100"`, or values of columns,
+        `{"src": 7}`. With INDEX BY, conditions on the columns of the index find them without reading all.
+
         `isolation` says which epoch counts: `'snapshot'` the last one when this is called, `'latest'` the last one
         when it returns, `'window'` also an earlier one, if that is at hand while others compute. By default it is
         what `SET isolation` says.
         """
-        return self._database._reads.invoke(self.name, as_of, isolation=isolation)
+        if where is None:
+            return self._database._reads.invoke(self.name, as_of, isolation=isolation)
+        text, values = _condition(where)
+        sql = f"{st.Invoke(self.name).sql} WHERE {text}"
+        found = self._database.sql(sql, values, as_of=as_of, isolation=isolation)
+        assert isinstance(found, Answer)
+        return found
 
     async def invoke_async(
-        self, as_of: datetime | str | None = None, *, isolation: str | None = None
+        self,
+        as_of: datetime | str | None = None,
+        *,
+        where: Where | None = None,
+        isolation: str | None = None,
     ) -> Answer:
         """The same for asyncio: the answer is read in a thread."""
-        return await asyncio.to_thread(self.invoke, as_of, isolation=isolation)
+        return await asyncio.to_thread(self.invoke, as_of, where=where, isolation=isolation)
 
     def changes(
         self, reader: str = "default", *, restart: bool = False, timeout: float | None = 0
@@ -126,3 +157,14 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"
+
+
+def _condition(where: Where) -> tuple[str, list[Any] | None]:
+    """A condition as text, and the values of its parameters."""
+    if isinstance(where, str):
+        return where, None
+    if not where:
+        return "TRUE", None
+    says = {name: "IS NULL" if value is None else "= ?" for name, value in where.items()}
+    parts = (f"{quoted(name)} {what}" for name, what in says.items())
+    return " AND ".join(parts), [value for value in where.values() if value is not None] or None

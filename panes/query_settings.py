@@ -45,6 +45,12 @@ class QuerySettings(NamedTuple):
     """How time reaches operators."""
     answers: str = str(SETTINGS["answers"].default)
     """What is kept of its answer, as it was asked for; what was decided then is a ChosenAnswers."""
+    index_cells: str = str(SETTINGS["index_cells"].default)
+    index_order: str = str(SETTINGS["index_order"].default)
+    index_rebuild: str = str(SETTINGS["index_rebuild"].default)
+    """How the index of the answer is kept, if it has one."""
+    index_by: str = ""
+    """The columns of INDEX BY as a JSON list; empty when there is no index. No setting of the database."""
 
     @property
     def strategy_of_plan(self) -> str:
@@ -57,7 +63,7 @@ class QuerySettings(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """Whether time reaches its operators in a way of their own: then it has one shard, and shares no plan."""
+        """Whether time reaches its operators in a way of their own: then it has one shard."""
         return self.expiration in (INPUT_TRIGGERED, TIME_MESSAGE)
 
     @property
@@ -65,3 +71,9 @@ class QuerySettings(NamedTuple):
         """The same settings as those have them that share a plan: in which way a query came to share it makes no
         difference."""
         return self._replace(answers=AUTO)
+
+    @property
+    def shares_no_plan(self) -> bool:
+        """Whether it runs by itself, though others may be equal to it up to constants: answers that share a plan
+        lie by query."""
+        return self.is_alone or bool(self.index_by)

@@ -11,6 +11,7 @@ from panes.catalog import Catalog
 from panes.config import WINDOW, check_setting
 from panes.errors import CatalogError, QueryFailed
 from panes.onetime.one_time import OneTime
+from panes.plan.expressions import Expression
 from panes.plan.nodes import Node
 from panes.plan.walk import is_table_only
 from panes.standing_answers import StandingAnswers
@@ -58,15 +59,16 @@ class Reads:
         self,
         name: str,
         as_of: datetime | str | None = None,
+        where: Expression | None = None,
         *,
         isolation: str | None = None,
         epoch: int | None = None,
     ) -> Answer:
-        """The answer of a registered query."""
+        """The answer of a registered query, or its rows for which a condition is true."""
         self._answers.check()
         level = self.level(isolation)
         return self.measured.measured(
-            level, lambda: self._answers.invoke(name, as_of, isolation=level, epoch=epoch)
+            level, lambda: self._answers.invoke(name, as_of, where, isolation=level, epoch=epoch)
         )
 
     def select(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
@@ -23,9 +24,11 @@ from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
-from panes.possible_answers import possible_answers, sharable
+from panes.possible_answers import all_sharable, possible_answers, sharable
 from panes.query_settings import ChosenAnswers, QuerySettings
+from panes.sharing.describe_pairs import describe_pairs
 from panes.sharing.group import Group
+from panes.sharing.pair_reading import pair_reading_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
@@ -56,7 +59,7 @@ class Registered:
 
     def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
-        given = dict(statement.settings)
+        given = statement.given
         settings = self._catalog.query_settings(given)
         answers = self._answers(planned.plan, settings, given)
         if answers.mode == EAGER:
@@ -68,11 +71,20 @@ class Registered:
                 statement.query.sql,
                 _number(self._catalog.setting("shards")),
                 settings,
-                _template(planned.plan, settings, answers),
+                self._template(planned.plan, settings, answers),
                 tuple(given),
                 answers,
+                _synopsis(planned.plan, settings),
             )
             self._begin(record, planned)
+
+    def _template(self, plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> str | None:
+        """The key of what a query has in common with those that it may share a plan with; None when it shares
+        none. One that is to be kept up to date, or asked of the history, has no part in the store of others."""
+        found = sharable(plan, settings, self._catalog)
+        if found is None or answers.mode == settings.answers == NONE:
+            return None
+        return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
 
     def _answers(self, plan: Node, settings: QuerySettings, given: Container[str]) -> ChosenAnswers:
         """How the answer of a query is to be had. Raises SettingError where the statement of the query asks for a
@@ -100,8 +112,9 @@ class Registered:
         for old, planned in plans:
             record = self._catalog.query(old.name)
             answers = self._answers(planned.plan, record.settings, record.given)
-            template = _template(planned.plan, record.settings, answers)
-            self._begin(self._catalog.replace_query(old, template, answers), planned)
+            template = self._template(planned.plan, record.settings, answers)
+            synopsis = _synopsis(planned.plan, record.settings)
+            self._begin(self._catalog.replace_query(old, template, answers, synopsis), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -191,7 +204,8 @@ class Registered:
         """What runs a query: its own plan, or that of the group whose plan it shares."""
         planned = self._planned(record)
         if record.group is not None:
-            planned = replace(planned, plan=self.group(record.group, planned.plan).template.plan)
+            group = self.group(record.group, planned.plan)
+            planned = replace(planned, plan=group.plan(str(self._catalog.setting("synopsis"))))
         return self._physical.of(record, planned)
 
     def successor(self, number: int) -> PhysicalPlan:
@@ -216,8 +230,15 @@ class Registered:
     def group(self, number: int, plan: Node) -> Group:
         """The group of that number; `plan` is that of one of its queries."""
         if number not in self._groups:
-            self._groups[number] = Group.of(plan)
+            self._groups[number] = Group.of(plan, self._catalog.template_of(number))
         return self._groups[number]
+
+    def begin_group_anew(self, number: int, member: QueryRecord, epoch: int, reason: str) -> None:
+        """Lets the queries of a group go on with a plan that has what all of them need, from an epoch on; `member`
+        is one of them."""
+        group = self.group(number, self.plan_of(member))
+        planned = replace(self._planned(member), plan=group.plan(str(self._catalog.setting("synopsis"))))
+        self._physical.begin_group_anew(number, member, planned, epoch, reason)
 
     def keep_groups(self, numbers: Set[int]) -> None:
         """Lets go of all other groups, and of what queries were before they were altered."""
@@ -265,13 +286,23 @@ class Registered:
             sum(other.group == record.group for other in self._catalog.queries()) if record.group else 0,
             self._shared_with_others(number),
             None if measures is None else measures.of_query(pin, number),
-            None if record.group is None else plan,
+            number=number,
+            query=None if record.group is None else plan,
             kept=self.kept_now(record, latest),
             expiration=record.settings.expiration,
+            index=AnswerIndex.of(record.settings),
             answers=record.answers,
+            store=self._store(record),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
+
+    def _store(self, record: QueryRecord) -> str:
+        """What is kept for the queries of a group, in words; nothing where the plan says it."""
+        if record.group is None or pair_reading_of(self.plan_of(record)) is None:
+            return ""
+        members = [other for other in self._catalog.queries() if other.group == record.group]
+        return describe_pairs([self.plan_of(member) for member in members])
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
@@ -334,13 +365,10 @@ def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
     return (source for stage in plan.stages for source in stage.inputs)
 
 
-def _template(plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> str | None:
-    """The key of what a query has in common with those that it may share a plan with; None when it shares none. A
-    selection that is to be kept up to date, or asked of the history, has no part in the store of the others."""
-    found = sharable(plan, settings)
-    if found is None or answers.mode == settings.answers == NONE:
-        return None
-    return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
+def _synopsis(plan: Node, settings: QuerySettings) -> str | None:
+    """The key of the synopsis that a query could be computed from; None when there can be none."""
+    found = (template.key for template in all_sharable(plan, settings) if template.source is not None)
+    return next(found, None)
 
 
 def _number(shards: Value) -> int | None:

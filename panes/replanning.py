@@ -95,11 +95,16 @@ class Replanning:
             return (
                 "its operators go by tuples that came to them, of which those of another plan have not heard"
             )
-        plan = self._registered.plan_of(record)
         if record.answers.is_asked_anew:
             return f"it is asked of the history when it is invoked ({record.answers.reason})"
         if before is None or record.first_epoch is None or record.first_epoch > before.epoch:
             return None
+        return self.why_not_rebuilt(record, before)
+
+    def why_not_rebuilt(self, record: QueryRecord, before: EpochRecord) -> str | None:
+        """The reason why what streams keep after an epoch does not give the answer that a query has; None when it
+        does."""
+        plan = self._registered.plan_of(record)
         numbers = {s.name: s.number for s in self._catalog.base_streams() if s.name in streams_of(plan)}
         kept = {name: self._history.at(number, before.epoch) for name, number in numbers.items()}
         brought = {name: before.brought.get(number, 0) for name, number in numbers.items()}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, GroupRecord, QueryRecord
+from panes.config import EAGER
 from panes.history.history_store import History
 from panes.history.retention import Retained, kept_for, together
 from panes.incomplete_queries import IncompleteQueries
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
+from panes.query_settings import ChosenAnswers
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.spark.epoch import Workload
@@ -62,6 +65,8 @@ class RunningQueries:
 
         self._replanning.look(self.alone, before)
         records = self._catalog.begin_queries(epoch, clock_of, cores, why_not_switched)
+        if self._grow([record for record in records if record.error is None], before):
+            records = self._catalog.queries()
         self._kept = {record.id: self._kept.get(record.id, {}) for record in records}
         # What a suspended query needs stays, so that it can be resumed.
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
@@ -76,14 +81,12 @@ class RunningQueries:
                 first_epoch=epoch if record.first_epoch is None else record.first_epoch,
                 of=record.id,
                 expiration=record.settings.expiration,
+                index=AnswerIndex.of(record.settings),
             )
             for record in self.alone
         ]
         standing += self._beginning(epoch)
-        of_group: dict[int, list[QueryRecord]] = {}
-        for record in records:
-            if record.group is not None:
-                of_group.setdefault(record.group, []).append(record)
+        of_group = _by_group(records)
         by_name = {stream.name: kept[stream.number] for stream in streams}
         groups = {group.id: group for group in self._catalog.groups()}
         standing += [self._shared(groups[number], some, epoch, by_name) for number, some in of_group.items()]
@@ -113,6 +116,7 @@ class RunningQueries:
                 of=found.query,
                 replaces=alone[found.query].plan_number,
                 expiration=alone[found.query].settings.expiration,
+                index=AnswerIndex.of(alone[found.query].settings),
             )
             for found in self._catalog.successors()
             if found.query in alone
@@ -136,12 +140,49 @@ class RunningQueries:
         fresh = {member.id for member in members if member.first_epoch == epoch}
         plan = self._registered.physical_plan(members[0])
         return RunningQuery(
-            id=record.id,
+            id=record.plan_number,
             plan=plan,
             shards=_known(record.shards),
-            first_epoch=record.first_epoch,
+            first_epoch=record.plan_epoch,
             members=group.members(fresh, kept),
+            of=record.id,
+            continues=record.first_epoch < record.plan_epoch,
         )
+
+    def _grow(self, records: Sequence[QueryRecord], before: EpochRecord) -> bool:
+        """Lets synopses grow that queries of an epoch need more of; says whether there are any. A synopsis begins
+        anew, over the history of its stream, for all of its queries. Where the history no longer has what those
+        need that run, the ones that need more run by themselves."""
+        epoch, has_grown = before.epoch + 1, False
+        for number, members in _by_group(records).items():
+            group = self._registered.group(number, self._registered.plan_of(members[0]))
+            if group.template.source is None:
+                continue
+            group.update({member.id: self._registered.plan_of(member) for member in members})
+            runs = self._registered.physical_plan(members[0]).plan
+            outgrown = group.outgrown(runs)
+            if not outgrown:
+                continue
+            has_grown = True
+            run = [member for member in members if member.first_epoch != epoch]
+            reasons = (self._replanning.why_not_rebuilt(member, before) for member in run)
+            reason = next((reason for reason in reasons if reason is not None), None)
+            if reason is None:
+                why = f"{len(outgrown)} queries need more of the synopsis"
+                self._registered.begin_group_anew(number, members[0], epoch, why)
+            else:
+                alone = ChosenAnswers(EAGER, f"the synopsis of others cannot grow: {reason}")
+                self._catalog.leave_group(outgrown, alone)
+        return has_grown
+
+
+def _by_group(records: Sequence[QueryRecord]) -> dict[int, list[QueryRecord]]:
+    """The queries that share plans, by group."""
+    found: dict[int, list[QueryRecord]] = {}
+    for record in records:
+        if record.group is not None:
+            found.setdefault(record.group, []).append(record)
+    return found
 
 
 def _shards(record: QueryRecord) -> int:

@@ -10,6 +10,7 @@ from panes.answer_sources import AnswerSources
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
+from panes.answers.lookup import Lookup
 from panes.catalog import QueryRecord
 from panes.config import LATEST, SNAPSHOT, WINDOW
 from panes.connection import Connection
@@ -17,7 +18,9 @@ from panes.errors import QueryFailed
 from panes.language.statements import AlterQuery
 from panes.onetime.one_time import OneTime
 from panes.onetime.run_sql import leave_cores
+from panes.plan.expressions import Expression
 from panes.plan.nodes import Node
+from panes.plan.schema import Schema
 from panes.registered import Registered
 from panes.state.storage.epoch_log import BEFORE_ALL
 
@@ -62,19 +65,23 @@ class StandingAnswers:
         self,
         name: str,
         as_of: datetime | str | None = None,
+        where: Expression | None = None,
         *,
         isolation: str = SNAPSHOT,
         epoch: int | None = None,
     ) -> Answer:
-        """The answer as of the last committed epoch, or at an instant that is still kept.
+        """The answer as of the last committed epoch, or at an instant that is still kept; with a condition, the
+        rows for which it is true.
 
         The isolation level says which epoch counts as the last: that of the start, under `latest` that of the end,
         under `window` an earlier one where others are computing. With `epoch`, which the caller holds, the answer
         is as of that one.
         """
         self.check()
+        if where is not None:
+            return self._rows_where(name, as_of, where, isolation, epoch)
         if self._connection.is_read_only:
-            return self._connection.read(lambda: self._followed(name, as_of, isolation, epoch))
+            return self._until_last(name, as_of, None, isolation, epoch)
         if as_of is not None or epoch not in (None, self._log.last):
             return self.current.computed(lambda: self._computed(name, as_of, epoch))
         if isolation == LATEST and epoch is None:
@@ -88,11 +95,21 @@ class StandingAnswers:
             return self.invoke(name, epoch=epoch)  # another epoch was committed just now
         return answer
 
-    def _followed(self, name: str, as_of: datetime | str | None, isolation: str, epoch: int | None) -> Answer:
-        """The answer where another process runs the epochs: queries may be dropped and made anew by it, so nothing
-        is kept ready by name."""
+    def _until_last(
+        self,
+        name: str,
+        as_of: datetime | str | None,
+        lookup: Lookup | None,
+        isolation: str,
+        epoch: int | None,
+    ) -> Answer:
+        """An answer that is not kept ready: what a lookup finds, and all of them where another process runs the
+        epochs, because queries may be dropped and made anew by it. Under `latest` it is computed until no epoch
+        overtakes it."""
         while True:
-            answer = self._computed(name, as_of, epoch)
+            answer = self.current.computed(
+                lambda: self._connection.read(lambda: self._computed(name, as_of, epoch, lookup))
+            )
             if isolation != LATEST or as_of is not None or epoch is not None or self._is_last(answer):
                 return answer
 
@@ -110,6 +127,21 @@ class StandingAnswers:
 
     def _is_last(self, answer: Answer) -> bool:
         return self._log.last == (BEFORE_ALL if answer.epoch is None else answer.epoch)
+
+    def _rows_where(
+        self, name: str, as_of: datetime | str | None, where: Expression, isolation: str, epoch: int | None
+    ) -> Answer:
+        lookup = self.source_of(name).lookup_of(where) if self._has_index(name) else Lookup(where)
+        if not lookup.is_narrow:
+            return lookup.answer(self.invoke(name, as_of, isolation=isolation, epoch=epoch))
+        return self._until_last(name, as_of, lookup, isolation, epoch)
+
+    def _has_index(self, name: str) -> bool:
+        return bool(self._catalog.query(name).settings.index_by)
+
+    def schema_of(self, name: str) -> Schema:
+        """The columns of the answer of a query."""
+        return self._registered.plan_of(self._running_query(name)).schema
 
     def source_of(self, name: str) -> AnswerSource:
         """Where the answer of a query is to be read."""
@@ -142,16 +174,24 @@ class StandingAnswers:
         self._connection.check_open()
         self._check_run()
 
-    def _computed(self, name: str, as_of: datetime | str | None, epoch: int | None = None) -> Answer:
-        """The answer as of an epoch that is kept, or the last one, or at an instant."""
+    def _computed(
+        self,
+        name: str,
+        as_of: datetime | str | None,
+        epoch: int | None = None,
+        lookup: Lookup | None = None,
+    ) -> Answer:
+        """The answer as of an epoch that is kept, or the last one, or at an instant; with a lookup, what it finds
+        of it."""
         record = self._running_query(name)
         plan = self._registered.plan_of(record)
         if record.answers.is_asked_anew:
             return self._one_time.answer(plan, as_of, epoch=epoch)
         source = self.sources.of(record)
         if as_of is None and self._is_behind(source, epoch):
-            return self._one_time.answer(plan, epoch=epoch)
-        return self.readers.invoke(source, as_of, epoch)
+            answer = self._one_time.answer(plan, epoch=epoch)
+            return answer if lookup is None else lookup.answer(answer)
+        return self.readers.invoke(source, as_of, lookup, epoch=epoch)
 
     def _is_behind(self, source: AnswerSource, epoch: int | None) -> bool:
         """Whether a query has no answer of its own as of an epoch, but the history has."""

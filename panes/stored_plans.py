@@ -76,6 +76,14 @@ class StoredPlans:
             self.forget(record.plan_number)
         self._catalog.replace_plan(record, plan_text(plan), chosen)
 
+    def begin_group_anew(
+        self, group: int, member: QueryRecord, planned: Rewritten, epoch: int, reason: str
+    ) -> None:
+        """Gives a group another plan from an epoch on; `planned` is its logical plan."""
+        made = self._chosen(planned, member.settings)
+        chosen = ChosenPlan(self._clock.now_us(), reason, shape_of(made))
+        self._catalog.begin_group_anew(group, plan_text(made), chosen, epoch)
+
     def keep(self, numbers: Set[int]) -> None:
         """Lets go of all other plans."""
         for number in self._known.keys() - numbers:

@@ -37,6 +37,7 @@ GROUPS = {
     "history/file_checksums.py": "computes the checksums of files and verifies them",
     "history/retention.py": "what RETAIN and the queries make a stream keep",
     "history/stored_types.py": "the types that Parquet stores, and how each is read",
+    "language/definition_text.py": "the texts of which definitions are made",
     "language/binder/aggregate_of_results.py": "binds an aggregate of the last results",
     "language/binder/bind_joins.py": "the steps of binding FROM and WHERE",
     "language/binder/bind_subqueries.py": "the steps of binding EXISTS and IN",

@@ -81,7 +81,7 @@ class AccumulatorTable(State):
         for chunk in reversed(older):
             self.touched += chunk.rows
             old = _run(chunk.table)
-            run = _without_zeros(_merged(old, run, found or _find(old, run.first, run.second)))
+            run = _merged(old, run, found or _find(old, run.first, run.second))
             found = None
         return _chunk(run) if run.rows else None
 
@@ -100,21 +100,44 @@ class AccumulatorTable(State):
 
 
 def _merged(old: Run, new: Run, found: Found) -> Run:
-    """The sums of both: what is in both is added up, the rest of the new one put in between."""
+    """The sums of both: what is in both is added up, the rest of the new one put in between; zeros are gone."""
     more = np.ones(new.rows, np.bool_)
     more[found.keys] = False
     rest = np.flatnonzero(more)
-    same, between = found.places[found.keys], found.places[rest]
-    differences: Accumulators = {}
+    same = found.places[found.keys]
+    sums: Accumulators = {}
     for number in sorted({*old.differences, *new.differences}):
-        added = new.differences.get(number, np.zeros(new.rows, np.int64))
-        sums = old.differences.get(number, np.zeros(old.rows, np.int64)).copy()
-        sums[same] += added[found.keys]
-        differences[number] = np.insert(sums, between, added[rest]) if len(rest) else sums
-    if not len(rest):
-        return Run(old.first, old.second, differences)
-    first, second = new.first[rest], new.second[rest]
-    return Run(np.insert(old.first, between, first), np.insert(old.second, between, second), differences)
+        change = old.differences.get(number, np.zeros(old.rows, np.int64)).copy()
+        if number in new.differences:
+            change[same] += new.differences[number][found.keys]
+        sums[number] = change
+    # Only rows that something was added to may have become zero.
+    is_zero = np.logical_and.reduce([sums[number][same] == 0 for number in sums])
+    stays = np.ones(old.rows, np.bool_)
+    stays[same[is_zero]] = False
+    kept = np.flatnonzero(stays)
+    if not len(rest) and len(kept) == old.rows:
+        return Run(old.first, old.second, _not_all_zero(sums))
+    places = np.append(0, np.cumsum(stays))[found.places[rest]] + np.arange(len(rest))
+    is_old = np.ones(len(kept) + len(rest), np.bool_)
+    is_old[places] = False
+    old_places = np.flatnonzero(is_old)
+
+    def together(stored: npt.NDArray[Any], added: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+        column = np.empty(len(is_old), stored.dtype)
+        column[old_places] = stored[kept]
+        column[places] = 0 if added is None else added[rest]
+        return column
+
+    differences = {number: together(stored, new.differences.get(number)) for number, stored in sums.items()}
+    # The second hashes of keys of one column of fixed width are zero, unless it is NULL.
+    second = together(old.second, new.second) if old.second.any() or new.second.any() else None
+    first = together(old.first, new.first)
+    return Run(first, np.zeros_like(first) if second is None else second, _not_all_zero(differences))
+
+
+def _not_all_zero(differences: Accumulators) -> Accumulators:
+    return {number: difference for number, difference in differences.items() if difference.any()}
 
 
 def has_collision(first: Hashes, second: Hashes) -> bool:
@@ -148,7 +171,8 @@ def _without_zeros(run: Run) -> Run:
             moving[number] = difference
     if some.all():
         return Run(run.first, run.second, moving)
-    return Run(run.first[some], run.second[some], {number: d[some] for number, d in moving.items()})
+    rows = np.flatnonzero(some)
+    return Run(run.first[rows], run.second[rows], {number: d[rows] for number, d in moving.items()})
 
 
 def _chunk(run: Run) -> Chunk:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from panes.aggregates.accumulator_table import has_collision
 from panes.aggregates.base import Accumulators, Ints
 from panes.delta.delta import Instants
-from panes.delta.grouped import starts_of
+from panes.delta.grouped import are_first, sorted_by_group, starts_of, sums_of
 from panes.delta.hashing import Hashes, sort_order
 
 
@@ -27,7 +28,7 @@ class Steps:
     step_of: Ints
     """The step of each event, where none is left out."""
 
-    @property
+    @cached_property
     def starts(self) -> Ints:
         """Where each group begins."""
         return starts_of(self.first, self.second)
@@ -35,7 +36,7 @@ class Steps:
     def totals(self) -> Accumulators:
         """The whole change of each group."""
         starts = self.starts
-        return {number: np.add.reduceat(change, starts) for number, change in self.changes.items()}
+        return {number: sums_of(change, starts) for number, change in self.changes.items()}
 
     def running(self, base: Accumulators) -> tuple[Accumulators, Accumulators]:
         """The accumulators before and after each step, where `base` is what each group had at first."""
@@ -49,6 +50,9 @@ class Steps:
             if change is None:
                 before[number] = after[number] = np.repeat(had, lengths)
                 continue
+            if len(starts) == len(change):
+                before[number], after[number] = had, had + change
+                continue
             summed = np.cumsum(change)
             after[number] = summed + np.repeat(had - (summed[starts] - change[starts]), lengths)
             before[number] = after[number] - change
@@ -60,33 +64,34 @@ def steps_of(
 ) -> Steps:
     """Adds up the events of each group and instant; steps that change nothing are left out, unless
     `keep_still`."""
-    order = _by_group_and_instant(first, second, instants)
-    by = first[order], second[order], instants[order]
-    starts = starts_of(*by)
+    order, first, second, instants, starts = _by_group_and_instant(first, second, instants)
     step_of = np.zeros(len(order), np.int64)
     if keep_still and len(order):
         step_of[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
-    sums = {number: np.add.reduceat(c[order], starts) for number, c in changes.items() if c.any()}
+    sums = {number: sums_of(c[order], starts) for number, c in changes.items() if c.any()}
     if not keep_still and sums:
-        moves = np.logical_or.reduce([change != 0 for change in sums.values()])
-        if not moves.all():
+        moves = np.flatnonzero(np.logical_or.reduce([change != 0 for change in sums.values()]))
+        if len(moves) < len(starts):
             starts, sums = starts[moves], {number: change[moves] for number, change in sums.items()}
     elif not sums:
         starts = starts if keep_still else starts[:0]
         sums = {0: np.zeros(len(starts), np.int64)}
-    return Steps(by[0][starts], by[1][starts], by[2][starts], sums, order[starts], step_of)
+    return Steps(first[starts], second[starts], instants[starts], sums, order[starts], step_of)
 
 
-def _by_group_and_instant(first: Hashes, second: Hashes, instants: Instants) -> Ints:
+def _by_group_and_instant(
+    first: Hashes, second: Hashes, instants: Instants
+) -> tuple[Ints, Hashes, Hashes, Instants, Ints]:
+    """The order of events by group and instant, what they are in this order, and where each step begins."""
     order = sort_order(first)
-    if has_collision(first[order], second[order]):
-        return np.lexsort((instants, second, first))
+    by = first[order], second[order] if second.any() else second
+    if has_collision(*by):
+        order = np.lexsort((instants, second, first))
+        sorted_by = first[order], second[order], instants[order]
+        return order, *sorted_by, starts_of(*sorted_by)
+    begins = are_first(by[0])
     if not len(order) or (instants == instants[0]).all():
-        return order
-    ordered = first[order]
-    groups = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
-    number = np.searchsorted(np.unique(instants), instants[order])
-    steps = groups * (int(number.max()) + 1) + number
-    # Spread to the high bits, where the order is told by.
-    spread = np.uint64(1) << np.uint64(63 - int(steps.max()).bit_length())
-    return order[sort_order(steps.astype(np.uint64) * spread)]
+        return order, *by, instants, np.flatnonzero(begins)
+    # The groups lie in their order already, and so do their hashes.
+    within, groups, times = sorted_by_group(np.cumsum(begins), instants[order])
+    return order[within], *by, times, starts_of(groups, times)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from panes.answers.lookup import Lookup
 from panes.answers.open_stores import OpenStores
 from panes.delta.delta import BEGINNING
 from panes.sharing.distinct_rows import distinct_changes, distinct_rows
@@ -23,9 +24,12 @@ class AnswerFromMatches:
     member: int
     reading: Reading
 
-    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+    def at(
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+    ) -> pa.Table:
         del is_first  # the rows of the history are there as those of any other time
         held = self._held(ran, instant)
+        held = held if lookup is None else lookup.rows(held)
         return distinct_rows(held) if self.reading.is_distinct else held
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from panes.answers.lookup import Lookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
 from panes.sharing.windowed_aggregate import WindowedAggregate
@@ -20,12 +21,15 @@ class AnswerFromSynopsis:
     open: OpenSegments
     reading: WindowedAggregate
 
-    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
+    def at(
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+    ) -> pa.Table:
         del is_first  # the panes of the history are there as those of any other time
         window = self.reading.reader.window
         at = window.last_slide(instant)
         held = [store.window(at, window.range_us).rows for store in self._stores(ran)]
-        return self.reading.answer(pa.concat_tables(held), at)
+        rows = self.reading.answer(pa.concat_tables(held), at)
+        return rows if lookup is None else lookup.rows(rows)
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         since = BEGINNING if is_first else ran.since

@@ -9,7 +9,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from panes.answers.lookup import Lookup
 from panes.delta.delta import BEGINNING
+from panes.plan.expressions import Expression
 from panes.plan.nodes import Node
 from panes.plan.output_streams import is_known_at_every_instant
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress
@@ -21,9 +23,12 @@ class AnswerRows(Protocol):
     `ran` is what the last epoch that ran the query did to it, `is_first` whether that was its first.
     """
 
-    def at(self, ran: QueryProgress, instant: int, *, is_first: bool) -> pa.Table:
-        """The answer at the clock, or at an instant of the span where it is known between clocks. It may have more
-        columns than the answer shows: those that it is sorted by, and the half widths of intervals."""
+    def at(
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+    ) -> pa.Table:
+        """The answer at the clock, or at an instant of the span where it is known between clocks; with a lookup,
+        what it finds of it. It may have more columns than the answer shows: those that it is sorted by, and the
+        half widths of intervals."""
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         """What came into the answer and what went from it during the span: its columns, `_at` in microseconds, and
@@ -48,6 +53,9 @@ class AnswerSource:
     every_instant: bool = False
     """Whether the query was registered with changes = 'instant'."""
 
+    index: tuple[str, ...] = ()
+    """The columns by which its rows lie, if it has an index."""
+
     origin: int | None = None
     """The id that readers know the query by, when it was altered since it was registered."""
 
@@ -67,6 +75,11 @@ class AnswerSource:
     def readers_id(self) -> int:
         """The id that the places of readers are kept under."""
         return self.id if self.origin is None else self.origin
+
+    def lookup_of(self, condition: Expression) -> Lookup:
+        """How the rows are found for which a condition is true."""
+        types = {f.name: f.type for f in self.plan.schema}
+        return Lookup.of(condition, [(name, types[name]) for name in self.index])
 
     @property
     def schema(self) -> pa.Schema:

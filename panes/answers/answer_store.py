@@ -27,14 +27,21 @@ class AnswerStore:
     def __init__(self, chunks: Sequence[Chunk] = ()) -> None:
         self._log = Log(MergePolicy(), chunks)
 
-    @classmethod
-    def gathered(cls, chunks: Sequence[Chunk], clock: int) -> AnswerStore:
-        """The answer at a clock that chunks of several shards add up to, as one chunk."""
-        if not chunks:
-            return cls()
-        names = chunks[0].table.column_names
-        rows = rows_at(pa.concat_tables([chunk.table.select(names) for chunk in chunks]), clock)
-        return cls([Chunk.of(in_order(rows))] if rows.num_rows else ())
+        self.touched = 0
+        """Rows of chunks that updates have read and moved, where there is an index."""
+
+    def gather(self, clock: int) -> None:
+        """Makes one state of chunks that come from several shards: the answer at a clock that they add up to."""
+        if not self._log.parts:
+            return
+        names = self._log.parts[0].table.column_names
+        rows = rows_at(pa.concat_tables([chunk.table.select(names) for chunk in self._log.parts]), clock)
+        self._log.parts = []
+        self._begin_with(rows, clock)
+
+    def _begin_with(self, rows: pa.Table, clock: int) -> None:  # noqa: ARG002
+        if rows.num_rows:
+            self._log.parts = [Chunk.of(in_order(rows))]
 
     @property
     def chunks(self) -> Sequence[Chunk]:

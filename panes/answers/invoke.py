@@ -9,6 +9,7 @@ from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import last_slide
 from panes.answers.intervals import intervals
+from panes.answers.lookup import Lookup
 from panes.answers.sorted_rows import in_order
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
@@ -17,14 +18,17 @@ from panes.plan.order_of_answer import order_of
 from panes.state.storage.epoch_log import QueryProgress
 
 
-def invoke(standing: AnswerSource, ran: QueryProgress | None) -> Answer:
-    """The answer of a query after an epoch that ran it; no rows and no instant when none has."""
+def invoke(standing: AnswerSource, ran: QueryProgress | None, lookup: Lookup | None = None) -> Answer:
+    """The answer of a query after an epoch that ran it, or what a lookup finds of it; no rows and no instant when
+    none has."""
     if ran is None or ran.clock == BEGINNING:
         return Answer(None, standing.schema.empty_table())
-    return _answer(standing, ran, ran.clock)
+    return _answer(standing, ran, ran.clock, lookup)
 
 
-def invoke_at(standing: AnswerSource, instant: int, runs: Sequence[QueryProgress]) -> Answer:
+def invoke_at(
+    standing: AnswerSource, instant: int, runs: Sequence[QueryProgress], lookup: Lookup | None = None
+) -> Answer:
     """The answer at an instant, from the kept epochs that ran the query and in which the answer is whole.
 
     Where the answer is known at the end of epochs only, that of the last one that ended by then.
@@ -32,13 +36,13 @@ def invoke_at(standing: AnswerSource, instant: int, runs: Sequence[QueryProgress
     ended = bisect_right(runs, instant, key=lambda ran: ran.clock)
     last = runs[ended - 1] if ended else None
     if last is not None and last.clock == instant:
-        return invoke(standing, last)
+        return invoke(standing, last, lookup)
     if ended < len(runs):
         if not standing.is_known_between_clocks:
             if last is not None:
-                return invoke(standing, last)
+                return invoke(standing, last, lookup)
         elif last is not None or _is_begun(standing, runs[ended], instant):
-            return _answer(standing, runs[ended], instant)
+            return _answer(standing, runs[ended], instant, lookup)
     raise EpochGone(_why_not(standing, instant, runs[0], runs[-1]))
 
 
@@ -47,10 +51,14 @@ def _is_begun(standing: AnswerSource, first: QueryProgress, instant: int) -> boo
     return standing.is_whole_first_in(first) and max(first.since, standing.whole_from) <= instant
 
 
-def _answer(standing: AnswerSource, ran: QueryProgress, instant: int) -> Answer:
-    table = standing.rows.at(ran, instant, is_first=standing.begins_in(ran))
-    if table.num_rows == 0 and standing.of_nothing is not None:
-        table = standing.of_nothing
+def _answer(standing: AnswerSource, ran: QueryProgress, instant: int, lookup: Lookup | None) -> Answer:
+    nothing = standing.of_nothing
+    # Whether there is nothing shows when all is read.
+    found_at_once = lookup if nothing is None else None
+    table = standing.rows.at(ran, instant, is_first=standing.begins_in(ran), lookup=found_at_once)
+    if nothing is not None:
+        table = table if table.num_rows else nothing
+        table = table if lookup is None else lookup.rows(table)
     since = standing.complete_from(instant, ran.epoch)
     order = order_of(standing.plan)
     table = (in_order(table, order) if order else table).combine_chunks()

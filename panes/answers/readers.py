@@ -15,6 +15,7 @@ from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
+from panes.answers.lookup import Lookup
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.answers.open_stores import OpenStores
@@ -77,16 +78,22 @@ class Readers:
         self.bell.ring()
 
     def invoke(
-        self, standing: AnswerSource, as_of: datetime | str | None = None, epoch: int | None = None
+        self,
+        standing: AnswerSource,
+        as_of: datetime | str | None = None,
+        lookup: Lookup | None = None,
+        *,
+        epoch: int | None = None,
     ) -> Answer:
-        """The answer as of the last committed epoch, or of another one that is kept, or at an instant that is."""
+        """The answer as of the last committed epoch, or of another one that is kept, or at an instant that is;
+        with a lookup, what it finds of it."""
         with self._unless_dropped(standing):
             if as_of is not None:
-                return self._invoke_at(standing, instant_of(as_of))
+                return self._invoke_at(standing, instant_of(as_of), lookup)
             with self._held(standing, lambda kept: epoch if epoch in kept else kept[-1]) as hold:
                 if hold is None:
-                    return invoke(standing, None)
-                return self._dated(invoke(standing, self._ran(standing, hold.epoch)), hold.epoch)
+                    return invoke(standing, None, lookup)
+                return self._dated(invoke(standing, self._ran(standing, hold.epoch), lookup), hold.epoch)
 
     def caught_up(self, standing: AnswerSource, answer: Answer, epoch: int) -> Answer:
         """An answer as of an epoch, from one of an earlier epoch and what the epochs since then have changed. It
@@ -140,12 +147,12 @@ class Readers:
             for name in found
         }
 
-    def _invoke_at(self, standing: AnswerSource, instant: int) -> Answer:
+    def _invoke_at(self, standing: AnswerSource, instant: int, lookup: Lookup | None) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
             kept = [self._ran(standing, epoch) for epoch in self._log.epochs if epoch >= hold.epoch]
-            return invoke_at(standing, instant, _runs(kept))
+            return invoke_at(standing, instant, _runs(kept), lookup)
 
     def _ran(self, standing: AnswerSource, epoch: int) -> QueryProgress | None:
         record = self._log.record(epoch)

@@ -47,12 +47,14 @@ CREATE TABLE queries (
   id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   {_SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL, template TEXT,
-  group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
+  synopsis TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
   plan_number INTEGER);
 CREATE INDEX queries_by_template ON queries (template);
+CREATE INDEX queries_by_synopsis ON queries (synopsis);
 CREATE TABLE groups (
   id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  {_SETTINGS_DEFINED}, first_epoch INTEGER, UNIQUE (template, {_SETTINGS}));
+  {_SETTINGS_DEFINED}, first_epoch INTEGER, plan_number INTEGER, plan_epoch INTEGER,
+  UNIQUE (template, {_SETTINGS}));
 {PlanHistory.SCHEMA}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 {Comments.SCHEMA}
@@ -211,12 +213,14 @@ class Catalog:
         template: str | None = None,
         given: Sequence[str] = (),
         answers: ChosenAnswers = KEPT,
+        synopsis: str | None = None,
     ) -> QueryRecord:
         """Adds a query. When there are some of its template already, it shares a plan with those that follow; one
         whose answer is put together when it is read shares it in any case.
 
         Without a number of shards it has as many as the cluster has cores. A query that joins a group goes by the
-        number of the group, as answers do not depend on it. `given` are the settings of its own statement.
+        number of the group, as answers do not depend on it. `given` are the settings of its own statement,
+        `synopsis` what it could be computed from with others, also when it goes by another template.
         """
         with self._file.transaction():
             self._check_free(name)
@@ -224,10 +228,10 @@ class Catalog:
             group = None if template is None else self._group_for(template, shards, settings, answers)
             named = ",".join(given)
             first = (number, number, name, sql, shards, shards is None)
-            values = (*first, *settings, named, *answers, template, group)
+            values = (*first, *settings, named, *answers, template, synopsis, group)
             self._execute(
                 f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, mode, "
-                f"why_mode, template, group_id) VALUES ({_marks(values)})",
+                f"why_mode, template, synopsis, group_id) VALUES ({_marks(values)})",
                 *values,
             )
             return self.query(name)
@@ -244,7 +248,11 @@ class Catalog:
         )
 
     def replace_query(
-        self, old: QueryRecord, template: str | None, answers: ChosenAnswers = KEPT
+        self,
+        old: QueryRecord,
+        template: str | None,
+        answers: ChosenAnswers = KEPT,
+        synopsis: str | None = None,
     ) -> QueryRecord:
         """Lets a query begin anew under another id, with the next epoch: what it computes is something else now.
         Its settings stay, and so does its error when it is suspended. `old` is what it was before."""
@@ -255,7 +263,8 @@ class Catalog:
                 self._execute(
                     f"UPDATE queries SET (shards, follows_cores) = ({of_group}) WHERE id = ?", old.id
                 )
-            self._execute("UPDATE queries SET template = NULL, group_id = NULL WHERE id = ?", old.id)
+            nothing = "template = NULL, synopsis = NULL, group_id = NULL"
+            self._execute(f"UPDATE queries SET {nothing} WHERE id = ?", old.id)
             ((shards,),) = self._select(
                 "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
             )
@@ -263,17 +272,18 @@ class Catalog:
             group = None if template is None else self._group_for(template, shards, settings, answers)
             self._plans.forget_current(old.id, self.marks.last_begun, old.first_epoch)
             self._execute(
-                "UPDATE queries SET id = ?, template = ?, group_id = ?, mode = ?, why_mode = ?, "
+                "UPDATE queries SET id = ?, template = ?, synopsis = ?, group_id = ?, mode = ?, why_mode = ?, "
                 "first_epoch = NULL, first_clock = NULL, plan_number = NULL WHERE id = ?",
-                *(number, template, group, *answers, old.id),
+                *(number, template, synopsis, group, *answers, old.id),
             )
             return self.query(old.name)
 
     def alike(self, template: str) -> int:
-        """How many registered queries are of a template; those beyond `share_from` are not counted."""
+        """How many registered queries are of a template, or could be computed from a synopsis; those beyond
+        `share_from` are not counted."""
         ((alike,),) = self._select(
-            "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? LIMIT ?)",
-            *(template, int(self.setting("share_from"))),
+            "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? OR synopsis = ? LIMIT ?)",
+            *(template, template, int(self.setting("share_from"))),
         )
         return int(alike)
 
@@ -428,12 +438,37 @@ class Catalog:
 
         `answers` says how the answer of each is had from then on.
         """
-        alone = "group_id = NULL, template = NULL, first_epoch = NULL, first_clock = NULL"
+        alone = "group_id = NULL, template = NULL, synopsis = NULL, first_epoch = NULL, first_clock = NULL"
         shards = "(shards, follows_cores) = (SELECT shards, follows_cores FROM groups WHERE id = group_id)"
         with self._file.transaction():
             for query, chosen in answers.items():
                 self._execute("UPDATE queries SET mode = ?, why_mode = ? WHERE id = ?", *chosen, query)
             self._execute(f"UPDATE queries SET {alone}, {shards} WHERE group_id = ?", group)
+
+    def leave_group(self, queries: Iterable[int], answers: ChosenAnswers) -> None:
+        """Lets some queries of a group, which no epoch has run yet, begin by themselves; `answers` says how their
+        answers are had from then on."""
+        alone = "group_id = NULL, template = NULL, synopsis = NULL, mode = ?, why_mode = ?"
+        shards = "(shards, follows_cores) = (SELECT shards, follows_cores FROM groups WHERE id = group_id)"
+        with self._file.transaction():
+            for query in queries:
+                self._execute(f"UPDATE queries SET {shards}, {alone} WHERE id = ?", *answers, query)
+
+    def begin_group_anew(self, group: int, plan: str, chosen: ChosenPlan, epoch: int) -> None:
+        """Lets a group go on with another plan: an epoch begins it, and runs no other for the group."""
+        with self._file.transaction():
+            number = self.marks.take_number()
+            self._plans.add_successor(group, group, number, plan, chosen)
+            self._plans.begin(number, epoch)
+            self._plans.take_over(group, number, epoch, None)
+            self._execute(
+                "UPDATE groups SET plan_number = ?, plan_epoch = ? WHERE id = ?", number, epoch, group
+            )
+
+    def template_of(self, group: int) -> str:
+        """The key of what the queries of a group have in common."""
+        ((template,),) = self._select("SELECT template FROM groups WHERE id = ?", group)
+        return str(template)
 
     def has_group(self, number: int) -> bool:
         """Whether queries share a plan under that number."""
@@ -441,7 +476,7 @@ class Catalog:
 
     def groups(self) -> list[GroupRecord]:
         """The groups that have begun."""
-        columns = "id, shards, first_epoch"
+        columns = "id, shards, first_epoch, coalesce(plan_number, id), coalesce(plan_epoch, first_epoch)"
         rows = self._select(f"SELECT {columns} FROM groups WHERE first_epoch IS NOT NULL ORDER BY id")
         return [GroupRecord(*row) for row in rows]
 
@@ -515,8 +550,10 @@ class Catalog:
 
     def query_settings(self, given: Mapping[str, Value] = MappingProxyType({})) -> QuerySettings:
         """The settings that a query gets that is registered now; `given` are those of its own statement."""
-        settings = {name: self.setting(name) for name in QuerySettings._fields}
-        own = {name: check_setting(name, value) for name, value in given.items()}
+        settings = {name: self.setting(name) for name in QuerySettings._fields if name in SETTINGS}
+        own = {
+            name: check_setting(name, value) if name in SETTINGS else value for name, value in given.items()
+        }
         return QuerySettings(**{**settings, **own})  # type: ignore[arg-type]
 
     def set(self, name: str, value: Value) -> None:
@@ -551,7 +588,8 @@ class Catalog:
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
         of_group = "SELECT groups.shards FROM groups WHERE groups.id = group_id"
         before = ("id", "origin", "name", "sql", f"iif(group_id IS NULL, shards, ({of_group}))")
-        number = "coalesce(plan_number, group_id, id)"
+        plan_of_group = "SELECT groups.plan_number FROM groups WHERE groups.id = group_id"
+        number = f"coalesce(plan_number, ({plan_of_group}), group_id, id)"
         after = ("group_id", "first_epoch", "first_clock", "error", number)
         columns = ", ".join((*before, _SETTINGS, "given", "mode", "why_mode", *after))
         rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
@@ -581,6 +619,5 @@ def _marks(values: Sequence[object]) -> str:
 def _statement_of(record: QueryRecord) -> CreateQuery:
     query = parsed_once(record.sql)
     assert isinstance(query, SelectQuery), record.sql
-    return CreateQuery(
-        record.name, query, tuple((name, getattr(record.settings, name)) for name in record.given)
-    )
+    given = {name: getattr(record.settings, name) for name in record.given}
+    return CreateQuery.of_given(record.name, query, given)

@@ -44,8 +44,12 @@ class QueryRecord:
 
 @dataclass(frozen=True)
 class GroupRecord:
-    """Queries that are equal up to constants, and share one plan."""
+    """Queries that share one plan: they are equal up to constants, or read one store."""
 
     id: int
     shards: int | None
     first_epoch: int
+    plan_number: int
+    """The number of the plan that runs it."""
+    plan_epoch: int
+    """The epoch that began this plan."""

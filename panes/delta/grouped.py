@@ -14,14 +14,37 @@ Numbers = npt.NDArray[np.int64]
 
 def sort_by_group(codes: Positions, times: Numbers) -> Positions:
     """The order by group, and by time within each; equal times in any order."""
+    return sorted_by_group(codes, times)[0]
+
+
+def sorted_by_group(codes: Positions, times: Numbers) -> tuple[Positions, Positions, Numbers]:
+    """`sort_by_group`, and the groups and times in that order."""
     if not len(codes):
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.int64), codes, times
     low = int(times.min())
-    span = int(times.max()) - low
-    # Group and time in one number sort about five times as fast as two columns do.
-    if (int(codes.max()) + 1) * (span + 1) < 2**63:
-        return np.argsort(codes * np.int64(span + 1) + (times - np.int64(low)))
-    return np.lexsort((times, codes))
+    time_bits = (int(times.max()) - low).bit_length()
+    bits = int(codes.max()).bit_length() + time_bits
+    row_bits = (len(codes) - 1).bit_length()
+    if bits > 63:
+        order = np.lexsort((times, codes))
+        return order, codes[order], times[order]
+    # Group and time in one number sort about five times as fast as two columns do; with the place of the row in it
+    # as well, numbers are sorted and not places by them, and what was sorted need not be gathered.
+    keys = codes << np.int64(time_bits)
+    keys |= times - np.int64(low)
+    if bits + row_bits <= 63:
+        keys <<= np.int64(row_bits)
+        keys |= np.arange(len(codes))
+        keys.sort()
+        order = keys & np.int64((1 << row_bits) - 1)
+        keys >>= np.int64(row_bits)
+    else:
+        order = np.argsort(keys)
+        keys = keys[order]
+    times = keys & np.int64((1 << time_bits) - 1)
+    times += np.int64(low)
+    keys >>= np.int64(time_bits)
+    return order, keys, times
 
 
 def sort_groups_by_time(order: Positions, codes: Positions, times: Numbers) -> Positions:
@@ -51,6 +74,16 @@ def are_first(*ordered: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     for column in ordered:
         first[1:] |= column[1:] != column[:-1]
     return first
+
+
+def sums_of(values: Numbers, starts: Positions) -> Numbers:
+    """The total of each group. It is the difference of running totals, which is exact, as integers wrap around,
+    and several times as fast as adding up groups of few rows one by one."""
+    if len(starts) == len(values):
+        return values
+    total = np.cumsum(values)[np.append(starts[1:], len(values)) - 1]
+    sums: Numbers = np.diff(total, prepend=0)
+    return sums
 
 
 def cumsum_within(values: Numbers, starts: Positions) -> Numbers:

@@ -82,8 +82,11 @@ def sort_order(keys: Hashes) -> npt.NDArray[np.int64]:
     """
     bits = np.uint64(max(len(keys) - 1, 1).bit_length())
     low = (np.uint64(1) << bits) - np.uint64(1)
-    packed = np.sort((keys & ~low) | np.arange(len(keys), dtype=np.uint64))
-    order: npt.NDArray[np.int64] = (packed & low).astype(np.int64)
+    packed = keys & ~low
+    packed |= np.arange(len(keys), dtype=np.uint64)
+    packed.sort()
+    packed &= low
+    order: npt.NDArray[np.int64] = packed.view(np.int64)
     ordered = keys[order]
     if (ordered[1:] < ordered[:-1]).any():
         order = np.argsort(keys, kind="stable")

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from panes.delta.grouped import are_first
-from panes.delta.hashing import Hashes, hash_rows, list_lengths
+from panes.delta.hashing import Hashes, hash_rows, list_lengths, sort_order
 from panes.delta.rows import Positions, array_of, fixed_width
 
 Mask = npt.NDArray[np.bool_]
@@ -86,7 +86,7 @@ def group_rows(table: pa.Table, columns: Sequence[str], hashes: Hashes | None = 
     """Groups the rows by exact equality of the columns, where NULL equals NULL."""
     if hashes is None:
         hashes = hash_rows(table, columns)
-    order = np.argsort(hashes)
+    order = sort_order(hashes)
     ordered = hashes[order]
     is_first = are_first(ordered)
     if not is_hash_exact(table, columns):

@@ -74,6 +74,15 @@ def take(table: pa.Table, positions: Positions, columns: Sequence[str] | None = 
     )
 
 
+def take_and_set(table: pa.Table, positions: Positions, name: str, values: npt.NDArray[Any]) -> pa.Table:
+    """The rows at the positions, with these values in a column of theirs."""
+    arrays = [
+        pa.array(values) if other == name else take_column(array_of(table, other), positions)
+        for other in table.column_names
+    ]
+    return pa.Table.from_arrays(arrays, names=table.column_names)
+
+
 def where(mask: npt.NDArray[np.bool_]) -> Positions:
     positions: Positions = np.flatnonzero(mask)
     return positions

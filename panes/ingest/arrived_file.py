@@ -46,7 +46,9 @@ class ArrivedFile:
 
     def can_be_history(self, stream: Stream) -> bool:
         """Whether the file can be kept as it is: any reader finds in it what the epoch took in."""
-        return stream.timestamp is not None and not self.is_checked and not self.folders
+        is_read_alike = not self.is_checked and not self.folders
+        # Rows that leave before they come are rejected, and would be in the file.
+        return stream.timestamp is not None and stream.expires is None and is_read_alike
 
 
 def arrived(stream: Stream, path: Location, now_us: int) -> ArrivedFile:
@@ -83,7 +85,8 @@ def read_arrived(
         rows = read_rows(arrived.file, stream, columns, latest_time(stream, now_us))
         return rows.drop_columns([CAME, EPOCH]), rows_with_rejected_times(stream, arrived.file, now_us)
     # A row that is rejected for the value of a column is rejected whether or not a query reads the column.
-    names = stream.columns.names if arrived.is_checked or stream.timestamp is not None else columns
+    has_times = stream.timestamp is not None or stream.expires is not None
+    names = stream.columns.names if arrived.is_checked or has_times else columns
     there = [arrived.file.stored[name] for name in names if name in arrived.file.stored]
     stored = read_stored(arrived.path, there)
     arrays: dict[str, pa.ChunkedArray] = {}

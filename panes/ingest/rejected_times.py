@@ -23,7 +23,8 @@ from panes.history.history_file import HistoryFile
 from panes.history.parts import metadata_of, read_stored
 from panes.ingest.rejected_rows import BAD
 from panes.plan.durations import MICROSECONDS_IN, duration_text
-from panes.plan.stream import Stream
+from panes.plan.lifetime_window import ends_of
+from panes.plan.stream import Stream, TimestampBy
 
 NO_TIME = "there is no event time"
 _UNITS = TO_MICROSECONDS | {"NANOSECONDS": 0.001}
@@ -44,6 +45,8 @@ def with_times(
     """
     by = stream.timestamp
     ts = arrived if by is None else event_time(by, rows.column(by.column), latest_time(stream, now_us))
+    if stream.expires is not None:
+        bad = pc.coalesce(bad, _ended(stream.expires, rows.column(stream.expires.column), ts))
     rows = rows.append_column(TS, ts).append_column(BAD, bad)
     usable = pc.and_(pc.is_null(rows.column(BAD)), pc.is_valid(rows.column(TS)))
     if pc.all(usable).as_py():
@@ -83,6 +86,15 @@ def rows_with_rejected_times(stream: Stream, file: HistoryFile, now_us: int) -> 
     columns[by.column] = pc.if_else(fits, times, pa.scalar(None, times.type))
     rows = pa.table({field.name: columns[field.name].cast(field.type) for field in stream.columns.arrow})
     return rows.append_column(BAD, _reasons(stream, times, now_us))
+
+
+def _ended(by: TimestampBy, column: pa.ChunkedArray, ts: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Why rows are rejected that leave before they can be seen; NULL for the others."""
+    ends = pa.array(ends_of(column, by))
+    is_over = pc.less_equal(ends, ts)
+    if not pc.any(is_over).as_py():
+        return pa.nulls(len(ends), pa.string())
+    return pc.if_else(is_over, f"{by.column} is not after the event time: the tuple is never alive", None)
 
 
 def _reasons(stream: Stream, times: pa.ChunkedArray, now_us: int) -> pa.ChunkedArray:

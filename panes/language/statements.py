@@ -6,20 +6,27 @@ their canonical texts are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
+from panes.language.definition_text import (
+    clause_text,
+    column_text,
+    columns_text,
+    option_text,
+    options_text,
+    source_text,
+    text_literal,
+)
 from panes.language.names import quoted
 from panes.plan.durations import duration_text
 from panes.plan.schema import Field, Schema
 from panes.plan.stream import DEFAULT_AHEAD_US, OptionValue, Source, Stream
 from panes.plan.types import Type
-
-_NONE: Mapping[str, str] = MappingProxyType({})
 
 Kind: TypeAlias = Literal["QUERY", "STREAM", "TABLE"]
 """What has a name of its own and a definition."""
@@ -65,10 +72,13 @@ class CreateStream(Statement):
     @property
     def sql(self) -> str:
         stream = self.stream
-        parts = [f"CREATE STREAM {quoted(stream.name)} ({_columns_text(stream.columns)})"]
+        parts = [f"CREATE STREAM {quoted(stream.name)} ({columns_text(stream.columns)})"]
         if stream.timestamp is not None:
             unit = "" if stream.timestamp.unit == "TIMESTAMP" else f" {stream.timestamp.unit}"
             parts.append(f"TIMESTAMP BY {quoted(stream.timestamp.column)}{unit}")
+        if stream.expires is not None:
+            unit = "" if stream.expires.unit == "TIMESTAMP" else f" {stream.expires.unit}"
+            parts.append(f"EXPIRES BY {quoted(stream.expires.column)}{unit}")
         if stream.slack_us:
             parts.append(f"SLACK INTERVAL {duration_text(stream.slack_us)}")
         if stream.ahead_us != DEFAULT_AHEAD_US:
@@ -78,7 +88,7 @@ class CreateStream(Statement):
         if stream.retain_us is not None:
             parts.append(f"RETAIN INTERVAL {duration_text(stream.retain_us)}")
         if stream.source != Source():
-            parts.append(_source_text(stream.source))
+            parts.append(source_text(stream.source))
         return " ".join(parts)
 
 
@@ -118,7 +128,7 @@ class CreateTable(Statement):
     @property
     def sql(self) -> str:
         defaults = {default.column: default.canonical for default in self.defaults}
-        inside = _columns_text(self.columns, self.not_null, defaults)
+        inside = columns_text(self.columns, self.not_null, defaults)
         if self.primary_key:
             inside += f", PRIMARY KEY ({', '.join(map(quoted, self.primary_key))})"
         suffix = "" if self.retroactive else " NON RETROACTIVE"
@@ -182,7 +192,7 @@ class CopyFrom(Statement):
     @property
     def sql(self) -> str:
         copied = f"COPY {quoted(self.table)} FROM {text_literal(self.location)}"
-        return f"{copied} {_options_text(dict(self.options))}" if self.options else copied
+        return f"{copied} {options_text(dict(self.options))}" if self.options else copied
 
 
 @dataclass(frozen=True)
@@ -191,22 +201,39 @@ class CreateQuery(Statement):
     query: SelectQuery
     settings: tuple[tuple[str, OptionValue], ...] = ()
     """Those that it has for itself, as they were written; it has the others from the database."""
+    index: tuple[str, ...] = ()
+    """The columns of INDEX BY."""
+    index_at: int = field(default=0, compare=False, repr=False)
+    """Where INDEX BY stands in the text."""
 
     @property
     def sql(self) -> str:
-        settings = f"{_options_text(dict(self.settings))} " if self.settings else ""
-        return f"CREATE QUERY {quoted(self.name)} {settings}AS {self.query.sql}"
+        settings = f"{options_text(dict(self.settings))} " if self.settings else ""
+        index = f"INDEX BY ({', '.join(map(quoted, self.index))}) " if self.index else ""
+        return f"CREATE QUERY {quoted(self.name)} {settings}{index}AS {self.query.sql}"
+
+    @property
+    def given(self) -> dict[str, OptionValue]:
+        """What it has for itself, by the names of `QuerySettings`: its settings, and its index as JSON."""
+        return dict(self.settings) | ({"index_by": json.dumps(self.index)} if self.index else {})
+
+    @classmethod
+    def of_given(cls, name: str, query: SelectQuery, given: Mapping[str, OptionValue]) -> CreateQuery:
+        """The statement of a query that has these for itself: the inverse of `given`."""
+        settings = tuple((option, value) for option, value in given.items() if option != "index_by")
+        return cls(name, query, settings, tuple(json.loads(str(given.get("index_by", "[]")))))
 
 
 @dataclass(frozen=True)
 class Invoke(Statement):
-    """The answer of a registered query. With ORDER BY, LIMIT or OFFSET `canonical` is the text of these and `tree`
-    what was read: `bind_invoke` gives the order and the places."""
+    """The answer of a registered query. With WHERE, ORDER BY, LIMIT or OFFSET `canonical` is the text of these,
+    `where` the condition, and `tree` what was read of the others: `bind_invoke` gives the order and the places."""
 
     name: str
     canonical: str = ""
     tree: exp.Expression | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
+    where: exp.Expression | None = field(default=None, compare=False, repr=False)
 
     @property
     def sql(self) -> str:
@@ -235,7 +262,7 @@ class Explain(Statement):
 
 @dataclass(frozen=True)
 class Show(Statement):
-    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS"]
+    kind: Literal["QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS", "SYNOPSES"]
     like: str | None = None
     """The pattern of the names that are shown; None: all."""
 
@@ -311,7 +338,7 @@ class CreateFunction(Statement):
     @property
     def sql(self) -> str:
         kind = "AGGREGATE" if self.is_aggregate else "FUNCTION"
-        parts = [f"CREATE {kind} {quoted(self.name)} ({_columns_text(self.takes)}) RETURNS {self.returns}"]
+        parts = [f"CREATE {kind} {quoted(self.name)} ({columns_text(self.takes)}) RETURNS {self.returns}"]
         parts.append(f"AS {text_literal(self.path)}")
         parts += ["VECTORIZED"] * self.is_vectorized + ["CALLED ON NULL INPUT"] * self.takes_null
         return " ".join(parts)
@@ -407,7 +434,7 @@ class AlterStream(Statement):
 
     @property
     def sql(self) -> str:
-        written = ", ".join(f"{name} = {_clause_text(value)}" for name, value in self.options)
+        written = ", ".join(f"{name} = {clause_text(value)}" for name, value in self.options)
         return f"ALTER STREAM {quoted(self.name)} SET ({written})"
 
 
@@ -443,45 +470,3 @@ class SetSetting(Statement):
     @property
     def sql(self) -> str:
         return f"SET {quoted(self.name)} = {option_text(self.value)}"
-
-
-def _source_text(source: Source) -> str:
-    parts = ["FROM", source.kind]
-    if source.location is not None:
-        parts.append(text_literal(source.location))
-    if source.options:
-        parts.append(_options_text(source.options))
-    return " ".join(parts)
-
-
-def _clause_text(value: int | bool | None) -> str:
-    if value is None:
-        return "NULL"
-    return str(value).upper() if isinstance(value, bool) else f"INTERVAL {duration_text(value)}"
-
-
-def _options_text(options: Mapping[str, OptionValue]) -> str:
-    written = (f"{quoted(name)} = {option_text(value)}" for name, value in options.items())
-    return f"WITH ({', '.join(written)})"
-
-
-def text_literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def option_text(value: OptionValue) -> str:
-    if isinstance(value, bool):
-        return str(value).upper()
-    return text_literal(value) if isinstance(value, str) else repr(value)
-
-
-def _columns_text(
-    columns: Schema, not_null: Collection[str] = (), defaults: Mapping[str, str] = _NONE
-) -> str:
-    return ", ".join(column_text(f, not_null, defaults) for f in columns)
-
-
-def column_text(column: Field, not_null: Collection[str] = (), defaults: Mapping[str, str] = _NONE) -> str:
-    """The definition of a column with its constraints."""
-    default = f" DEFAULT {defaults[column.name]}" if column.name in defaults else ""
-    return f"{quoted(column.name)} {column.type}{' NOT NULL' * (column.name in not_null)}{default}"

@@ -14,6 +14,7 @@ from typing import Protocol
 from panes.delta.delta import EXP, TS
 from panes.history.history_file import CAME
 from panes.plan import nodes
+from panes.plan.lifetime_window import LifetimeWindow, ends_sql
 from panes.plan.lookups import has_lookup, is_lookup
 from panes.plan.schema import Schema
 from panes.plan.to_sql import quoted, to_sql
@@ -82,6 +83,9 @@ def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
         return _open_session(columns, stream, spec, now)
     # A window that slides is what it was at the last slide: what came after that is not in it.
     held = f"{_SEEN} <= {spec.last_slide(now)} AND {TS} BETWEEN {reach.since} AND {reach.until}"
+    if isinstance(spec, LifetimeWindow):
+        ends = ends_sql(quoted(spec.ends.column), spec.ends)
+        held += f" AND coalesce({ends} > {spec.last_slide(now)}, TRUE)"
     return f"SELECT {columns} FROM ({stream}) WHERE {held}"
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from panes.delta.delta import BEGINNING, EXP, Delta, Instants
 from panes.delta.grouped import cummax_within, sort_groups_by_time, starts_of
 from panes.delta.hashing import HASH
-from panes.delta.rows import Positions, concat, int64, take, where, with_column, without
+from panes.delta.rows import Positions, concat, int64, take, take_and_set, where, without
 from panes.operators.base import Operator
 from panes.operators.tools.edge import Edge
 from panes.operators.tools.numbered_values import NumberedValues
@@ -25,13 +25,14 @@ YOUNGEST = "_youngest"
 """Until when the youngest duplicate of a value lives; `_exp` is until when the shown row does."""
 
 
-def keep_youngest(table: pa.Table) -> pa.Table:
+def keep_youngest(table: pa.Table, order: Positions) -> pa.Table:
     """One row per value and shown row, with the youngest of all duplicates."""
     values = [name for name in table.column_names if name not in (YOUNGEST, HASH, EXP)]
-    table, starts = equal_runs(table, values)
-    if len(starts) == table.num_rows:
-        return table
-    return with_column(take(table, starts), YOUNGEST, np.maximum.reduceat(int64(table, YOUNGEST), starts))
+    order, starts = equal_runs(table, values, order)
+    if len(starts) == len(order):
+        return take(table, order)
+    youngest = np.maximum.reduceat(int64(table, YOUNGEST)[order], starts)
+    return take_and_set(table, order[starts], YOUNGEST, youngest)
 
 
 def count_younger(table: pa.Table) -> int:

@@ -37,6 +37,7 @@ from panes.aggregates.replay import STEP, replayed
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
 from panes.delta.hashing import Hashes, hash_pair, hash_rows, in_buckets_of
+from panes.delta.rows import take, where
 from panes.operators.base import Operator
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate
@@ -223,7 +224,7 @@ class GroupBy(Operator):
             return []
         before, after = self._advance(self.groups, steps)
         old_values, new_values = self._values(events, steps, ends=ends)
-        keys = events.rows.select(self.node.keys).take(pa.array(steps.event))
+        keys = take(events.rows, steps.event, self.node.keys)
         old, new = self._rows(keys, before, old_values), self._rows(keys, after, new_values)
         had, has = self._is_there(before, old.num_rows), self._is_there(after, new.num_rows)
         changed = (had != has) | _differ(old, new)
@@ -434,10 +435,11 @@ def _differ(old: pa.Table, new: pa.Table) -> Flags:
 
 
 def _at(rows: pa.Table, instants: Instants, mask: Flags, weight: int) -> pa.Table:
-    rows = rows.filter(pa.array(mask))
-    count = rows.num_rows
+    places = where(mask)
+    rows = take(rows, places)
+    count = len(places)
     return (
-        rows.append_column(TS, pa.array(instants[mask]))
+        rows.append_column(TS, pa.array(instants[places]))
         .append_column(EXP, pa.array(np.full(count, FOREVER)))
         .append_column(WEIGHT, pa.array(np.full(count, weight)))
     )

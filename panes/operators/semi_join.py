@@ -19,6 +19,8 @@ from panes.plan.expressions import Expression
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT
 from panes.state.buffers.base import State
+from panes.state.buffers.choose import choose_to_read
+from panes.state.buffers.lent import Lent
 
 
 @dataclass
@@ -30,9 +32,9 @@ class SemiJoin(Operator):
 
     Output: a left row as long as it has a match; when its last match is known to leave and another one lives
         longer, a further row for the rest of the time. WEAK over inputs without negative tuples, else STRICT.
-    State: the left input and the distinct right keys, each as its pattern wants it. With a residual (or null
-        aware) the pairs cannot be told from the keys: then both inputs, the distinct left rows that match,
-        and the left input again.
+    State: the left input, as its pattern wants it, and the distinct right keys, which δ* keeps and lends to the
+        join. With a residual (or null aware) the pairs cannot be told from the keys: then both inputs, the
+        distinct left rows that match, and the left input again.
     Cost: that of a DISTINCT over the right keys and a join with it; with a residual that of the join of both
         sides, of a DISTINCT over its pairs and of a join by whole rows.
     """
@@ -46,6 +48,7 @@ class SemiJoin(Operator):
     _pairs: Sequence[Join] = field(init=False)
     _matched: DistinctStar | Distinct = field(init=False)
     _join: Join = field(init=False)
+    _lent: Lent | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._pairs = []
@@ -54,6 +57,8 @@ class SemiJoin(Operator):
             self._matched = distinct(keys)
             by = keys.schema.names if self.right_keys else []
             self._join = Join(self.left, self._matched.output, self.left_keys, by)
+            if self.right_keys:
+                self._lend()
             return
         pairs = Join(self.left, self.right, self.left_keys, self.right_keys, self.residual)
         self._pairs = [pairs]
@@ -64,6 +69,12 @@ class SemiJoin(Operator):
         self._join = Join(
             self.left, self._matched.output, self.left.schema.names, rows.schema.names, nulls_equal=True
         )
+        self._lend()
+
+    def _lend(self) -> None:
+        """Lets the join read the rows that δ* keeps: those are its right side. DIRECT keeps what it reads."""
+        if isinstance(self._matched, DistinctStar) and self._matched.edge.strategy == "upa":
+            self._lent = self._join.right_state = choose_to_read(self._matched.state, "matched_shown")
 
     @property
     def _is_simple(self) -> bool:
@@ -92,6 +103,8 @@ class SemiJoin(Operator):
             keys = _renamed(right.filter(~has_null(right.table, self.right_keys)), self.right_keys, names)
         else:
             keys = self._matching(left, right, since, clock)
+        if self._lent is not None:
+            self._lent.borrow(since)
         matched = self._matched.process([keys], since, clock)
         joined = self._join.process([left, matched], since, clock)
         return Delta(joined.table.select(self.output.columns.names), clock)

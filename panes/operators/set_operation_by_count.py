@@ -16,9 +16,10 @@ from panes.delta.grouped import (
     sort_by_group,
     sort_groups_by_time,
     starts_of,
+    sums_of,
 )
 from panes.delta.hashing import HASH
-from panes.delta.rows import Positions, int64, take, where, with_column
+from panes.delta.rows import Positions, int64, take, take_and_set, where
 from panes.operators.base import Operator
 from panes.operators.tools.counting_rules import RULES
 from panes.operators.tools.edge import Edge
@@ -39,13 +40,13 @@ _LEFT = np.int64(2**32)
 _SIGN = np.int64(2**31)
 
 
-def sum_counts(table: pa.Table) -> pa.Table:
+def sum_counts(table: pa.Table, order: Positions) -> pa.Table:
     """One row per value and `_exp`, with the summed counts; none where both are zero."""
     values = [name for name in table.column_names if name not in (COUNTS, HASH, EXP)]
-    table, starts = equal_runs(table, values)
-    counts = np.add.reduceat(int64(table, COUNTS), starts)
+    order, starts = equal_runs(table, values, order)
+    counts = sums_of(int64(table, COUNTS)[order], starts)
     kept = where(counts != 0)
-    return with_column(take(table, starts[kept]), COUNTS, counts[kept])
+    return take_and_set(table, order[starts[kept]], COUNTS, counts[kept])
 
 
 def _left_right(counts: Numbers) -> tuple[Numbers, Numbers]:

@@ -1,10 +1,11 @@
 """Set operations over rows whose time to leave is known: each row is given with the lifetime it will have.
 
-For every value that something happens to, the rows on both sides give the number of times it is held from
-the beginning of the span on, as far as anybody knows now; the rule makes of it the number of times it should
-be given, and what was given before is subtracted. What is left, a number that changes at a few instants, is
-cut into rows: where it rises rows begin, where it falls the oldest of them end. Rows that would begin after
-the span wait: they are found again when their time comes.
+For every value that something comes of, the rows on both sides give the number of times it is held from the
+beginning of the span on, as far as anybody knows now; the rule makes of it the number of times it should be
+given, and what was given before is subtracted. What is left, a number that changes at a few instants, is cut into
+rows: where it rises rows begin, where it falls the oldest of them end. Where the first of a value would begin
+after the span, the value waits for that instant, and is looked at again then. A value of which nothing comes, and
+which waits for nothing, is not touched when its rows expire: what was given of it ends as foreseen.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
-from panes.delta.grouped import Numbers
+from panes.delta.grouped import starts_of
 from panes.delta.rows import int64, take, where, without
 from panes.operators.base import Operator
 from panes.operators.tools.counting_rules import RULES
@@ -27,8 +28,9 @@ from panes.operators.tools.strategy import Departures
 from panes.plan.patterns import Pattern
 from panes.state.buffers.base import State
 from panes.state.buffers.calendar import Calendar
-from panes.state.buffers.choose import choose_for_expiry
+from panes.state.buffers.choose import choose_for_expiry, choose_for_waiting
 from panes.state.buffers.chunked import ChunkedBuffer, sum_weights
+from panes.state.buffers.timer_queue import TimerQueue
 
 
 @dataclass
@@ -39,8 +41,8 @@ class SetOperationByLifetime(Operator):
     Output: rows with the `exp` that is foreseen; what turns out to leave earlier is taken back by a row of
         weight -1 and the same `exp`. When the rule rises with both sides, and both sides leave at known
         times, nothing ever is: `pattern` is then WEAK, else STRICT.
-    State: both inputs, as their patterns want it, and what was given, by its expiry.
-    Cost: a sort of all live rows of the values that came or left. For values that are held very often,
+    State: both inputs, as their patterns want it, what was given, by its expiry, and the values that wait.
+    Cost: a sort of all live rows of the values that come or wait no longer. For values that are held very often,
         Counting is cheaper.
     """
 
@@ -52,6 +54,7 @@ class SetOperationByLifetime(Operator):
     left_state: ChunkedBuffer = field(init=False)
     right_state: ChunkedBuffer = field(init=False)
     given: Calendar = field(init=False)
+    waiting: TimerQueue = field(init=False)
     departures: Departures = field(default_factory=Departures, init=False)
 
     def __post_init__(self) -> None:
@@ -61,14 +64,22 @@ class SetOperationByLifetime(Operator):
         self.given = choose_for_expiry(
             names,
             "what was given leaves at a known time in any order",
-            combine=sum_weights,
+            combine=sum_weights if self.pattern is Pattern.STRICT else None,
             nulls_equal=True,
             calendar_days=self.left.calendar_days,
+        )
+        self.waiting = choose_for_waiting(
+            self.left.schema.arrow.append(pa.field(EXP, pa.int64())), "values are given at a later time"
         )
 
     @property
     def buffers(self) -> Mapping[str, State]:
-        return {"left": self.left_state, "right": self.right_state, "given": self.given}
+        return {
+            "left": self.left_state,
+            "right": self.right_state,
+            "given": self.given,
+            "waiting": self.waiting,
+        }
 
     @property
     def output(self) -> Edge:
@@ -77,47 +88,49 @@ class SetOperationByLifetime(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         names = list(self.left.schema.names)
-        states = (self.left_state, self.right_state, self.given)
-        arrived: list[pa.Table | None] = []
-        for delta, edge in zip(inputs, (self.left, self.right), strict=True):
-            arrived.append(_named(delta, edge, names) if delta.rows else None)
-        ended = [state.expire(clock, since) for state in states]
-        parts = [
-            (column, table)
-            for column, tables in enumerate(zip([*arrived, None], ended, strict=True))
-            for table in tables
-            if table is not None and table.num_rows
+        sides = (self.left_state, self.right_state)
+        arrived = [
+            _named(delta, edge, names) for delta, edge in zip(inputs, (self.left, self.right), strict=True)
         ]
-        rows = self._changes(parts, names, clock) if parts else self.output.columns.empty_table()
-        for table, state in zip(arrived, states, strict=False):
-            if table is not None:
+        due = self.waiting.due(since, clock)
+        rows = self.output.columns.empty_table()
+        if due.num_rows or any(table.num_rows for table in arrived):
+            rows = self._changes(arrived, due, since, clock)
+        else:
+            self.given.forget(clock, since)
+        for table, state in zip(arrived, sides, strict=True):
+            state.forget(clock, since)
+            if table.num_rows:
                 state.insert(take(without(table, TS), where(int64(table, EXP) > clock)))
         output = Delta(rows, clock)
         self.departures.count(output)
         self.noted |= self.departures.measures
         return output
 
-    def _changes(self, parts: Sequence[tuple[int, pa.Table]], names: Sequence[str], clock: int) -> pa.Table:
-        values = NumberedValues([table.select(names) for _, table in parts], names)
+    def _changes(self, arrived: Sequence[pa.Table], due: pa.Table, since: int, clock: int) -> pa.Table:
+        names = self.left.schema.names
+        values = NumberedValues([table.select(names) for table in (*arrived, due)], names)
         levels = Multiplicities(3, values.count)
-        for (column, table), codes in zip(parts, values.codes, strict=True):
-            ts = int64(table, TS) if TS in table.column_names else None
-            levels.add(column, codes, int64(table, EXP), _weights(table), ts)
         for column, state in enumerate((self.left_state, self.right_state)):
-            codes, (exp,) = values.stored(state, [EXP], after=clock)
+            table = arrived[column]
+            ones = np.ones(table.num_rows, dtype=np.int64)
+            levels.add(column, values.codes[column], int64(table, EXP), ones, int64(table, TS))
+            codes, (exp,) = values.stored(state, [EXP], after=since)
             levels.add(column, codes, exp, np.ones(len(codes), dtype=np.int64))
-        codes, (exp, weight) = values.stored(self.given, [EXP, WEIGHT], after=clock)
+        codes, (exp, weight) = values.stored(self.given, [EXP, WEIGHT], after=since)
         levels.add(2, codes, exp, weight)
+        self.given.forget(clock, since)
         code, time, (left, right, given) = levels.sums()
-        missing = RULES[self.rule](left, right) - given
-        code, ts, exp, weight = rows_of(code, time, missing)
-        now = ts <= clock
-        code, ts, exp, weight = code[now], ts[now], exp[now], weight[now]
+        code, ts, exp, weight = rows_of(code, time, RULES[self.rule](left, right) - given)
+        later = where(ts > clock)
+        if len(later):
+            first = later[starts_of(code[later])]
+            self.waiting.insert(values.take(code[first]).append_column(EXP, pa.array(ts[first])))
+            now = where(ts <= clock)
+            code, ts, exp, weight = code[now], ts[now], exp[now], weight[now]
+        hidden = {TS: pa.array(ts), EXP: pa.array(exp), WEIGHT: pa.array(weight)}
         table = values.take(code)
-        table = pa.Table.from_arrays(
-            [*table.columns, pa.array(ts), pa.array(exp), pa.array(weight)],
-            names=[*self.left.schema.names, TS, EXP, WEIGHT],
-        )
+        table = pa.Table.from_arrays([*table.columns, *hidden.values()], names=[*names, *hidden])
         self.given.insert(take(without(table, TS), where(exp > clock)))
         return table.select(self.output.columns.names).cast(self.output.columns)
 
@@ -126,9 +139,3 @@ def _named(delta: Delta, edge: Edge, names: Sequence[str]) -> pa.Table:
     """The rows of a delta under the names of the left side."""
     table = delta.table.select(list(edge.schema.names)).rename_columns(list(names))
     return table.append_column(TS, pa.array(delta.ts)).append_column(EXP, pa.array(delta.exp))
-
-
-def _weights(table: pa.Table) -> Numbers:
-    if WEIGHT in table.column_names:
-        return int64(table, WEIGHT)
-    return np.ones(table.num_rows, dtype=np.int64)

@@ -16,7 +16,7 @@ from panes.plan.windows import WindowSpec
 
 @dataclass
 class TimeWindow(Operator):
-    """`[RANGE d]`, `[RANGE d SLIDE s]`, `[NOW]` and `[RANGE UNBOUNDED]`.
+    """`[RANGE d]`, `[RANGE d SLIDE s]`, `[NOW]` and `[RANGE UNBOUNDED]`, also of tuples that bring their own ends.
 
     Output: every tuple once, with its lifetime; those that no instant of the window sees are left out.
         With SLIDE a lifetime begins and ends at multiples of the slide, and may begin after the clock:
@@ -32,7 +32,7 @@ class TimeWindow(Operator):
 
     def process(self, inputs: Sequence[Delta], since: int, clock: int) -> Delta:
         (delta,) = inputs
-        ts, exp = self.spec.lifetime(delta.ts, first_seen(delta.table, since))
+        ts, exp = self.spec.lifetime_in(delta.table, delta.ts, first_seen(delta.table, since))
         table = without(delta.table, TS, EXP, CAME)
         table = table.append_column(TS, pa.array(ts)).append_column(EXP, pa.array(exp))
         if self.has_until:

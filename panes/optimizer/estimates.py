@@ -34,6 +34,7 @@ from panes.optimizer.values_in import values_in
 from panes.plan import nodes
 from panes.plan.expand_outer_join import expand_outer_join
 from panes.plan.expressions import Column, substitute
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.lookups import Matching
 from panes.plan.patterns import MONOTONIC, pattern_of
 from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionWindow, WindowSpec
@@ -287,6 +288,8 @@ class Estimates:
                 return Estimate(rate, rate * spec.range_us / 1e6)
             case NowWindow():
                 return Estimate(rate, min(rate, 1.0))
+            case LifetimeWindow():
+                return self._window(node, spec.within)
         return Estimate(rate, rate * HORIZON)
 
     def _values(self, child: nodes.Node, columns: Sequence[str]) -> Estimate:

@@ -24,7 +24,6 @@ from panes.plan.nodes import (
     Wstream,
 )
 from panes.plan.patterns import MONOTONIC, STRICT, answer_pattern, has_internal, pattern_of
-from panes.plan.windows import RangeWindow, RowsWindow
 
 OUTPUT_STREAMS = (Istream, Dstream, Rstream, Wstream)
 
@@ -70,10 +69,8 @@ def counts_each_result(relation: Node) -> bool:
 def is_over_slides(node: Node) -> bool:
     """Whether a window that the relation is made of has SLIDE, in time or in rows."""
     match node:
-        case Window(spec=RangeWindow(slide_us=int()) | RowsWindow(slide=int())):
-            return True
-        case Window():
-            return False
+        case Window(spec=spec):
+            return spec.has_slide
     return any(map(is_over_slides, node.children))
 
 

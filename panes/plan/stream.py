@@ -47,6 +47,8 @@ class Stream:
     """How far event times may lie ahead of the wall clock; rows beyond that are rejected."""
     idle_advance: bool = False
     """Whether its clock goes on with wall time while it is silent. Tuples that come after that may come late."""
+    expires: TimestampBy | None = None
+    """The column that says when a tuple leaves, if tuples bring that."""
     created_with: int | None = None
     """How many columns it was created with, when others were added later: files from before lack those. None: with
     all of them."""

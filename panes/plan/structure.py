@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Column, Expression, substitute
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.lookups import Matching
 from panes.plan.over_functions import OverFunction
 from panes.plan.windows import RowsWindow, SessionWindow, WindowSpec
@@ -76,6 +77,8 @@ def _own(node: nodes.Node) -> Hashable:
 def _spec(spec: WindowSpec, named: Callable[[str], str]) -> WindowSpec:
     if isinstance(spec, (RowsWindow, SessionWindow)):
         return replace(spec, partition_by=tuple(map(named, spec.partition_by)))
+    if isinstance(spec, LifetimeWindow):
+        return replace(spec, ends=replace(spec.ends, column=named(spec.ends.column)))
     return spec
 
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from panes.plan.durations import duration_text, instant_text
 from panes.plan.update_pattern import MONOTONIC, STRICT, WEAKEST, Labeled
@@ -101,6 +102,10 @@ class WindowSpec(ABC):
         `seen` is the instant from which on a tuple can be seen: its time, or later when it came late. Both results
         grow with `ts` where `seen` is `ts`.
         """
+
+    def lifetime_in(self, rows: pa.Table, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:  # noqa: ARG002
+        """`lifetime`, of rows of which a column may have a say in it."""
+        return self.lifetime(ts, seen)
 
     @abstractmethod
     def reach(self, now: int) -> Reach:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from panes.history.retention import Retained
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, Synopsis
 from panes.sharing.held_in_store import held_in_store
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Indexes, Kept, Members
-from panes.sharing.template import Template, template_of
+from panes.sharing.template import Template, template_of, templates_of
+from panes.sharing.windowed_aggregate import windowed_aggregate_of
+from panes.synopses.definition import Definition, SynopsisReader
 
 
 @dataclass
@@ -23,16 +25,34 @@ class Group:
     indexes: list[QueryIndex]
     queries: dict[int, tuple[Retained, ...]] = field(default_factory=dict)
     """The queries, and which tuples of each stream of a store each needs, if they are read from one."""
+    readers: dict[int, SynopsisReader] = field(default_factory=dict)
+    """What each query needs of the synopsis, if they share one."""
+    unchecked: set[int] = field(default_factory=set)
+    """The queries of which nobody has asked yet whether the synopsis has what they need."""
     all: Indexes | None = None
     """The indexes as epochs get them: one object for as long as the queries stay the same."""
 
     @classmethod
-    def of(cls, plan: Node) -> Group:
-        """A group without queries, for those that are like this one."""
-        found = template_of(plan)
-        assert found is not None, "a query joins a group because it has a template"
-        template, _ = found
+    def of(cls, plan: Node, key: str) -> Group:
+        """A group without queries, for those that are like this one in the template of that key."""
+        template = next(template for template in templates_of(plan) if template.key == key)
         return cls(template, [QueryIndex(matched) for matched in template.matched])
+
+    def plan(self, form: str) -> Node:
+        """What is to run for the queries; `form` is the one that a synopsis is to have, where it can."""
+        if self.template.source is None or not self.readers:
+            return self.template.plan
+        return Definition.of(self.readers.values()).node(form, len(self.readers))
+
+    def outgrown(self, runs: Node) -> Set[int]:
+        """The queries that need more of their synopsis than the one has that runs, of those that came since this
+        was last asked. A synopsis that begins anew has what all of them need."""
+        asked, self.unchecked = self.unchecked & self.readers.keys(), set()
+        if self.template.source is None or not asked:
+            return set()
+        assert isinstance(runs, Synopsis)
+        known = Definition.from_node(runs, self.template.source)
+        return {query for query in asked if not known.covers(self.readers[query])}
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""
@@ -40,14 +60,18 @@ class Group:
         gone = self.queries.keys() - plans.keys()
         if not come and not gone:
             return
-        predicates = {query: _predicates(plan) for query, plan in come.items()}
+        predicates = {query: _predicates(plan) for query, plan in come.items()} if self.indexes else {}
         self.indexes = [
             index.without(gone).with_members({query: found[number] for query, found in predicates.items()})
             for number, index in enumerate(self.indexes)
         ]
         for query in gone:
             del self.queries[query]
+            self.readers.pop(query, None)
         self.queries |= {query: _needed(plan) for query, plan in come.items()}
+        if self.template.source is not None:
+            self.readers |= {query: _reader(plan) for query, plan in come.items()}
+            self.unchecked |= come.keys()
         self.all = None
 
     def members(self, fresh: Set[int], kept: Mapping[str, Retained]) -> Members:
@@ -72,6 +96,12 @@ def _predicates(plan: Node) -> tuple[Predicate, ...]:
     found = template_of(plan)
     assert found is not None, "a query joins a group because it has a template"
     return found[1]
+
+
+def _reader(plan: Node) -> SynopsisReader:
+    found = windowed_aggregate_of(plan)
+    assert found is not None, "a query shares a synopsis because it is an aggregate over a window"
+    return found.reader
 
 
 def _needed(plan: Node) -> tuple[Retained, ...]:

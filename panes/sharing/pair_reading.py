@@ -17,6 +17,7 @@ from panes.delta.rows import Positions
 from panes.plan.band import band_of
 from panes.plan.expressions import Column, Expression, Literal, conjunction, conjuncts, substitute, walk
 from panes.plan.join_keys import with_keys
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.nodes import Distinct, Join, Node, Project, Select, StreamScan, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.schema import Field, Schema
@@ -51,8 +52,8 @@ class PairReading:
         return self.join.schema
 
     def lifetime(self, block: TupleBlock, positions: Positions) -> tuple[Instants, Instants]:
-        """A pair is in the answer while both tuples are in their windows. It is seen from when the later of them
-        came; as both windows slide alike, it does not matter which of them that was."""
+        """A pair is in the answer while both tuples are in their windows, and not before the later of them came.
+        As both windows slide alike, it does not matter which of them that was."""
         seen = block.seen[positions]
         left, right = (block.times(name)[positions] for name in (LEFT_TS, RIGHT_TS))
         return self._lifetime((left, seen), (right, seen))
@@ -177,7 +178,8 @@ def _can_be_applied_later(window: WindowSpec) -> bool:
     is_snapshot = (
         isinstance(window, BeginEndWindow) and window.begins_at is not None and window.ends_at is not None
     )
-    return window.is_timed and not window.internal and not is_snapshot
+    has_own_ends = isinstance(window, LifetimeWindow)
+    return window.is_timed and not window.internal and not is_snapshot and not has_own_ends
 
 
 def _has_constants(expression: Expression) -> bool:

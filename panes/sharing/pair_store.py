@@ -165,7 +165,7 @@ class _Side:
     def __init__(
         self, node: nodes.Node, keys: Sequence[str], young: ChunkedBuffer, times: tuple[str, str]
     ) -> None:
-        """`times` are the columns of the time of a tuple, and of the instant from which on it is seen."""
+        """`times` are the columns of the time of a tuple, and of the instant from which on windows hold it."""
         self.node = node
         self.keys = keys
         self.times = times

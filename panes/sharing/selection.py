@@ -15,6 +15,7 @@ import numpy as np
 from panes.delta.delta import Instants
 from panes.delta.rows import Positions
 from panes.plan.expressions import Column, substitute
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
 from panes.plan.order_of_answer import relation_of
 from panes.plan.schema import Field, Schema
@@ -65,7 +66,7 @@ def selection_of(plan: Node) -> Selection | None:
     window: WindowSpec = UnboundedWindow()
     found = _window_of(plan)
     if found is not None:
-        if not found.spec.is_timed or found.spec.internal:
+        if not found.spec.is_timed or found.spec.internal or isinstance(found.spec, LifetimeWindow):
             return None
         window = found.spec
         plan = _without(plan, found)

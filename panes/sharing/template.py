@@ -4,6 +4,10 @@ Every query of a group has its own predicate on each stream that it reads. In th
 node stands in its place; the rows above it are marked with the query that they are for (`_query`), and that mark
 is one more key of whatever brings rows together. So operators need to know nothing of sharing.
 
+An aggregate over one window of one stream may share another thing with others: a synopsis (`panes/synopses/`), if
+the tuples that they are computed from and the groups are the same. Window, aggregates and conditions belong to the
+query.
+
 A selection (projections and one time window over a stream, nothing else) is kept in another way: its template is
 the stream alone, and window and projection belong to the query (`sharing/selection.py`). All selections on a
 stream are one group. So are all joins of two streams by the same keys (`sharing/pair_reading.py`).
@@ -20,6 +24,7 @@ import pyarrow as pa
 from panes.delta.consolidate import contents_at
 from panes.operators.lower import lower
 from panes.plan.expressions import Column
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.lookups import Matching
 from panes.plan.nodes import (
     QUERY,
@@ -35,6 +40,7 @@ from panes.plan.nodes import (
     Select,
     SemiJoin,
     StreamScan,
+    Synopsis,
     TableScan,
     TopN,
     Window,
@@ -49,20 +55,26 @@ from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.selection import selection_of
 from panes.sharing.stateless import Columns, stateless_of
+from panes.sharing.windowed_aggregate import windowed_aggregate_of
+from panes.synopses.definition import AUTO, Definition, SynopsisSource
 
 
 @dataclass(frozen=True)
 class Template:
-    """A plan for all queries that are equal up to constants. Its first column is `_query`."""
+    """A plan for all queries that are equal up to constants. Its first column is `_query`, unless they share a
+    synopsis."""
 
     plan: Node
     example: Node = field(compare=False)
     """The plan of one of the queries."""
+    source: SynopsisSource | None = None
+    """What a synopsis is computed from; then `plan` is that for one query alone, and others may need more."""
 
     @property
     def has_store(self) -> bool:
-        """Whether its queries are read from a store; `plan` is then the stream, or the join, matched."""
-        return isinstance(self.plan, Matched)
+        """Whether its queries are read from a store; `plan` is then the stream, or the join, matched, or a
+        synopsis."""
+        return isinstance(self.plan, (Matched, Synopsis))
 
     @cached_property
     def matched(self) -> tuple[Matched, ...]:
@@ -73,7 +85,8 @@ class Template:
     @cached_property
     def key(self) -> str:
         """A short name that is the same for equal templates, in every process."""
-        return hashlib.sha256(repr(self.plan).encode()).hexdigest()[:16]
+        told_by = self.plan if self.source is None else self.source
+        return hashlib.sha256(repr(told_by).encode()).hexdigest()[:16]
 
     @property
     def of_nothing(self) -> pa.Table:
@@ -83,8 +96,26 @@ class Template:
         return _of_nothing(self)
 
 
+@lru_cache(maxsize=64)
+def templates_of(plan: Node) -> tuple[Template, ...]:
+    """What a query may share with others; the first one is preferred where there are others for each."""
+    found = template_of(plan)
+    synopsis = _synopsis_template_of(plan)
+    return tuple(t for t in (None if found is None else found[0], synopsis) if t is not None)
+
+
+def _synopsis_template_of(plan: Node) -> Template | None:
+    plan = relation_of(plan)
+    reading = windowed_aggregate_of(plan)
+    if reading is None or own_calls(plan):
+        return None
+    alone = Definition.of([reading.reader]).node(AUTO, 1)
+    return Template(alone, plan, reading.reader.source)
+
+
 def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
-    """The template of a query, and its predicates by scan number; None when it cannot share its work.
+    """The template of a query that is equal to others up to constants, and its predicates by scan number; None
+    when it cannot share its work in this way.
 
     The plan is to be as the optimizer leaves it, with selections below windows. In which order an answer is read
     makes no difference to what is computed.
@@ -143,7 +174,8 @@ class _Sharing:
             return node
         match node:
             case Window(spec=spec):
-                if not spec.is_timed or isinstance(spec, BeginEndWindow) or spec.internal:
+                is_other = isinstance(spec, (BeginEndWindow, LifetimeWindow))
+                if not spec.is_timed or is_other or spec.internal:
                     raise _NotShareable
                 return replace(node, child=self._stream(node.child))
             case GroupBy():

@@ -10,7 +10,8 @@ from time import thread_time_ns
 import pyarrow as pa
 from pyspark import TaskContext
 
-from panes.answers.answer_store import AnswerStore, changes_chunk
+from panes.answers.answer_store import changes_chunk
+from panes.answers.indexed_answer import answer_store
 from panes.answers.output_delay import OutputDelay, output_delay
 from panes.config import INPUT_TRIGGERED, TIME_MESSAGE
 from panes.delta.delta import BEGINNING, FOREVER, Delta
@@ -302,11 +303,13 @@ def _advance(work: _Shard, arrivals: Mapping[int, pa.Table]) -> tuple[Report, De
         of_answer = known.get(ANSWER, ())
         if not work.is_first:
             delay = output_delay(delta, of_answer, told_to, span.clock)
-        answer = AnswerStore.gathered(of_answer, since) if work.is_moved else AnswerStore(of_answer)
+        answer = answer_store(query.index, of_answer)
+        if work.is_moved:
+            answer.gather(since)
         answer.apply(delta)
         chunks |= {ANSWER: answer.chunks, CHANGES: changes_chunk(delta)}
         of_rows = measured_rows(delta.rows, delta, query.plan.pattern, began)
-        steps[ANSWER] = replace(of_rows, messages=dataflow.told_answer)
+        steps[ANSWER] = replace(of_rows, messages=dataflow.told_answer, touched=answer.touched)
     began = thread_time_ns()
     after = work.states.save(task.place.shard(work.shard), chunks, before)
     next_change = None

@@ -242,7 +242,12 @@ def _counts_rows(plan: Node) -> bool:
 def _has_panes(window: Window) -> bool:
     """Whether many tuples share a lifetime: without SLIDE hardly two do, and partial sums save nothing."""
     spec = window.spec
-    return spec.slide_us is not None and not spec.internal and is_stateless(window.child)
+    return (
+        isinstance(spec, RangeWindow)
+        and spec.slide_us is not None
+        and not spec.internal
+        and is_stateless(window.child)
+    )
 
 
 def is_stateless(node: Node) -> bool:

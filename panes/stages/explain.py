@@ -13,12 +13,13 @@ from functools import cached_property
 from textwrap import TextWrapper
 from typing import Any
 
+from panes.answers.answer_index import AnswerIndex
 from panes.config import AUTO, INPUT_TRIGGERED, PIGGYBACK, TIME_MESSAGE
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import Node, Select
+from panes.plan.nodes import Node, Select, Synopsis
 from panes.plan.order_of_answer import order_of
-from panes.plan.patterns import Labeled, answer_pattern
+from panes.plan.patterns import WEAK, WEAKEST, Labeled, answer_pattern
 from panes.plan.walk import walk
 from panes.query_settings import KEPT, ChosenAnswers
 from panes.stages.explain_tree import (
@@ -34,6 +35,7 @@ from panes.stages.measure_log import StepMeasures
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.step_cost import StepCost
 from panes.stages.store_kinds import store_kind
+from panes.synopses.definition import group_by_of, panes_text
 
 WIDTH = 100
 DEFAULT = "upa"
@@ -80,6 +82,8 @@ class Explained:
     """How many other queries compute the same, by the digest of a step."""
     measured: Mapping[StepKey, StepMeasures] | None = None
     """What each step did, if that is to be shown."""
+    number: int = 0
+    """Under which the plan runs, if it does."""
     query: Node | None = None
     """The logical plan of the one query that is asked about, where many share the plan."""
     expected: Mapping[StepKey, StepCost] | None = None
@@ -92,8 +96,12 @@ class Explained:
     """How time reaches its operators."""
     answered_from: str = ""
     """Of a query that is not registered: where its answer is found when it is asked once."""
+    index: AnswerIndex | None = None
+    """Of its answer."""
     answers: ChosenAnswers = KEPT
     """How its answer is had."""
+    store: str = ""
+    """What is kept for all queries that share it, in words, where that says more than the plan."""
 
     @property
     def tree(self) -> ExplainedStep:
@@ -131,6 +139,11 @@ def explain(explained: Explained) -> str:
     tree = explained.tree
     lines = _plan_lines(tree, explained)
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
+    if explained.store:
+        lines += _wrapped(explained.store, WIDTH, "", "  ")
+    synopsis = _synopsis(explained)
+    if synopsis is not None:
+        lines += _wrapped(synopsis, WIDTH, "", "  ")
     if explained.answers.reason:
         lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
     if explained.expiration in _EXPIRATION:
@@ -172,6 +185,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "strategy_makes_a_difference": depends_on_strategy(plan),
             "shards": shards,
             "shared_by": explained.members,
+            "store": explained.store,
             "rules": list(plan.choice.rules),
             "utilization": list(explained.utilization),
             "stages": [
@@ -233,6 +247,17 @@ def _answer(explained: Explained) -> str:
     return f"answer: {labeled.pattern} ({labeled.reason}), {_kept(explained)}"
 
 
+def _synopsis(explained: Explained) -> str | None:
+    """The synopsis that the query is computed from, and by which rules of sharing; None when there is none."""
+    plan = explained.plan
+    if not isinstance(plan, PhysicalPlan) or not isinstance(plan.plan, Synopsis):
+        return None
+    has_average = any(a.function == "avg" for a in group_by_of(plan.plan).aggregates)
+    rules = "SS1, SS2" if has_average else "SS1"
+    shared = f"shared by {explained.members} ({rules})"
+    return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}"
+
+
 def _kept(explained: Explained) -> str:
     """How the answer is kept."""
     if not isinstance(explained.plan, PhysicalPlan):
@@ -241,7 +266,12 @@ def _kept(explained: Explained) -> str:
     kind = store_kind(explained.plan.stages[-1].plan)
     if kind is not None:
         return f"read from {kind.read_from} of {explained.members} queries {where}"
-    kept = f"kept as a log of net rows by expiry, with the changes of each epoch, {where}"
+    how = "as a log of net rows by expiry"
+    if explained.index is not None:
+        fragment = explained.plan.stages[-1].fragment
+        assert fragment is not None
+        how = explained.index.explained(has_ends=fragment.steps[-1].output.pattern in (WEAKEST, WEAK))
+    kept = f"kept {how}, with the changes of each epoch, {where}"
     if explained.members:
         kept = f"{kept}, for {explained.members} queries"
     return kept + _when_read(explained)

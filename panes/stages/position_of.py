@@ -21,6 +21,9 @@ def position_of(
     if replaced is not None:
         # The clocks of its streams may have fallen back behind that of the query, which never does.
         return Position(numbers, replaced.seen_to, -1, begins=begins, has_changes=has_changes)
+    if query.continues and query.first_epoch > before.epoch:
+        replaced = before.queries[query.query]
+        return Position(numbers, replaced.seen_to, -1, begins=begins, has_changes=has_changes)
     ran = before.progress_of(query.id, query.query)
     if ran is None or query.first_epoch > before.epoch:
         return Position(numbers, before.clock_of(numbers), -1, begins=begins, has_changes=has_changes)

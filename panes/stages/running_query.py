@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from panes.answers.answer_index import AnswerIndex
 from panes.config import INPUT_TRIGGERED, PIGGYBACK
 from panes.sharing.shared_indexes import Members
 from panes.stages.physical_plan import PhysicalPlan
@@ -26,8 +27,12 @@ class RunningQuery:
     """The number of the query that it runs; None: the same as that of the plan."""
     replaces: int | None = None
     """In its first epoch, the number of the plan that runs the query until then, when there is one."""
+    continues: bool = False
+    """Whether it goes on, from its first epoch on, in the place of a plan that ran the queries until then."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
+    index: AnswerIndex | None = None
+    """By which columns its answer lies, if it has an index."""
 
     @property
     def query(self) -> int:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from panes.operators.input import Input
 from panes.operators.physical_step import BufferPlan
-from panes.plan.durations import duration_text
 from panes.plan.nodes import Join, Matched, MatchedPairs, Node, Synopsis
 from panes.plan.walk import streams_of
 from panes.sharing.pair_store import BUFFERS, SIDES, PairStore
@@ -23,7 +22,7 @@ from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_sta
 from panes.stages.placement import Anywhere, ByColumns, Place
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, SUMS, TUPLES
-from panes.synopses.definition import group_by_of, window_of
+from panes.synopses.definition import group_by_of, panes_text
 
 
 @dataclass(frozen=True)
@@ -139,10 +138,7 @@ def _synopsis_places(plan: Node) -> Mapping[str, Place]:
 
 def _synopsis_does(plan: Node) -> str:
     assert isinstance(plan, Synopsis)
-    window = window_of(plan)
-    assert window.slide_us is not None
-    panes = -(-window.range_us // window.slide_us)
-    return f"Synopsis: {plan.form}, {panes} × {duration_text(window.slide_us)}"
+    return f"Synopsis: {panes_text(plan)}"
 
 
 KINDS: Mapping[type[Node], StoreKind] = {

@@ -12,7 +12,7 @@ from panes.optimizer.optimizer import Rewritten
 from panes.optimizer.rule_names import check_rule_names
 from panes.plan.stream import OptionValue
 from panes.statements.context import Context
-from panes.statements.plan_query import plan_query_to_register
+from panes.statements.plan_query import plan_query_to_register, with_index_columns
 from panes.statements.readers_of import all_readers_of, said
 
 
@@ -39,9 +39,11 @@ def alter_query_as(
         settings = record.settings._replace(**{name: getattr(now, name) for name in {**own, **given}})
         readers = all_readers_of(record.name, catalog)
         catalog.set_text(record.id, statement.query.sql)
-        catalog.set_settings(record.id, settings, tuple(given))
-        altered = CreateQuery(record.name, statement.query, tuple(given.items()))
-        plans = [(record, plan_query_to_register(altered, catalog, settings))]
+        altered = CreateQuery.of_given(record.name, statement.query, given)
+        planned = plan_query_to_register(altered, catalog, settings)
+        index_by = str(with_index_columns(altered, planned.plan).given.get("index_by", ""))
+        catalog.set_settings(record.id, settings._replace(index_by=index_by), tuple(given))
+        plans = [(record, planned)]
         for reader in readers:
             plans += _planned(reader, record, context)
         context.registered.alter(plans)

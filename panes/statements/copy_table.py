@@ -8,8 +8,9 @@ from typing import NoReturn
 from panes.errors import SourceError
 from panes.ingest.table_file import FORMATS, TableFile
 from panes.language import bind_copy
+from panes.language.definition_text import option_text
 from panes.language.positions import did_you_mean, offset_of, refuse
-from panes.language.statements import CopyFrom, option_text
+from panes.language.statements import CopyFrom
 from panes.plan.stream import OptionValue
 from panes.progress_bar import progress_line
 from panes.statements.context import Context

@@ -49,7 +49,7 @@ def create_again(statement: CreateAgain, context: Context) -> None:
 
 def _replace(new: CreateStream | CreateDerivedStream | CreateTable | CreateQuery, context: Context) -> None:
     if isinstance(new, CreateQuery):
-        alter_query_as(AlterQueryAs(new.name, new.query), context, dict(new.settings))
+        alter_query_as(AlterQueryAs(new.name, new.query), context, new.given)
         return
     with context.catalog.transaction():
         old = context.catalog.table(new.name) or context.catalog.stream(new.name)

@@ -11,18 +11,18 @@ from panes.language.names import why_no_name
 from panes.language.statements import CreateAgain, CreateQuery, SelectQuery
 from panes.optimizer.rule_names import check_rule_names
 from panes.statements.context import Context
-from panes.statements.plan_query import plan_query_to_register
+from panes.statements.plan_query import plan_query_to_register, with_index_columns
 
 
 def create_query(statement: CreateQuery, context: Context) -> None:
     """Registers the query; it begins with the next epoch. SettingError where a rule of `rules_off` does not
     exist."""
-    given, catalog = dict(statement.settings), context.catalog
+    given, catalog = statement.given, context.catalog
     check_rule_names(str(given.get("rules_off", "")))
     # Nothing that it reads is dropped meanwhile.
     with catalog.transaction():
         planned = plan_query_to_register(statement, catalog, catalog.query_settings(given))
-        context.registered.add(statement, planned)
+        context.registered.add(with_index_columns(statement, planned.plan), planned)
 
 
 def create_query_from(

@@ -1,4 +1,4 @@
-"""INVOKE name: the current answer of a registered query."""
+"""INVOKE name WHERE …: the current answer of a registered query, or some rows of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from panes.answers.answer import Answer
 from panes.answers.sorted_rows import in_order
-from panes.language import Reading, bind_invoke
+from panes.language import Reading, bind_invoke, bind_invoke_where
 from panes.language.statements import Invoke
 from panes.statements.context import Context
 
@@ -14,8 +14,11 @@ from panes.statements.context import Context
 def invoke_query(statement: Invoke, context: Context) -> Answer:
     """The answer as of the last committed epoch, or as it was at an instant; in another order, or some rows of it,
     if the statement says so."""
+    where = None
+    if statement.where is not None:
+        where = bind_invoke_where(statement, context.answers.schema_of(statement.name), context.catalog)
     answer = context.reads.invoke(
-        statement.name, context.as_of, isolation=context.isolation, epoch=context.epoch
+        statement.name, context.as_of, where, isolation=context.isolation, epoch=context.epoch
     )
     reading = bind_invoke(statement, answer.table.column_names)
     if reading == Reading():

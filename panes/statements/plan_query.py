@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from panes.catalog import Catalog
 from panes.config import AUTO
 from panes.language import bind, bind_query
-from panes.language.positions import offset_of, refuse
+from panes.language.names import same
+from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CreateQuery, SelectQuery
 from panes.optimizer.optimizer import Rewritten, rewritten
 from panes.optimizer.planning import rules_in
+from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.sheddable import why_not_sheddable
 from panes.plan.walk import is_table_only, tables_of
@@ -27,7 +31,30 @@ def plan_query_to_register(statement: CreateQuery, catalog: Catalog, settings: Q
     _check_fed(planned.plan, statement.query)
     if dict(statement.settings).get("shed") == AUTO:
         _check_sheddable(planned.plan, statement.query)
+    if statement.index and is_begin_end(planned.plan):
+        refuse(
+            "INDEX BY is for answers that are kept; one with a BEGIN … END window is computed when it is read",
+            statement.query.text,
+            statement.index_at,
+        )
     return planned
+
+
+def with_index_columns(statement: CreateQuery, plan: Node) -> CreateQuery:
+    """The statement with the columns of INDEX BY as the answer names them. Raises SqlError for those that it does
+    not have, or that have no order."""
+    return replace(statement, index=tuple(_index_column(name, plan, statement) for name in statement.index))
+
+
+def _index_column(name: str, plan: Node, statement: CreateQuery) -> str:
+    text, at = statement.query.text, statement.index_at
+    found = [field for field in plan.schema if same(field.name, name)]
+    if not found:
+        hint = did_you_mean(name, list(plan.schema.names))
+        refuse(f"INDEX BY {name}: the answer has no column of that name", text, at, hint)
+    if found[0].type.is_nested:
+        refuse(f"INDEX BY {name}: the column is {with_article(found[0].type)}, which has no order", text, at)
+    return found[0].name
 
 
 def _check_sheddable(plan: Node, query: SelectQuery) -> None:

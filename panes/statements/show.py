@@ -1,4 +1,4 @@
-"""SHOW QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS or STATISTICS, all or those whose names match a pattern."""
+"""SHOW QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, SYNOPSES: all, or those that match a pattern."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 
 from panes.catalog import QueryRecord
 from panes.config import AUTO, NEVER, SETTINGS
-from panes.language.statements import CreateTable, Show, column_text
+from panes.language.definition_text import column_text
+from panes.language.statements import CreateTable, Show
 from panes.plan.kept_text import kept_text
 from panes.state.storage.epoch_log import EpochRecord
 from panes.statements.context import Context
 from panes.statements.show_statistics import show_statistics
+from panes.statements.show_synopses import show_synopses
 
 
 def show(statement: Show, context: Context) -> pa.Table:
@@ -50,6 +52,8 @@ def _all(statement: Show, context: Context) -> pa.Table:
             return _texts(name=[f.name for f in functions], sql=[f.sql for f in functions])
         case "STATISTICS":
             return show_statistics(context)
+        case "SYNOPSES":
+            return show_synopses(context)
         case "SETTINGS":
             values = {name: str(catalog.setting(name)) for name in SETTINGS}
             return _texts(name=list(values), value=list(values.values()))

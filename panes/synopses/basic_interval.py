@@ -29,12 +29,12 @@ class Probed:
 class BasicInterval:
     """The panes of a stream, in the order of time.
 
-    Rows that came late are kept apart: they are seen from a later instant on than the others of their pane, so they
-    are in no sum that is computed beforehand.
+    Rows that came late are kept apart: they are seen from a later instant on than the others of their pane, so
+    they are in no sum that is computed beforehand.
 
     State: a row per pane and group.
-    Cost: of a window, the rows of its panes. Windows of any lengths that end together are read in one pass from the
-        youngest pane to the oldest, which gives each of them on its way: as many panes as the longest has.
+    Cost: of a window, the rows of its panes. Windows of any lengths that end together are read in one pass from
+        the youngest pane to the oldest, which gives each of them on its way: as many panes as the longest has.
     """
 
     def __init__(self, layout: Layout, pane_us: int | None, chunks: Iterable[Chunk] = ()) -> None:

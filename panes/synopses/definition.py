@@ -9,6 +9,7 @@ from math import gcd, log2
 
 from panes.aggregates.linear import is_linear
 from panes.aggregates.partials import KeptValue
+from panes.plan.durations import duration_text
 from panes.plan.expressions import Aggregate, Column, Expression, substitute
 from panes.plan.nodes import GroupBy, Node, Project, Select, StreamScan, Synopsis, Window
 from panes.plan.windows import RangeWindow
@@ -151,6 +152,17 @@ def window_of(node: Synopsis) -> RangeWindow:
     assert isinstance(window, Window)
     assert isinstance(window.spec, RangeWindow)
     return window.spec
+
+
+def panes_text(node: Synopsis) -> str:
+    """The form of a synopsis, and how many panes of which length it has."""
+    return f"{node.form}, {panes_of(node)} × {duration_text(window_of(node).slide_us or 1)}"
+
+
+def panes_of(node: Synopsis) -> int:
+    """The number of panes of the longest window."""
+    window = window_of(node)
+    return -(-window.range_us // (window.slide_us or 1))
 
 
 def kept_values(aggregates: Iterable[Aggregate]) -> tuple[KeptValue, ...]:

@@ -1,7 +1,8 @@
 """The interval synopsis: panes, and what every two neighbors, every four, every eight … of them come to.
 
-With panes of length s, an interval of level k covers 2^k panes and ends at a multiple of 2^k s. Those of the levels
-up to log2 b are b/2 + b/4 + … beside the b panes: 2b intervals in all. A window is at most two of each level.
+With panes of length s, an interval of level k covers 2^k panes and ends at a multiple of 2^k s. Those of the
+levels up to log2 b are b/2 + b/4 + … beside the b panes: 2b intervals in all. A window is at most two of each
+level.
 """
 
 from __future__ import annotations

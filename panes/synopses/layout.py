@@ -1,8 +1,8 @@
 """The columns of the rows of a synopsis, and how rows become one.
 
-A row stands for the tuples of one pane, one group and one instant from which on they are seen. Its columns are the
-keys, what holistic aggregates keep, counts and sums, `_ts` (that instant) and `_upto` (the end of the pane). All but
-the keys are named by what they hold, so a query finds its columns whatever other queries the synopsis is for.
+A row stands for the tuples of one pane, one group and one instant from which on they are seen. Its columns are
+the keys, what holistic aggregates keep, counts and sums, `_ts` (that instant) and `_upto` (the end of the pane).
+All but the keys are named by what they hold, so a query finds its columns whatever other queries there are.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Layout:
         first row of a group has the least ones, all others the greatest."""
         if rows.num_rows < 2:
             return rows
-        group = list(apart) or [pl.lit(0)]
+        group = [pl.col(name) for name in apart] or [pl.lit(0)]
         frame = pl.DataFrame(rows)
         is_first = pl.int_range(pl.len()).over(group) == 0
         columns = []
@@ -93,8 +93,8 @@ def named(group_by: GroupBy, rows: pa.Table) -> pa.Table:
 
 
 def own_rows(group_by: GroupBy, canonical: GroupBy, rows: pa.Table) -> pa.Table:
-    """The rows of a synopsis as partial rows of a group-by, which has its own names for columns; `canonical` is the
-    same group-by over the stream as synopses know it, with aggregates in the same order."""
+    """The rows of a synopsis as partial rows of a group-by, which has its own names for columns; `canonical` is
+    the same group-by over the stream as synopses know it, with aggregates in the same order."""
     schema = partial_schema(group_by).arrow
     names = dict(zip(schema.names, partial_schema(canonical).names, strict=True))
     known = _names(canonical)

@@ -29,10 +29,10 @@ Ints = npt.NDArray[np.int64]
 class Running:
     """Sums of integers that only grow longer, over the panes of a basic interval synopsis.
 
-    At the end of every pane that has rows there is a row for every group that had one within the longest window; a
-    group that had none is summed anew when it comes again, so those of long ago are not remembered. Sums that would
-    no longer fit are begun anew from the panes that are there; where these do not fit either, there are none, and
-    windows are read pane by pane.
+    At the end of every pane that has rows there is a row for every group that had one within the longest window.
+    A group that had none is summed anew when it comes again, so those of long ago are not remembered. Sums that
+    would no longer fit are begun anew from the panes that are there; where these do not fit either, there are
+    none, and windows are read pane by pane.
 
     State: a row per pane and group, also of groups that the pane has no row of.
     Cost: of a window, two rows per group; of a pane that ends, a row per group.

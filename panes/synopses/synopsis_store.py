@@ -1,4 +1,4 @@
-"""The state of a synopsis on one shard: its panes, and what is computed from them so that windows are read faster."""
+"""The state of a synopsis on one shard: its panes, and what is computed from them to read windows faster."""
 
 from __future__ import annotations
 

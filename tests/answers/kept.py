@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from panes.answers.answer_from_segments import AnswerFromSegments
+from panes.answers.answer_index import AnswerIndex
 from panes.answers.answer_source import AnswerSource
-from panes.answers.answer_store import AnswerStore, changes_chunk
+from panes.answers.answer_store import changes_chunk
 from panes.answers.cursors import Cursors
+from panes.answers.indexed_answer import answer_store
 from panes.answers.readers import Readers
 from panes.delta.delta import BEGINNING
 from panes.operators.drop_box import DropBox
@@ -44,6 +46,7 @@ class Kept:
         shown: Node | None = None,
         boxes: Mapping[int, BoxSchedule] | None = None,
         streams: Mapping[int, str] | None = None,
+        index: AnswerIndex | None = None,
     ) -> None:
         """`shown` is the plan without its drop boxes, if it has any, `boxes` what these keep, by the number of the
         stream, and `streams` the names of these."""
@@ -53,6 +56,7 @@ class Kept:
         self.shown = plan if shown is None else shown
         self.boxes = boxes or {}
         self.streams = streams or {}
+        self.index = index
         self.strategy = strategy
         self.shards = shards
         self.every_instant = every_instant
@@ -81,6 +85,7 @@ class Kept:
             self.first_epoch,
             every_instant=self.every_instant,
             kept=partial(self.readers.kept, QUERY_ID, self.plan, self.streams),
+            index=() if self.index is None else self.index.columns,
         )
 
     def epoch(self, arrivals: Mapping[str, pa.Table], clock: int, *, history: bool = False) -> int:
@@ -99,7 +104,7 @@ class Kept:
                     operator.schedule = self.boxes[numbers[operator.node.stream]]
             for name, buffer in dataflow.buffers.items():
                 buffer.restore(self.states.chunks(name, shard))
-            answer = AnswerStore(self.states.chunks(ANSWER, shard))
+            answer = answer_store(self.index, self.states.chunks(ANSWER, shard))
             mine = {
                 name: rows.filter(pa.array(np.arange(rows.num_rows) % self.shards == shard))
                 for name, rows in arrivals.items()

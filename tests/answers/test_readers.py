@@ -229,8 +229,8 @@ def test_what_leaves_is_found_without_opening_what_stays(tmp_path):
 class Asked:
     """Rows that say of which plan and epoch they are."""
 
-    def at(self, ran, instant, *, is_first):
-        del instant, is_first
+    def at(self, ran, instant, *, is_first, lookup=None):
+        del instant, is_first, lookup
         return pa.table({"s.a": [f"plan {ran.answer.running}, epoch {ran.epoch}"]})
 
 

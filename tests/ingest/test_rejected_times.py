@@ -149,3 +149,25 @@ def test_the_time_of_arrival_is_not_checked():
     )
     assert usable.to_pylist() == [{"k": 1, "_ts": 2**62}]
     assert unusable.to_pylist() == [{"k": 2, "_bad": "does not parse: x"}]
+
+
+def test_a_tuple_that_is_never_alive_is_rejected_and_one_without_an_end_is_not():
+    stream = base_stream(
+        "CREATE STREAM s (ts BIGINT, k BIGINT, until BIGINT) TIMESTAMP BY ts SECONDS EXPIRES BY until SECONDS"
+    )
+    rows = pa.table({"ts": [5, 5, 5, 5, None], "k": [1, 2, 3, 4, 5], "until": [6, 5, 4, None, 9]})
+    usable, unusable = with_times(stream, rows, pa.nulls(5, pa.string()), NOW, None)
+    assert usable.column("k").to_pylist() == [1, 4]
+    never = "until is not after the event time: the tuple is never alive"
+    assert by_key(unusable) == {2: never, 3: never, 5: "there is no event time"}
+
+
+def test_ends_are_compared_with_times_of_arrival_where_these_are_the_event_times():
+    stream = base_stream("CREATE STREAM s (k BIGINT, until TIMESTAMP) EXPIRES BY until")
+    until = pa.array(
+        [datetime(2026, 7, 2, tzinfo=UTC), datetime(2026, 6, 30, tzinfo=UTC)], pa.timestamp("us", "UTC")
+    )
+    rows = pa.table({"k": [1, 2], "until": until})
+    usable, unusable = with_times(stream, rows, pa.nulls(2, pa.string()), NOW, pa.array([NOW, NOW]))
+    assert usable.column("k").to_pylist() == [1]
+    assert list(by_key(unusable)) == [2]

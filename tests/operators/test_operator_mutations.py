@@ -27,6 +27,7 @@ from panes.operators.tools.numbered_values import NumberedValues
 from panes.state.buffers import keyed_versions
 from panes.state.buffers.calendar import Calendar
 from panes.state.buffers.chunked import ChunkedBuffer
+from panes.state.buffers.lent import Lent
 from panes.state.buffers.timer_queue import TimerQueue
 from tests.operators.test_distinct_star import check_distinct_star
 from tests.operators.test_join import check_join
@@ -65,6 +66,20 @@ def one_row_less(original: Any) -> Any:
         return table.slice(0, max(table.num_rows - 1, 0))
 
     return spoiled
+
+
+def only_of_lists(original: Any) -> Any:
+    def spoiled(self: Any, state: ChunkedBuffer, columns: Any, **kwargs: Any) -> Any:
+        codes, found = original(self, state, columns, **kwargs)
+        return (
+            (codes[:0], [column[:0] for column in found]) if isinstance(state, Calendar) else (codes, found)
+        )
+
+    return spoiled
+
+
+def as_of_the_end(_: Any) -> Any:
+    return lambda self, needles, names: self._lender.matches(needles, names)
 
 
 def no_delta_meets_delta(_: Any) -> Any:
@@ -117,9 +132,10 @@ def nothing_taken_back(_: Any) -> Any:
 
 
 def of_nobody(original: Any) -> Any:
-    return lambda table: original(table).slice(1)
+    return lambda *rows: original(*rows).slice(1)
 
 
+WITH_WEAK_INPUTS = partial(check_set_operation, name="except by lifetimes", strict=False)
 EXCEPT = [partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")]
 
 MUTATIONS = [
@@ -142,7 +158,8 @@ MUTATIONS = [
         "_left_right",
         lambda _: lambda c: (c >> 32, c * 0),
     ),
-    Mutation("a difference never re-admits", EXCEPT[1], Calendar, "expire_clustered", found_nothing),
+    Mutation("a difference never re-admits", WITH_WEAK_INPUTS, TimerQueue, "due", found_nothing),
+    Mutation("what was given is not known", EXCEPT[1], NumberedValues, "stored", only_of_lists),
     Mutation(
         "rows end in the wrong order", EXCEPT[1], set_operation_by_lifetime, "rows_of", last_in_first_out
     ),
@@ -150,9 +167,10 @@ MUTATIONS = [
         "an intersection ends too late",
         partial(check_set_operation, name="intersect"),
         multiplicities,
-        "last_of_instants",
-        lambda _: lambda codes, _times: np.arange(len(codes)),
+        "_digits",
+        lambda original: lambda sums, count: [number + (number > 1) for number in original(sums, count)],
     ),
+    Mutation("a semi-join reads what the span left", check_semi_join, Lent, "matches", as_of_the_end),
     Mutation("rows meet the version before theirs", check_lookup, Lookup, "_pairs", an_instant_late),
     Mutation("a lookup forgets changes", check_lookup, Lookup, "_remember", forgotten),
     Mutation("versions take nothing back", check_lookup, lookup, "_netted", nothing_taken_back),

@@ -139,7 +139,8 @@ class Shards:
                     buffer.restore(mine[name])
                     buffer.compact()
                 if number == self.query.plan.last:
-                    after.answers[shard] = AnswerStore.gathered(mine[ANSWER], clock)
+                    after.answers[shard] = AnswerStore(mine[ANSWER])
+                    after.answers[shard].gather(clock)
         return after
 
     def _chunks(self, stage: int, shard: int) -> dict[str, Sequence[Chunk]]:

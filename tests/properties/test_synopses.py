@@ -1,6 +1,6 @@
 """Sets of aggregates that share synopses answer as SQL does over their windows, at clocks and between them.
 
-Windows, slides, aggregates, keys, conditions and columns differ from query to query. Tuples come late, spans are cut
+Windows, slides, aggregates, conditions and columns differ from query to query. Tuples come late, spans are cut
 anywhere, shards change their number, and queries come and go. PANES_SYNOPSIS_SETS says how many sets are drawn.
 """
 

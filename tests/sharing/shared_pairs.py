@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
-import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, TS
@@ -20,6 +19,9 @@ from panes.sharing.pair_reading import PairReading, pair_reading_of
 from panes.sharing.pair_store import PairStore
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Kept
+from panes.stages.make_plan import make_plan
+from panes.stages.redistribute import Redistribution
+from panes.stages.routing import shards_of
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ class SharedPairs:
             columns = {name: evaluate(e, rows) for name, e in side.columns}
             rows = pa.table({**columns, TS: rows.column(TS)})
         keys = self.join.left_keys if side is self.join.left else self.join.right_keys
-        shard = hash_rows(rows, keys) % np.uint64(self.shards)
+        if not keys:
+            return [rows]
+        shard = shards_of(hash_rows(rows, keys), self.shards)
         return [rows.filter(pa.array(shard == number)) for number in range(self.shards)]
 
     def _kept(self) -> tuple[Kept, Kept]:
@@ -81,6 +85,16 @@ class SharedPairs:
             reduce(Retained.__or__, (held_by(r.windows[n]) for r in readings), Retained()) for n in (0, 1)
         ]
         return Kept(needed[0], needed[0] | self.retain), Kept(needed[1], needed[1] | self.retain)
+
+    def spread(self, shards: int) -> None:
+        """Goes on with another number of shards."""
+        moving = Redistribution(make_plan(MatchedPairs(self.join)).stages[0], self.shards, shards)
+        states = {shard: store.chunks for shard, store in enumerate(self.stores)}
+        chunks = (
+            moving.chunks(shard, {source: states[source] for source in moving.sources(shard)})
+            for shard in range(shards)
+        )
+        self.shards, self.stores = shards, [PairStore(self.join, mine) for mine in chunks]
 
     def restart(self) -> None:
         self.stores = [PairStore(self.join, store.chunks) for store in self.stores]

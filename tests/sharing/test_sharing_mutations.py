@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
 import pytest
 
+from panes.delta.delta import TS
 from panes.plan import windows
 from panes.plan.windows import RangeWindow
-from panes.sharing import match_encoding, member_block, partial_sums, tuple_block
+from panes.sharing import match_encoding, member_block, pair_store, partial_sums, tuple_block
 from panes.sharing.bits import Bytes, Ints, Words, count_columns
 from panes.sharing.member_block import MemberBlock
+from panes.sharing.pair_reading import PairReading
+from panes.sharing.pair_store import PairStore
+from panes.sharing.query_index import QueryIndex
 from panes.sharing.residual_predicates import ResidualPredicates
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.tuple_block import TupleBlock
 from panes.sharing.value_cells import AttributeValues, Places, ValueCells
-from tests.sharing import test_partial_sums, test_query_index, test_selection_store
+from tests.sharing import (
+    shared_pairs,
+    test_pair_store,
+    test_partial_sums,
+    test_query_index,
+    test_selection_store,
+)
 from tests.sharing.drawn import rows
 
 lifetime = RangeWindow.lifetime
@@ -60,6 +70,22 @@ def partials_check(random: Random) -> None:
 def store_check(random: Random) -> None:
     with test_selection_store.short_stretches(64):
         test_selection_store.run(random, SelectionStore(), test_selection_store.Reference())
+
+
+def pairs_check(random: Random) -> None:
+    test_pair_store.run(random)
+
+
+lifetime_of_pair = PairReading._lifetime
+
+
+def by_the_left_window(self: PairReading, *sides: object) -> tuple[Ints, Ints]:
+    left, _ = self.windows
+    return lifetime_of_pair(replace(self, windows=(left, left)), *sides)  # type: ignore[arg-type]
+
+
+def among_known_pairs(self: PairStore, index: QueryIndex, *_: object) -> None:
+    self.pairs.admit(index)
 
 
 locate = ValueCells.locate
@@ -131,6 +157,32 @@ MUTATIONS = (
     ),
     Mutation(
         "new queries do not see old tuples", store_check, replaced(SelectionStore, "admit", lambda *_: None)
+    ),
+    Mutation(
+        "pairs that were for nobody are forgotten",
+        pairs_check,
+        replaced(PairStore, "admit", among_known_pairs),
+    ),
+    Mutation(
+        "known pairs are kept twice",
+        pairs_check,
+        replaced(pair_store, "_without_those", lambda rows, _: rows),
+    ),
+    Mutation(
+        "longer windows find no older tuples", pairs_check, replaced(PairStore, "reach_back", lambda *_: None)
+    ),
+    Mutation(
+        "both tuples go by the left window",
+        pairs_check,
+        replaced(PairReading, "_lifetime", by_the_left_window),
+    ),
+    Mutation(
+        "a pair is there before its later tuple came",
+        pairs_check,
+        replaced(pair_store, "first_seen", lambda rows, _: rows.column(TS).to_numpy()),
+    ),
+    Mutation(
+        "DISTINCT keeps duplicates", pairs_check, replaced(shared_pairs, "distinct_rows", lambda rows: rows)
     ),
     Mutation(
         "lists hold other tuples", store_check, replaced(match_encoding, "_numbers_of", the_tuple_before)

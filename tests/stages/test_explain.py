@@ -88,7 +88,7 @@ def test_an_anti_join_shows_all_buffers_that_it_keeps() -> None:
     assert kinds == {
         "matched_shown": "calendar",
         "join_left": "list",
-        "join_right": "calendar",
+        "join_right": "lent",
         "waiting": "timer queue",
     }
 

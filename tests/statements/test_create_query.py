@@ -79,7 +79,8 @@ LEAST = "SELECT src, min(ts) AS least FROM packets [RANGE 1 MINUTE] GROUP BY src
 
 
 def test_settings_that_a_query_may_have_for_itself_are_those_that_it_keeps():
-    assert [setting.name for setting in SETTINGS.values() if setting.is_of_query] == [*QuerySettings._fields]
+    own = [setting.name for setting in SETTINGS.values() if setting.is_of_query]
+    assert [*own, "index_by"] == [*QuerySettings._fields]
 
 
 def test_a_query_has_the_settings_of_its_statement_before_those_of_the_database(db):
@@ -151,3 +152,55 @@ def test_queries_that_cannot_shed_share_a_plan_under_the_setting_of_all(db):
         )
     assert db._catalog.query("q2").group is not None
     assert "Drop" not in db.sql("EXPLAIN q2")
+
+
+INDEXED = (
+    "CREATE QUERY q WITH (index_cells = '2x3') INDEX BY (Src, proto) AS SELECT src, proto FROM packets [NOW]"
+)
+
+
+def test_an_index_is_shown_by_the_names_of_the_answer_and_goes_with_the_statement(db):
+    db.sql(INDEXED)
+    shown = INDEXED.replace("Src", "src")
+    assert db.sql("SHOW CREATE QUERY q") == shown
+    before = db._catalog.query("q")
+    db.sql(shown.replace("CREATE", "CREATE OR REPLACE"))
+    assert db._catalog.query("q") == before
+    db.sql("ALTER QUERY q AS SELECT proto, src FROM packets [RANGE 1 MINUTE]")
+    assert db._catalog.query("q").settings.index_by == '["src", "proto"]'
+    with pytest.raises(errors.SqlError, match="INDEX BY src: the answer has no column of that name"):
+        db.sql("ALTER QUERY q AS SELECT proto FROM packets [NOW]")
+    assert "src" in db.sql("SHOW CREATE QUERY q")
+    db.sql("CREATE OR REPLACE QUERY q AS SELECT proto, src FROM packets [RANGE 1 MINUTE]")
+    assert db._catalog.query("q").settings.index_by == ""
+    assert "INDEX" not in db.sql("SHOW CREATE QUERY q")
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("INDEX BY (dst) AS SELECT src FROM packets [NOW]", "the answer has no column of that name"),
+        ("INDEX BY (all_) AS SELECT collect_list(src) AS all_ FROM packets [NOW]", "which has no order"),
+        (
+            "INDEX BY (src) AS SELECT src FROM packets BEGIN (NOW - INTERVAL 1 DAY) END (NOW)",
+            "answers that are kept",
+        ),
+    ],
+)
+def test_what_cannot_be_indexed_is_refused_where_it_is_written(db, sql, problem):
+    with pytest.raises(errors.SqlError, match=problem) as raised:
+        db.sql(f"CREATE QUERY q\n  {sql}")
+    assert (raised.value.line, raised.value.column) == (2, 3)
+    assert db.queries() == []
+
+
+def test_a_query_with_an_index_keeps_its_answer_for_itself(db):
+    db.sql("SET share_from = 2; SET answers = 'lazy'")
+    for least in range(4):
+        db.sql(
+            f"CREATE QUERY q{least} INDEX BY (src) AS SELECT src FROM packets [RANGE 1 DAY] WHERE src > {least}"
+        )
+    assert {record.group for record in db._catalog.queries()} == {None}
+    assert {record.answers.mode for record in db._catalog.queries()} == {"eager"}
+    with pytest.raises(errors.SettingError, match="INDEX BY is of an answer that is kept for it alone"):
+        db.sql("CREATE QUERY q WITH (answers = 'none') INDEX BY (src) AS SELECT src FROM packets [NOW]")

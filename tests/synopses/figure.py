@@ -1,4 +1,4 @@
-"""A stream with one tuple per pane, as in figure 2.5 of the thesis: panes of one second, windows of up to eight."""
+"""A stream with one tuple per pane, as in figure 2.5 of the thesis: panes of a second, windows of up to eight."""
 
 from __future__ import annotations
 

@@ -24,10 +24,13 @@ from panes.language.parser.syntax import FromItem, SelectBlock, WindowClause
 from panes.language.positions import did_you_mean, offset_of
 from panes.language.statements import CreateDerivedStream, CreateQuery, CreateStream, CreateTable
 from panes.plan.expressions import Column
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.nodes import GroupBy, Istream, Node, Project, Rstream, StreamScan, TableScan, Values, Window
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal, pattern_of
 from panes.plan.schema import Field, Schema
+from panes.plan.stream import TimestampBy
 from panes.plan.walk import is_table_only, walk
+from panes.plan.windows import NowWindow, RangeWindow, UnboundedWindow
 
 if TYPE_CHECKING:
     from panes.language.binder.bind_query import QueryBinder
@@ -68,17 +71,44 @@ def _relation(binder: QueryBinder, item: FromItem, scope: Scope) -> tuple[Relati
         alias = f"query_{len(scope.relations) + 1}"
     prefix = scope.prefix_for(alias)
     node = _named(binder, item.this, prefix) if named else renamed(binder.query(item.this), prefix)
+    ends = _ends_of(binder, node)
+    if ends is not None:
+        node, window = _alive(binder, node, ends, scope.window if window is None else window), None
     if item.args.get("columns"):
         node = _with_columns(binder, node, item.args["columns"], prefix, alias)
     if is_table_only(node):
         if window is not None:
             binder.refuse(f"{alias} is a table: it has no window", window, "leave the window out")
         return Relation(alias, prefix, node.schema, offset_of(item)), node
-    if window is None and pattern_of(node).pattern is MONOTONIC:
+    if window is None and ends is None and pattern_of(node).pattern is MONOTONIC:
         window = scope.default_window()
     if window is not None:
         node = _windowed(binder, node, window, prefix, alias)
     return Relation(alias, prefix, node.schema, offset_of(item)), node
+
+
+def _ends_of(binder: QueryBinder, node: Node) -> TimestampBy | None:
+    """The column with the ends of the tuples of a stream, by its name in the plan, if they bring these."""
+    if not isinstance(node, StreamScan):
+        return None
+    found = binder.catalog.stream(node.stream)
+    if not isinstance(found, CreateStream) or found.stream.expires is None:
+        return None
+    return replace(found.stream.expires, column=f"{node.alias}.{found.stream.expires.column}")
+
+
+def _alive(binder: QueryBinder, scan: Node, ends: TimestampBy, clause: WindowClause | None) -> Node:
+    """A stream whose tuples bring their own ends, within a window if one is written."""
+    if clause is None:
+        return Window(scan, LifetimeWindow(ends))
+    spec = clause.args["spec"]
+    if spec.internal or not isinstance(spec, (RangeWindow, NowWindow, UnboundedWindow)):
+        binder.refuse(
+            "the tuples of a stream with EXPIRES BY leave at times of their own, which this window does not know",
+            clause,
+            "RANGE, with or without SLIDE, holds the tuples that are alive; so does no window at all",
+        )
+    return Window(scan, LifetimeWindow(ends, spec))
 
 
 def _named(binder: QueryBinder, name: exp.Identifier, prefix: str) -> Node:

@@ -12,6 +12,7 @@ from panes.config import SETTINGS, check_setting
 from panes.errors import SettingError
 from panes.language import statements as st
 from panes.language.binder.constants import is_whole, whole
+from panes.language.definition_text import option_text
 from panes.language.names import RESERVED, same
 from panes.language.parser.parse_queries import QueryParser
 from panes.language.positions import did_you_mean
@@ -72,7 +73,7 @@ class DefinitionParser(QueryParser):
             self._fail(
                 f"{name} is not among the settings of a query: {', '.join(own)}",
                 token,
-                f"{set_it} = {st.option_text(value)} sets it",
+                f"{set_it} = {option_text(value)} sets it",
             )
         try:
             check_setting(name, value)

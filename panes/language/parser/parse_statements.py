@@ -89,8 +89,20 @@ class StatementParser(TableParser):
     def _create_query(self) -> st.CreateQuery:
         name = self._relation_name("a name for the query").name
         settings = self._query_settings()
+        at, index = self._curr.start, self._index_by()
         self._expect("AS")
-        return st.CreateQuery(name, self._select_query(), settings)
+        return st.CreateQuery(name, self._select_query(), settings, index, at)
+
+    def _index_by(self) -> tuple[str, ...]:
+        """`INDEX BY (column, …)`, if it is there."""
+        if not self._word("INDEX", "BY"):
+            return ()
+        columns: list[str] = []
+        for column in self._in_parentheses(lambda: self._list(lambda: (self._curr, self._name("a column")))):
+            if any(same(column[1].name, other) for other in columns):
+                self._fail(f"{column[1].name} stands twice in INDEX BY", column[0])
+            columns.append(column[1].name)
+        return tuple(columns)
 
     def _create_stream(self) -> st.CreateStream | st.CreateDerivedStream:
         name = self._relation_name("a name for the stream").name
@@ -99,6 +111,7 @@ class StatementParser(TableParser):
         columns = self._in_parentheses(lambda: self._list(self._column_definition))
         schema = self._schema(columns)
         timestamp: TimestampBy | None = None
+        expires: TimestampBy | None = None
         slack: int | None = None
         ahead: int | None = None
         idle: Token | None = None
@@ -109,6 +122,9 @@ class StatementParser(TableParser):
             if self._word("TIMESTAMP"):
                 self._once(timestamp, token)
                 timestamp = self._timestamp_by(schema)
+            elif self._word("EXPIRES"):
+                self._once(expires, token)
+                expires = self._timestamp_by(schema)
             elif self._word("SLACK"):
                 self._once(slack, token)
                 slack = self._interval_us()
@@ -126,7 +142,8 @@ class StatementParser(TableParser):
                 source = self._source()
             else:
                 self._unexpected(
-                    "TIMESTAMP BY, SLACK, AHEAD, IDLE ADVANCE, RETAIN, FROM or the end of the statement"
+                    "TIMESTAMP BY, EXPIRES BY, SLACK, AHEAD, IDLE ADVANCE, RETAIN, FROM or the end of the "
+                    "statement"
                 )
         if idle is not None and timestamp is None:
             self._fail(
@@ -142,6 +159,7 @@ class StatementParser(TableParser):
                 source or Source(),
                 ahead_us=DEFAULT_AHEAD_US if ahead is None else ahead,
                 idle_advance=idle is not None,
+                expires=expires,
             )
         )
 
@@ -200,10 +218,11 @@ class StatementParser(TableParser):
 
     def _invoke(self) -> st.Statement:
         name = self._relation_name("the name of a query")
+        where = self._where()
         tree = self._sorted(name)
-        if tree is name:
-            return st.Invoke(name.name)
-        return st.Invoke(name.name, self._canonical(tree).removeprefix(quoted(name.name)), tree, self.sql)
+        text = "" if where is None else f" {self._canonical(where)}"
+        text += self._canonical(tree).removeprefix(quoted(name.name))
+        return st.Invoke(name.name, text, None if tree is name else tree, self.sql, where)
 
     def _explain(self) -> st.Statement:
         form, analyze, plans = "TEXT", False, False
@@ -239,7 +258,7 @@ class StatementParser(TableParser):
                 self._unexpected(", or )")
 
     def _show(self) -> st.Statement:
-        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS"):
+        for kind in ("QUERIES", "STREAMS", "TABLES", "FUNCTIONS", "SETTINGS", "STATISTICS", "SYNOPSES"):
             if self._word(kind):
                 return st.Show(kind, self._text("a pattern in quotes") if self._word("LIKE") else None)
         if self._word("COLUMNS"):
@@ -252,7 +271,7 @@ class StatementParser(TableParser):
         if self._word("PLANS"):
             return st.ShowPlans(self._relation_name("the name of a query").name)
         return self._unexpected(
-            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, COLUMNS FROM, CREATE or PLANS"
+            "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, SYNOPSES, COLUMNS FROM, CREATE or PLANS"
         )
 
     def _describe(self) -> st.Statement:

@@ -5,67 +5,152 @@ from __future__ import annotations
 import numpy as np
 
 from panes.delta.delta import FOREVER, Instants
-from panes.delta.grouped import Numbers, cumsum_within, last_of_instants, sort_by_group, starts_of
-from panes.delta.rows import where
+from panes.delta.grouped import Numbers, starts_of
+from panes.delta.rows import Positions, where
+
+_DIGIT = 21
+"""The bits of a digit: three digits fit into a number, and hold up to 2²⁰ rows of one value."""
+_LARGEST = 1 << (_DIGIT - 1)
 
 
 class Multiplicities:
-    """Rises and falls of some numbers of each value, such as how often it is held on the left and right."""
+    """Rises and falls of up to three numbers of each value, such as how often it is held on the left and right.
+
+    A rise or fall by one is a single number: the value, the instant, and which number moves up or down, in this
+    order of bits. So one sort of numbers puts all of them into place. What they add up to is a number again, with
+    the numbers of the value as its digits. Digits are added up apart where one might become too large.
+    """
 
     def __init__(self, numbers: int, values: int) -> None:
-        self._before = np.zeros((numbers, values), dtype=np.int64)
-        self._parts: list[tuple[Numbers, Instants, Numbers, Numbers]] = []
+        self._numbers = numbers
+        self._values = values
+        self._before: list[tuple[int, Positions, Numbers]] = []
+        self._moves: list[tuple[Positions, Instants, Numbers]] = []
 
     def add(
-        self, number: int, codes: Numbers, exp: Instants, weight: Numbers, ts: Instants | None = None
+        self, number: int, codes: Positions, exp: Instants, weight: Numbers, ts: Instants | None = None
     ) -> None:
         """Adds rows that begin at `ts` to a number; without `ts`, rows that were there before the span."""
-        column = np.full(len(codes), number, dtype=np.int64)
         if ts is None:
-            np.add.at(self._before[number], codes, weight)
+            self._before.append((number, codes, weight))
         else:
-            self._parts.append((codes, ts, weight, column))
-        ends = where(exp < FOREVER)
-        self._parts.append((codes[ends], exp[ends], -weight[ends], column[ends]))
+            self._move(number, codes, ts, weight)
+        if len(exp) and exp.max() == FOREVER:
+            ends = where(exp < FOREVER)
+            codes, exp, weight = codes[ends], exp[ends], weight[ends]
+        self._move(number, codes, exp, -weight)
 
-    def sums(self) -> tuple[Numbers, Instants, list[Numbers]]:
+    def _move(self, number: int, codes: Positions, times: Instants, weight: Numbers) -> None:
+        copies = np.abs(weight)
+        if len(copies) and copies.max() > 1:
+            codes, times, weight = (np.repeat(column, copies) for column in (codes, times, weight))
+        self._moves.append((codes, times, 2 * number + (weight > 0)))
+
+    def sums(self) -> tuple[Positions, Instants, list[Numbers]]:
         """At each instant at which something of a value changes: the value, the instant, the numbers."""
-        codes, times, weights, columns = (np.concatenate(part) for part in zip(*self._parts, strict=True))
-        order = sort_by_group(codes, times)
-        codes, times, weights, columns = codes[order], times[order], weights[order], columns[order]
+        moves, low, bits, ranked = self._sorted()
+        which = moves & 7
+        moves >>= 3
+        last = np.flatnonzero(np.append(moves[1:] != moves[:-1], True)) if len(moves) else moves
+        moves = moves[last]
+        codes = moves >> bits
+        times = (moves & ((1 << bits) - 1)) + low
+        if ranked is not None:
+            times = ranked[times]
         starts = starts_of(codes)
-        last = last_of_instants(codes, times)
-        at = codes[last]
-        sums = [
-            cumsum_within(np.where(columns == number, weights, 0), starts)[last] + before[at]
-            for number, before in enumerate(self._before)
-        ]
-        return at, times[last], sums
+        sums: list[Numbers] = []
+        for numbers in self._together(last, starts):
+            change = np.zeros(8, dtype=np.int64)
+            before = np.zeros(self._values, dtype=np.int64)
+            for place, number in enumerate(numbers):
+                change[2 * number : 2 * number + 2] = np.array([-1, 1]) << (place * _DIGIT)
+                for of, some, weight in self._before:
+                    if of == number:
+                        np.add.at(before, some, weight << (place * _DIGIT))
+            total = np.cumsum(change[which])[last]
+            # What the moves of all values before add up to is no part of the number.
+            others = np.append(0, total)[starts]
+            lengths = np.diff(np.append(starts, len(total)))
+            sums += _digits(total + np.repeat(before[codes[starts]] - others, lengths), len(numbers))
+        return codes, times, sums
+
+    def _sorted(self) -> tuple[Numbers, int, int, Instants | None]:
+        """The moves as sorted numbers, the instant that their instants are counted from, the bits of these, and
+        what they stand for where they are ranks."""
+        times = [part[1] for part in self._moves]
+        some = [part for part in times if len(part)]
+        low = min((int(part.min()) for part in some), default=0)
+        bits = (max((int(part.max()) for part in some), default=0) - low).bit_length()
+        ranked: Instants | None = None
+        if bits + self._values.bit_length() + 3 > 63:
+            ranked, ranks = np.unique(np.concatenate(times), return_inverse=True)
+            times = np.split(ranks, np.cumsum([len(part) for part in times])[:-1])
+            low, bits = 0, len(ranked).bit_length()
+        moves = np.empty(sum(map(len, times)), dtype=np.int64)
+        end = 0
+        for (codes, _, which), instants in zip(self._moves, times, strict=True):
+            part = moves[end : end + len(codes)]
+            end += len(codes)
+            np.left_shift(codes, bits, out=part)
+            part |= instants - low
+            part <<= 3
+            part |= which
+        moves.sort()
+        return moves, low, bits, ranked
+
+    def _together(self, last: Positions, starts: Positions) -> list[list[int]]:
+        """The numbers, in order, by which of them are added up at once."""
+        every = list(range(self._numbers))
+        begins = np.append(0, last + 1)
+        most = int(np.diff(np.append(begins[starts], begins[-1])).max(initial=0))
+        for _, codes, weight in self._before:
+            if len(codes):
+                most += int(np.bincount(codes, np.abs(weight)).max())
+        return [every] if most < _LARGEST or self._numbers == 1 else [[number] for number in every]
 
 
-def rows_of(code: Numbers, time: Instants, number: Numbers) -> tuple[Numbers, Instants, Instants, Numbers]:
+def _digits(sums: Numbers, count: int) -> list[Numbers]:
+    """The numbers, above or below zero, whose digits the sums consist of."""
+    digits = []
+    for _ in range(count - 1):
+        digit = ((sums + _LARGEST) & ((1 << _DIGIT) - 1)) - _LARGEST
+        digits.append(digit)
+        sums = (sums - digit) >> _DIGIT
+    return [*digits, sums]
+
+
+def rows_of(
+    code: Positions, time: Instants, number: Numbers
+) -> tuple[Positions, Instants, Instants, Numbers]:
     """A number of each value, from each instant to the next, as rows: code, ts, exp and weight 1 or -1.
 
     A row begins where the number moves away from zero, and the oldest ends where it moves back to it.
     """
-    parts = [_unsigned_rows(code, time, np.maximum(sign * number, 0), sign) for sign in (1, -1)]
+    starts = starts_of(code)
+    signs = (1, -1) if len(number) and number.min() < 0 else (1,)
+    parts = [_unsigned_rows(code, time, np.maximum(sign * number, 0), starts, sign) for sign in signs]
     codes, ts, exp, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     return codes, ts, exp, weight
 
 
 def _unsigned_rows(
-    code: Numbers, time: Instants, number: Numbers, sign: int
-) -> tuple[Numbers, Instants, Instants, Numbers]:
-    starts = starts_of(code)
+    code: Positions, time: Instants, number: Numbers, starts: Positions, sign: int
+) -> tuple[Positions, Instants, Instants, Numbers]:
     step = number.copy()
     step[1:] -= number[:-1]
     step[starts] = number[starts]
     up, down = where(step > 0), where(step < 0)
-    rises, falls = np.repeat(up, step[up]), np.repeat(down, -step[down])
-    rise_code, fall_code = code[rises], code[falls]
-    rank = np.arange(len(rises)) - np.searchsorted(rise_code, rise_code)
-    first_fall = np.searchsorted(fall_code, rise_code)
-    has_fall = rank < np.searchsorted(fall_code, rise_code, side="right") - first_fall
-    end = np.full(len(rises), FOREVER)
-    end[has_fall] = time[falls[(first_fall + rank)[has_fall]]]
-    return rise_code, time[rises], end, np.full(len(rises), sign)
+    rises, falls = _repeated(up, step[up]), _repeated(down, -step[down])
+    exp = time[falls]
+    if len(falls) < len(rises):
+        # What is left at the last instant of a value never ends.
+        ends = np.append(starts[1:], len(code)) - 1
+        left = np.repeat(ends, number[ends])
+        order = np.argsort(np.append(falls, left), kind="stable")
+        exp = np.append(exp, np.full(len(left), FOREVER))[order]
+    # A value falls as often as it rises, so the rows of all values end in the order of their falls.
+    return code[rises], time[rises], exp, np.full(len(rises), sign)
+
+
+def _repeated(places: Positions, counts: Numbers) -> Positions:
+    return places if not len(counts) or counts.max() == 1 else np.repeat(places, counts)

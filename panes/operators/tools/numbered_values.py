@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,6 @@ class NumberedValues:
         self._hashes = hashes[self._first]
         self._is_sorted = bool((self._hashes[1:] >= self._hashes[:-1]).all())
         self._by_hash: Positions = np.arange(self.count) if self._is_sorted else np.argsort(self._hashes)
-        self._needles = self._with_hash(self._by_hash)
 
     def take(self, codes: Positions, *, with_hash: bool = False) -> pa.Table:
         """The values of these numbers, as rows; `with_hash`, of rising numbers, makes them ready for state."""
@@ -47,6 +47,11 @@ class NumberedValues:
     def _with_hash(self, codes: Positions) -> pa.Table:
         hashes = from_fixed_width(self._hashes[codes], pa.uint64())
         return take(self._rows, self._first[codes]).append_column(HASH, hashes)
+
+    @cached_property
+    def _needles(self) -> pa.Table:
+        """The values, sorted by hash, to be looked up in states."""
+        return self._with_hash(self._by_hash)
 
     def stored(
         self, state: ChunkedBuffer, columns: Sequence[str], *, after: int = BEGINNING

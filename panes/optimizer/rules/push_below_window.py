@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.nodes import Node, Project, Unnest, Window, with_children
 from panes.plan.windows import BeginEndWindow
 
@@ -14,7 +15,8 @@ def push_below_window(plan: Node) -> Node:
             Stream a                          Stream a
 
     A time window keeps or drops a tuple by its time alone, so what it holds can be computed before. A count window
-    holds the last n of what is below it, so nothing passes it.
+    holds the last n of what is below it, and tuples that bring their own ends need that column: nothing passes
+    these.
     """
     plan = with_children(plan, *map(push_below_window, plan.children))
     if isinstance(plan, (Project, Unnest)) and isinstance(plan.child, Window):
@@ -25,4 +27,4 @@ def push_below_window(plan: Node) -> Node:
 
 
 def _is_passed(window: Window) -> bool:
-    return window.spec.is_timed and not isinstance(window.spec, BeginEndWindow)
+    return window.spec.is_timed and not isinstance(window.spec, (BeginEndWindow, LifetimeWindow))

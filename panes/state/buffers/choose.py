@@ -31,6 +31,7 @@ from panes.state.buffers.fifo import Fifo
 from panes.state.buffers.keyed import Keyed
 from panes.state.buffers.keyed_versions import KeyedVersions
 from panes.state.buffers.lazy_expiration import LazyExpiration
+from panes.state.buffers.lent import Lent
 from panes.state.buffers.scan import Scan
 from panes.state.buffers.timer_queue import TimerQueue
 
@@ -155,6 +156,11 @@ def choose_for_retractions(
 ) -> Keyed:
     """For rows that are found by key, and leave or change at times that nobody knows before."""
     return Keyed(keys, reason=reason, nulls_equal=nulls_equal, combine=combine, weight=weight)
+
+
+def choose_to_read(lender: ChunkedBuffer, name: str) -> Lent:
+    """For rows that another operator keeps already."""
+    return Lent(lender, name)
 
 
 def choose_for_versions(keys: Sequence[str], reason: str) -> KeyedVersions:

@@ -20,10 +20,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, TS, WEIGHT
-from panes.delta.grouped import starts_of
-from panes.delta.hashing import HASH, hash_rows
+from panes.delta.grouped import are_first, starts_of
+from panes.delta.hashing import HASH, hash_rows, sort_order
 from panes.delta.keys import equal_rows, group_rows, is_hash_exact
-from panes.delta.rows import Positions, concat, from_fixed_width, int64, take, where, with_column, without
+from panes.delta.rows import (
+    Positions,
+    concat,
+    from_fixed_width,
+    int64,
+    take,
+    take_and_set,
+    where,
+    with_column,
+    without,
+)
 from panes.state.buffers.base import Buffer
 from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.expiry_order import ExpiryOrder, order_of
@@ -31,8 +41,8 @@ from panes.state.buffers.hash_search import HashSearch, find, hashes_of
 from panes.state.buffers.lazy_expiration import DEFAULT
 from panes.state.log import MergePolicy
 
-Combine = Callable[[pa.Table], pa.Table]
-"""What a merge makes of the rows of several chunks: fewer rows of the same meaning."""
+Combine = Callable[[pa.Table, Positions], pa.Table]
+"""What a merge makes of the rows of several chunks, in the order given: fewer rows of the same meaning."""
 
 Match = tuple[Positions, pa.Table, Positions]
 """Positions in the needles, a table of stored rows, and the positions in it that they match."""
@@ -47,45 +57,53 @@ def cluster(table: pa.Table, keys: Sequence[str]) -> pa.Table:
     if HASH in table.column_names:
         return table
     hashes = hash_rows(table, keys)
-    order = np.argsort(hashes)
+    order = sort_order(hashes)
     return take(table, order).append_column(HASH, from_fixed_width(hashes[order], pa.uint64()))
 
 
-def sum_weights(table: pa.Table) -> pa.Table:
+def sum_weights(table: pa.Table, order: Positions | None = None) -> pa.Table:
     """Equal rows as one row of their summed weight; rows whose weights cancel out are gone. Rows keep their
-    order."""
+    order, or have the one given, which is that of their hashes where they have any."""
+    if order is None:
+        order = np.arange(table.num_rows)
+    places = np.arange(len(order))
+    if HASH in table.column_names:
+        hashes = hashes_of(table)[order]
+        again = hashes[1:] == hashes[:-1]
+        places = np.flatnonzero(np.append(again, False) | np.append(False, again))
+    if not len(places):
+        return take(table, order)
     same = [name for name in table.column_names if name not in (WEIGHT, HASH)]
-    groups = group_rows(table, same)
-    if not groups.count:
-        return table
-    total = np.add.reduceat(int64(table, WEIGHT)[groups.order], groups.starts)
-    kept = where(total != 0)
-    if len(kept) == table.num_rows:
-        return table
-    first = groups.first[kept]
-    order = np.argsort(first)
-    return with_column(take(table, first[order]), WEIGHT, total[kept[order]])
+    groups = group_rows(take(table, order[places], same), same)
+    weight = int64(table, WEIGHT)[order]
+    total = np.add.reduceat(weight[places][groups.order], groups.starts)
+    first = places[np.minimum.reduceat(groups.order, groups.starts)]
+    weight[places] = 0
+    weight[first] = total
+    kept = where(weight != 0)
+    return take_and_set(table, order[kept], WEIGHT, weight[kept])
 
 
-def equal_runs(table: pa.Table, keys: Sequence[str]) -> tuple[pa.Table, Positions]:
-    """The rows with those of equal key and `_exp` side by side, and where each run of them begins.
+def equal_runs(table: pa.Table, keys: Sequence[str], order: Positions) -> tuple[Positions, Positions]:
+    """An order that has the rows of equal key and `_exp` side by side, and where in it each run of them begins.
 
-    Rows of a merge are sorted by the hash of their key already, and stay so.
+    Rows of a merge are given in the order of the hashes of their keys, and stay in it.
     """
     if HASH in table.column_names:
-        hashes, exp = hashes_of(table), int64(table, EXP)
-        is_first = np.ones(table.num_rows, dtype=np.bool_)
-        is_first[1:] = (hashes[1:] != hashes[:-1]) | (exp[1:] != exp[:-1])
+        is_first = are_first(hashes_of(table)[order], int64(table, EXP)[order])
+        starts = np.flatnonzero(is_first)
+        if len(starts) == len(order) or is_hash_exact(table, keys):
+            return order, starts
         again = np.flatnonzero(~is_first)
-        if is_hash_exact(table, keys):
-            return table, np.flatnonzero(is_first)
-        if equal_rows(table, again, keys, table, again - 1, keys, nulls_equal=True).all():
-            return table, np.flatnonzero(is_first)
+        if equal_rows(table, order[again], keys, table, order[again - 1], keys, nulls_equal=True).all():
+            return order, starts
     # Keys that share a hash may lie in any order: each row goes to the first one that equals it.
     groups = group_rows(table, [*keys, EXP])
-    first = np.minimum.reduceat(groups.order, groups.starts)[groups.codes]
-    order = np.argsort(first, kind="stable")
-    return take(table, order), starts_of(first[order])
+    place = np.full(table.num_rows, table.num_rows)
+    place[order] = np.arange(len(order))
+    first = np.minimum.reduceat(place[groups.order], groups.starts)[groups.codes]
+    order = order[np.argsort(first[order], kind="stable")]
+    return order, starts_of(first[order])
 
 
 class ChunkedBuffer(Buffer):
@@ -129,15 +147,9 @@ class ChunkedBuffer(Buffer):
     def matches(self, needles: pa.Table, names: Sequence[str]) -> Iterator[Match]:
         """`probe` for rows that are clustered already, without gathering what is found."""
         assert self.keys is not None, "this buffer has no keys to probe by"
-        lookup = HashSearch(hashes_of(needles))
-        for chunk in self._log.parts:
-            at, stored_at = lookup.find_in(chunk)
-            match = verified(
-                needles, at, names, chunk.table, stored_at, self.keys, nulls_equal=self.nulls_equal
-            )
+        for match in matches_in(self._log.parts, needles, names, self.keys, nulls_equal=self.nulls_equal):
             self.touched += len(match[2])
-            if len(match[2]):
-                yield match
+            yield match
 
     def expire(self, now: int, since: int = BEGINNING) -> pa.Table:
         return without(self.expire_clustered(now, since), HASH)
@@ -300,19 +312,42 @@ class ChunkedBuffer(Buffer):
 
     def _merged(self, chunks: Sequence[Chunk]) -> Chunk | None:
         self.touched += sum(chunk.rows for chunk in chunks)
-        tables = [chunk.table for chunk in chunks]
-        if min(chunk.low for chunk in chunks) <= self._expired_to:
-            tables = [take(table, where(int64(table, EXP) > self._expired_to)) for table in tables]
-        table = self._together(tables)
+        has_dead = min(chunk.low for chunk in chunks) <= self._expired_to
+        table = self._together(
+            [chunk.table for chunk in chunks], after=self._expired_to if has_dead else None
+        )
         return self._chunk(table, chunks) if table.num_rows else None
 
-    def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """The rows of several clustered tables as one, combined."""
+    def _together(self, tables: Sequence[pa.Table], after: int | None = None) -> pa.Table:
+        """The rows of several clustered tables as one, combined; with `after`, those with `_exp > after`."""
         table = concat(tables)
+        order: Positions | None = None
         if self.keys is not None and len(tables) > 1:
             # The parts are sorted: a stable sort of them all is a merge.
-            table = take(table, np.argsort(hashes_of(table), kind="stable"))
-        return table if self._combine is None or not table.num_rows else self._combine(table)
+            order = np.argsort(hashes_of(table), kind="stable")
+        if after is not None:
+            alive = int64(table, EXP) > after
+            order = where(alive) if order is None else order[where(alive[order])]
+        if self._combine is not None and table.num_rows:
+            return self._combine(table, np.arange(table.num_rows) if order is None else order)
+        return table if order is None else take(table, order)
+
+
+def matches_in(
+    chunks: Sequence[Chunk],
+    needles: pa.Table,
+    needle_keys: Sequence[str],
+    keys: Sequence[str],
+    *,
+    nulls_equal: bool,
+) -> Iterator[Match]:
+    """The rows of chunks, clustered by these keys, that clustered needles equal, chunk by chunk."""
+    lookup = HashSearch(hashes_of(needles))
+    for chunk in chunks:
+        at, stored_at = lookup.find_in(chunk)
+        match = verified(needles, at, needle_keys, chunk.table, stored_at, keys, nulls_equal=nulls_equal)
+        if len(match[2]):
+            yield match
 
 
 def gathered(matches: Iterable[Match]) -> list[Match]:

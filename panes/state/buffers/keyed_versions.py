@@ -64,17 +64,19 @@ class KeyedVersions(ChunkedBuffer):
         found: Numbers = held[np.searchsorted(times[order], instants, side="right")]
         return found
 
-    def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
-        table = super()._together(tables)
+    def _together(self, tables: Sequence[pa.Table], after: int | None = None) -> pa.Table:
+        table = super()._together(tables, after)
         ended = int64(table, EXP) <= self._expired_to
         return take(table, where(~ended)) if ended.any() else table
 
 
-def net_versions(table: pa.Table) -> pa.Table:
+def net_versions(table: pa.Table, order: Positions | None = None) -> pa.Table:
     """Versions that say the same in the fewest rows: no two rows of equal values overlap in time.
 
-    Rows stay sorted by hash, if they are.
+    Rows stay sorted by hash, if they are, or are in the order given.
     """
+    if order is not None:
+        table = take(table, order)
     values = [name for name in table.column_names if name not in (TS, EXP, WEIGHT, HASH)]
     groups = group_rows(table, values)
     sizes = np.diff(np.append(groups.starts, table.num_rows))

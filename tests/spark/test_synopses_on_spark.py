@@ -1,0 +1,128 @@
+"""Aggregates over one stream share a synopsis, whatever their windows, and nobody can tell from their answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import panes
+from panes.clock import to_microseconds
+
+pytestmark = pytest.mark.spark
+
+ROWS, EPOCHS = 1_200, 4
+STREAM = (
+    "CREATE STREAM packets (ts BIGINT, src BIGINT, bytes BIGINT) TIMESTAMP BY ts MILLISECONDS FROM FILES '{}'"
+)
+ASKED = (
+    (20, 10, "src, count(*) AS n", "GROUP BY src"),
+    (40, 10, "src, sum(bytes) AS n", "GROUP BY src"),
+    (30, 5, "src, avg(bytes) AS n", "GROUP BY src HAVING count(*) > 2"),
+    (60, 20, "src, sum(bytes) AS n, count(*) AS m", "GROUP BY src"),
+)
+TOTAL = (50, 10, "count(*) AS n, sum(bytes) AS s", "")
+
+
+def traffic() -> pa.Table:
+    rng = np.random.default_rng(7)
+    ts = np.sort(rng.integers(0, 120_000, ROWS))
+    # Some come in the epoch after the one that they belong to.
+    late = rng.random(ROWS) < 0.03
+    order = np.argsort(np.where(late, ts + 30_000, ts), kind="stable")
+    rows = {"ts": ts, "src": rng.integers(0, 6, ROWS), "bytes": rng.integers(0, 1500, ROWS)}
+    return pa.table(rows).take(pa.array(order))
+
+
+class Database:
+    """A database over files of which each epoch takes one."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.folder, self.spark = folder, spark
+        self.rows = traffic()
+        (folder / "in").mkdir()
+        self.asked: dict[str, tuple[int, int, str, str]] = {}
+        self.epoch = 0
+        self.db = panes.connect(folder / "db", spark=spark)
+        self.db.sql(STREAM.format(folder / "in") + "; SET share_from = 2")
+
+    def ask(self, name: str, asked: tuple[int, int, str, str]) -> None:
+        length, slide, columns, rest = asked
+        window = f"[RANGE {length} SECONDS SLIDE {slide} SECONDS]"
+        self.db.sql(f"CREATE QUERY {name} AS SELECT {columns} FROM packets {window} {rest}")
+        self.asked[name] = asked
+
+    def reopen(self) -> None:
+        self.db.close()
+        self.db = panes.connect(self.folder / "db", spark=self.spark)
+
+    def run(self) -> None:
+        size = ROWS // EPOCHS
+        part = self.rows.slice(self.epoch * size, size)
+        pq.write_table(part, self.folder / "in" / f"{self.epoch}.parquet")
+        self.epoch += 1
+        self.db.run()
+
+    def check(self) -> None:
+        for name, asked in self.asked.items():
+            assert self.found(name) == self.expected(asked), (name, self.epoch)
+
+    def found(self, name: str) -> Counter[Any]:
+        return Counter(tuple(row.values()) for row in self.db.query(name).invoke().to_pylist())
+
+    def expected(self, asked: tuple[int, int, str, str]) -> Counter[Any]:
+        """What DuckDB says: a tuple that came late is seen from the slide on that follows its epoch."""
+        length, slide, columns, rest = asked
+        now = to_microseconds(self.db.status().clock) // 1000
+        at = now // (slide * 1000) * slide * 1000
+        size = ROWS // EPOCHS
+        clocks = [-1]
+        for epoch in range(self.epoch):
+            newest = int(pa.compute.max(self.rows.slice(0, (epoch + 1) * size).column("ts")).as_py())
+            clocks.append(newest)
+        came = np.repeat(np.array(clocks[:-1]) + 1, size)
+        rows = self.rows.slice(0, self.epoch * size)
+        seen = np.maximum(came, rows.column("ts").to_numpy())
+        rows = rows.append_column("seen", pa.array(seen))
+        sql = f"SELECT {columns} FROM rows WHERE seen <= {at} AND ts > {at - length * 1000} AND ts <= {at} {rest}"
+        return Counter(
+            tuple(row) for row in duckdb.sql(sql.replace("sum(bytes)", "sum(bytes)::BIGINT")).fetchall()
+        )
+
+
+def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: Path) -> None:
+    case = Database(spark, tmp_path)
+    case.ask("alone", ASKED[0])
+    case.ask("q1", ASKED[1])
+    case.run()
+    case.check()
+    first = case.db.sql("SHOW SYNOPSES").to_pylist()
+    assert [(row["kind"], row["panes"], row["readers"]) for row in first] == [("basic", 4, 1)]
+    # A window that slides more often, and one that is longer: the synopsis begins anew, for all at once.
+    case.ask("q2", ASKED[2])
+    case.ask("q3", ASKED[3])
+    case.run()
+    case.check()
+    (grown,) = case.db.sql("SHOW SYNOPSES").to_pylist()
+    assert (grown["panes"], grown["readers"], grown["number"] != first[0]["number"]) == (12, 3, True)
+    case.reopen()
+    case.db.sql("ALTER QUERY q1 SET (shards = 3)")
+    case.db.query("q3").drop()
+    del case.asked["q3"]
+    case.run()
+    case.check()
+    (kept,) = case.db.sql("SHOW SYNOPSES").to_pylist()
+    assert (kept["number"], kept["readers"]) == (grown["number"], 2), "to drop a query builds nothing anew"
+    case.ask("total", TOTAL)
+    case.ask("total_again", TOTAL)
+    case.run()
+    case.check()
+    lines = str(case.db.sql("EXPLAIN q2"))
+    assert "12 × 5 s, shared by 2 (SS1" in lines
+    case.db.close()
