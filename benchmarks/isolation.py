@@ -5,7 +5,8 @@
 * figures: 7.8 to 7.14, over files, without Spark (`benchmarks.window_schedulers`). A query over 100 sub-windows of
   length t = 1 takes about as long as t, as on the machine of the thesis; t = 5 is five times that. There are 40
   periodic queries at t = 1 and 100 at t = 5, five of which share a scan, over windows of random lengths. A run
-  lasts as long as the window is. In 7.12 to 7.14 a one-time query comes every t / 5, and suspends others.
+  lasts as long as the window is. In 7.12 to 7.14 a one-time query comes every t / 5, over half of the
+  window at most, and suspends others.
 * live: threads that invoke queries without pause under `latest`, and ask one-time queries, while a stream runs in
   the background. Prints the median seconds of an epoch without and with them, the aborts, and whether the recorded
   history passes theorem 7.2.

@@ -98,7 +98,7 @@ class Scan:
 class Outcome:
     """What was measured in one run."""
 
-    seconds: float
+    seconds: float = 0.0
     executions: int = 0
     aborts: int = 0
     staleness: list[float] = field(default_factory=list)
@@ -151,7 +151,7 @@ class Run:
     def run(self, periods: int) -> Outcome:
         """Runs until the window has moved on that many times."""
         self._began = process_time()
-        outcome = Outcome(periods * self._period)
+        outcome = Outcome()
         self._committed = {self._window.last: 0.0}
         next_update, updates = self._period, 0
         asks = self._asks(periods * self._period)
@@ -160,7 +160,9 @@ class Run:
         while updates < periods:
             now = self._now()
             if now >= next_ask:
-                self._waiting.append(self._begin(-1, self._window.ring.n, next_ask))
+                # Simple aggregates: of half of the window at most.
+                length = int(self._random.integers(1, max(2, self._window.ring.n // 2)))
+                self._waiting.append(self._begin(-1, length, next_ask))
                 next_ask = next(asks)
             if now >= next_update and not (self._scheduler == SERIAL and running):
                 self._update(running, outcome)
@@ -172,6 +174,7 @@ class Run:
             # A one-time query suspends others: it is the last one.
             if self._step(running[-1]):
                 self._report(running.pop(), outcome)
+        outcome.seconds = self._now()  # updates that wait make a run longer
         return outcome
 
     def _now(self) -> float:
