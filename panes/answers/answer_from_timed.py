@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from panes.answers.lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.open_stores import OpenStores
 from panes.delta.consolidate import AT
 from panes.delta.delta import BEGINNING, WEIGHT
@@ -24,7 +24,7 @@ class AnswerFromTimed:
     reading: BeginEndAggregate
 
     def at(
-        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None
     ) -> pa.Table:
         del is_first  # the tuples of the history are there as those of any other time
         store = self.reading.store
