@@ -10,7 +10,7 @@ from panes.answer_sources import AnswerSources
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.catalog import QueryRecord
 from panes.config import LATEST, SNAPSHOT, WINDOW
 from panes.connection import Connection
@@ -99,7 +99,7 @@ class StandingAnswers:
         self,
         name: str,
         as_of: datetime | str | None,
-        lookup: Lookup | None,
+        lookup: KeyLookup | None,
         isolation: str,
         epoch: int | None,
     ) -> Answer:
@@ -131,7 +131,7 @@ class StandingAnswers:
     def _rows_where(
         self, name: str, as_of: datetime | str | None, where: Expression, isolation: str, epoch: int | None
     ) -> Answer:
-        lookup = self.source_of(name).lookup_of(where) if self._has_index(name) else Lookup(where)
+        lookup = self.source_of(name).lookup_of(where) if self._has_index(name) else KeyLookup(where)
         if not lookup.is_narrow:
             return lookup.answer(self.invoke(name, as_of, isolation=isolation, epoch=epoch))
         return self._until_last(name, as_of, lookup, isolation, epoch)
@@ -179,7 +179,7 @@ class StandingAnswers:
         name: str,
         as_of: datetime | str | None,
         epoch: int | None = None,
-        lookup: Lookup | None = None,
+        lookup: KeyLookup | None = None,
     ) -> Answer:
         """The answer as of an epoch that is kept, or the last one, or at an instant; with a lookup, what it finds
         of it."""

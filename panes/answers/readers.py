@@ -15,7 +15,7 @@ from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.answers.open_stores import OpenStores
@@ -81,7 +81,7 @@ class Readers:
         self,
         standing: AnswerSource,
         as_of: datetime | str | None = None,
-        lookup: Lookup | None = None,
+        lookup: KeyLookup | None = None,
         *,
         epoch: int | None = None,
     ) -> Answer:
@@ -147,7 +147,7 @@ class Readers:
             for name in found
         }
 
-    def _invoke_at(self, standing: AnswerSource, instant: int, lookup: Lookup | None) -> Answer:
+    def _invoke_at(self, standing: AnswerSource, instant: int, lookup: KeyLookup | None) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")
