@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
+from math import gcd
 
 from panes.catalog import Catalog, QueryRecord
 from panes.config import DEADLINE
@@ -83,7 +84,7 @@ class Refreshing:
         for record in records:
             pane_us = self._registered.refreshed_panes(record)
             if pane_us is not None and record.group is not None:
-                panes[record.group] = pane_us
+                panes[record.group] = gcd(panes.get(record.group, 0), pane_us)
                 found.setdefault(record.group, {})[record.id] = self._asked_by(record)
         self._asked = {query: one for group in found.values() for query, one in group.items()}
         for number, of_group in found.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from math import gcd
 
 from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, QueryRecord
@@ -36,7 +37,7 @@ from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
 from panes.stored_plans import StoredPlans
-from panes.synopses.definition import window_of
+from panes.synopses.definition import Definition, panes_text, window_of
 from panes.why_not_refreshed import is_refreshed
 
 
@@ -304,6 +305,7 @@ class Registered:
             answers=record.answers,
             refresh=self._refresh_of(record),
             store=self._store(record),
+            synopsis_after=self._synopsis_after(record),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
@@ -326,7 +328,27 @@ class Registered:
         if record.group is None or record.settings.refresh != DEADLINE:
             return None
         plan = self.physical_plan(record).stages[-1].plan
-        return window_of(plan).slide_us if isinstance(plan, Synopsis) else None
+        reading = windowed_aggregate_of(self.plan_of(record))
+        if not isinstance(plan, Synopsis) or reading is None:
+            return None
+        # A synopsis with longer panes begins anew with the next epoch.
+        return gcd(window_of(plan).slide_us or 0, reading.reader.slide_us, reading.reader.window.range_us)
+
+    def _synopsis_after(self, record: QueryRecord) -> str:
+        """The synopsis that the next epoch begins in the place of the one that runs, because its queries need more
+        of it, in words; nothing when the one that runs has all."""
+        plan = self.physical_plan(record).plan
+        if record.group is None or not isinstance(plan, Synopsis):
+            return ""
+        members = [other for other in self._catalog.queries() if other.group == record.group]
+        found = [windowed_aggregate_of(self.plan_of(member)) for member in members]
+        readers = [reading.reader for reading in found if reading is not None]
+        if all(Definition.from_node(plan, reader.source).covers(reader) for reader in readers):
+            return ""
+        form = str(self._catalog.setting("synopsis"))
+        return (
+            f"begins anew with the next epoch: {panes_text(Definition.of(readers).node(form, len(readers)))}"
+        )
 
     def _store(self, record: QueryRecord) -> str:
         """What is kept for the queries of a group, in words; nothing where the plan says it."""
@@ -339,11 +361,21 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         settings = self._catalog.query_settings()
         answers = self._answers(planned.plan, settings, ())
-        if answers.mode == NONE or is_begin_end(planned.plan):
+        if answers.is_asked_anew:
             return Explained(planned.plan, answers=answers)
+        template = sharable(planned.plan, settings, self._catalog) if answers.mode == LAZY else None
+        if template is not None:
+            planned = replace(planned, plan=template.plan)
         physical = self._physical.under(settings, planned)
         shards = 1 if settings.is_alone else _number(self._catalog.setting("shards"))
-        shown = Explained(physical, shards, expiration=settings.expiration, answers=answers)
+        shown = Explained(
+            physical,
+            shards,
+            0 if template is None else self._catalog.alike(template.key) + 1,
+            query=None if template is None else template.example,
+            expiration=settings.expiration,
+            answers=answers,
+        )
         return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:

@@ -42,6 +42,7 @@ from panes.plan.nodes import (
     StreamScan,
     Synopsis,
     TableScan,
+    Timed,
     TopN,
     Union,
     Unnest,
@@ -97,7 +98,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis) -> Labeled:
+    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis | Timed) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -221,6 +222,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Matched: _Labeling.unary,
     Synopsis: _Labeling.unary,
     MatchedPairs: _Labeling.unary,
+    Timed: _Labeling.unary,
     TopN: _Labeling.top_n,
     OrderBy: _Labeling.unary,
     Union: _Labeling.union,

@@ -23,8 +23,8 @@ from panes.plan.expressions import Column, substitute
 from panes.plan.nodes import Distinct, GroupBy, Node, Project, Select, TopN, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.windows import RangeWindow
-from panes.sharing.selection import under_its_own_name
 from panes.sharing.stateless import stateless_of
+from panes.sharing.windowed_stream import under_its_own_name
 from panes.synopses.definition import SynopsisReader, SynopsisSource, kept_values, over_stream
 from panes.synopses.layout import Layout, own_rows
 

@@ -94,12 +94,16 @@ class Explained:
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
+    answered_from: str = ""
+    """Of a query that is not registered: where its answer is found when it is asked once."""
     index: AnswerIndex | None = None
     """Of its answer."""
     answers: ChosenAnswers = KEPT
     """How its answer is had."""
     refresh: str = ""
     """By which deadline its answer is refreshed, in words; empty when it is at every slide."""
+    synopsis_after: str = ""
+    """What becomes of its synopsis with the next epoch, in words, where that is something else."""
     store: str = ""
     """What is kept for all queries that share it, in words, where that says more than the plan."""
 
@@ -157,6 +161,8 @@ def explain(explained: Explained) -> str:
         lines += _wrapped(f"rules: {', '.join(explained.plan.choice.rules)}", WIDTH, "", "  ")
     for line in explained.utilization:
         lines += _wrapped(line, WIDTH, "", "  ")
+    if explained.answered_from:
+        lines += _wrapped(f"asked once it is answered from: {explained.answered_from}", WIDTH, "", "  ")
     if explained.members:
         lines += _wrapped(f"this query: {_own_part(explained)}", WIDTH, "", "  ")
     if explained.measured is not None:
@@ -178,6 +184,8 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     }
     if explained.expiration in _EXPIRATION:
         data[explained.expiration] = True
+    if explained.answered_from:
+        data["answered_from"] = explained.answered_from
     if isinstance(plan, PhysicalPlan):
         data |= {
             "strategy": plan.strategy,
@@ -254,7 +262,8 @@ def _synopsis(explained: Explained) -> str | None:
     has_average = any(a.function == "avg" for a in group_by_of(plan.plan).aggregates)
     rules = "SS1, SS2" if has_average else "SS1"
     shared = f"shared by {explained.members} ({rules})"
-    return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}"
+    after = f"; {explained.synopsis_after}" if explained.synopsis_after else ""
+    return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}{after}"
 
 
 def _kept(explained: Explained) -> str:
