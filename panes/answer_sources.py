@@ -38,15 +38,15 @@ class AnswerSources:
 
     def of(self, record: QueryRecord) -> AnswerSource:
         """Where the answer of a query is."""
-        known = self._known.get(record.id)
-        if known is None or known.first_epoch != record.first_epoch:
+        known = self._known.get(record.origin)
+        if known is None or (known.id, known.first_epoch) != (record.id, record.first_epoch):
             known = self._find(record)
             streams = {stream.number: stream.name for stream in self._catalog.base_streams()}
             complete = partial(self._readers.complete_from, record.id, known.plan, streams)
             boxed = self._registered.physical_plan(record).plan
             kept = partial(self._readers.kept, record.running, boxed, streams)
             known = replace(known, origin=record.origin, complete_from=complete, kept=kept)
-            self._known[record.id] = known
+            self._known[record.origin] = known
         return known
 
     def is_behind(self, source: AnswerSource, latest: EpochRecord) -> bool:

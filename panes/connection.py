@@ -151,7 +151,7 @@ class Connection:
             self.log,
             home / "states",
             MemoryCursors(),
-            lambda query: self.catalog.has_query(query),
+            lambda query, origin: self.catalog.has_query(query, origin),
             lambda origin: self.catalog.has_origin(origin),
         )
         self.tables = Tables(home, self.log, self.catalog, is_read_only=True)

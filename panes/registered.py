@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -25,6 +26,7 @@ from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.durations import duration_text
 from panes.plan.nodes import Node, Synopsis
+from panes.plan.own_calls import own_calls
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
 from panes.query_settings import ChosenAnswers, QuerySettings
@@ -80,6 +82,7 @@ class Registered:
                 tuple(given),
                 answers,
                 _synopsis(planned.plan, settings),
+                _computes(planned.plan),
             )
             self._begin(record, planned)
 
@@ -121,7 +124,8 @@ class Registered:
             answers = self._answers(planned.plan, record.settings, record.given)
             template = self._template(planned.plan, record.settings, answers)
             synopsis = _synopsis(planned.plan, record.settings)
-            self._begin(self._catalog.replace_query(old, template, answers, synopsis), planned)
+            computes = _computes(planned.plan)
+            self._begin(self._catalog.replace_query(old, template, answers, synopsis, computes), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
 
@@ -183,12 +187,13 @@ class Registered:
         return {numbers[running]: name for running, name in self.names().items()}
 
     def names(self) -> dict[int, str]:
-        """What runs is called: queries on their own, and the plans that others share, with how many do."""
+        """What runs is called: queries on their own, and the plans that others share, with how many do. Of queries
+        that are equal it is the first one."""
         names: dict[int, str] = {}
         members: dict[int, int] = {}
         for record in self._catalog.queries():
             if record.group is None:
-                names[record.id] = record.name
+                names.setdefault(record.id, record.name)
             else:
                 members[record.group] = members.get(record.group, 0) + 1
         return names | {group: f"shared by {count} queries ({group})" for group, count in members.items()}
@@ -303,6 +308,7 @@ class Registered:
             expiration=record.settings.expiration,
             index=AnswerIndex.of(record.settings),
             answers=record.answers,
+            equals=self._catalog.equal_queries(record),
             refresh=self._refresh_of(record),
             store=self._store(record),
             synopsis_after=self._synopsis_after(record),
@@ -432,6 +438,12 @@ def _synopsis(plan: Node, settings: QuerySettings) -> str | None:
     """The key of the synopsis that a query could be computed from; None when there can be none."""
     found = (template.key for template in all_sharable(plan, settings) if template.source is not None)
     return next(found, None)
+
+
+def _computes(plan: Node) -> str | None:
+    """What is the same, in every process, for queries with equal plans; None where a function of a user is called:
+    when it fails, it fails for one query."""
+    return None if own_calls(plan) else hashlib.sha256(repr(plan).encode()).hexdigest()
 
 
 def _number(shards: Value) -> int | None:

@@ -81,7 +81,8 @@ class RunningQueries:
         kept = {stream.number: together(stream, self._kept_for(records, stream)) for stream in streams}
         records = [record for record in records if record.error is None]
         run = [record for record in records if not record.answers.is_asked_anew]
-        self.alone = [record for record in run if record.group is None]
+        # Equal queries have one id, and one state.
+        self.alone = list({record.id: record for record in run if record.group is None}.values())
         standing = [
             RunningQuery(
                 id=record.plan_number,

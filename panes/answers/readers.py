@@ -52,17 +52,17 @@ class Readers:
         log: EpochLog,
         states: Location,
         cursors: Cursors | MemoryCursors,
-        is_registered: Callable[[int], bool],
+        is_registered: Callable[[int, int], bool],
         is_there: Callable[[int], bool] = lambda _: False,
     ) -> None:
-        """`states` is the folder of all states. `is_registered` says whether a query has an id now, `is_there`
-        whether one is registered that had it at first."""
+        """`states` is the folder of all states. `is_registered` says whether a query has an id now and
+        had another at first, `is_there` whether one is registered that had it at first."""
         self._log = log
         self._cursors = cursors
         self._is_registered = is_registered
         self._is_closed = False
         self._is_there = is_there
-        self._gone: set[int] = set()
+        self._gone: set[tuple[int, int]] = set()
         """The queries that were dropped or altered since the database was opened."""
         self.segments = OpenSegments(log, states)
         self.stores = OpenStores(self.segments)
@@ -229,13 +229,14 @@ class Readers:
 
         Raises CatalogError when the query was dropped, and QueryBegunAnew when it was altered.
         """
-        if standing.id in self._gone:
+        if (standing.id, standing.readers_id) in self._gone:
             self._check_registered(standing)
         return self._is_closed
 
     def _check_registered(self, standing: AnswerSource) -> None:
         """Raises unless the query is registered as it was when its answer was found."""
-        if standing.id not in self._gone and self._is_registered(standing.id):
+        known_by = (standing.id, standing.readers_id)
+        if known_by not in self._gone and self._is_registered(*known_by):
             return
         if self._is_there(standing.readers_id):
             raise QueryBegunAnew(_begun_anew(standing))
@@ -260,13 +261,14 @@ class Readers:
     def forget_query(self, query: int, origin: int | None = None) -> None:
         """A query was dropped, and all that is known of its readers goes with it. `origin` is the id that they
         know it by, where that is another."""
-        self._cursors.forget_query(query if origin is None else origin)
-        self.tell_gone(query)
+        origin = query if origin is None else origin
+        self._cursors.forget_query(origin)
+        self.tell_gone(query, origin)
 
-    def tell_gone(self, query: int) -> None:
+    def tell_gone(self, query: int, origin: int) -> None:
         """Tells those who wait for changes that there are none to come under an id: its query was dropped, or it
         was altered and goes on under another one."""
-        self._gone.add(query)
+        self._gone.add((query, origin))
         self.bell.ring()
 
     def _held(

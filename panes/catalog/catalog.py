@@ -21,7 +21,7 @@ from panes.catalog.marks import Marks
 from panes.catalog.parsed_once import parsed_once
 from panes.catalog.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
 from panes.catalog.query_record import GroupRecord, QueryRecord
-from panes.config import LAZY, SETTINGS, Value, check_setting
+from panes.config import EAGER, LAZY, SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language.names import same
 from panes.language.statements import (
@@ -44,11 +44,13 @@ CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, created_with INTEGER, retains_from INTEGER);
 CREATE TABLE queries (
-  id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
+  id INTEGER NOT NULL, origin INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
   {_SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL, template TEXT,
-  synopsis TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER, first_clock INTEGER, error TEXT,
-  plan_number INTEGER);
+  synopsis TEXT, computes TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER,
+  first_clock INTEGER, error TEXT, plan_number INTEGER);
+CREATE INDEX queries_by_id ON queries (id);
+CREATE INDEX queries_by_what_they_compute ON queries (computes);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE INDEX queries_by_synopsis ON queries (synopsis);
 CREATE TABLE groups (
@@ -214,37 +216,86 @@ class Catalog:
         given: Sequence[str] = (),
         answers: ChosenAnswers = KEPT,
         synopsis: str | None = None,
+        computes: str | None = None,
     ) -> QueryRecord:
-        """Adds a query. When there are some of its template already, it shares a plan with those that follow; one
-        whose answer is put together when it is read shares it in any case.
+        """Adds a query. When one runs by itself that is equal to it, it has the id of that one, and so its state.
+        Else, when there are some of its template already, it shares a plan with those that follow; one whose
+        answer is put together when it is read shares it in any case.
 
         Without a number of shards it has as many as the cluster has cores. A query that joins a group goes by the
         number of the group, as answers do not depend on it. `given` are the settings of its own statement,
-        `synopsis` what it could be computed from with others, also when it goes by another template.
+        `synopsis` what it could be computed from with others, also when it goes by another template. `computes`
+        is the same for queries that compute the same; without it, it is equal to none.
         """
         with self._file.transaction():
             self._check_free(name)
             number = self.marks.take_number()
+            equal = None if computes is None else self._equal_to(computes, shards, settings)
+            if equal is not None:
+                return self._register_equal(number, name, sql, given, equal)
             group = None if template is None else self._group_for(template, shards, settings, answers)
             named = ",".join(given)
             first = (number, number, name, sql, shards, shards is None)
-            values = (*first, *settings, named, *answers, template, synopsis, group)
+            values = (*first, *settings, named, *answers, template, synopsis, computes, group)
             self._execute(
                 f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, mode, "
-                f"why_mode, template, synopsis, group_id) VALUES ({_marks(values)})",
+                f"why_mode, template, synopsis, computes, group_id) VALUES ({_marks(values)})",
                 *values,
             )
             return self.query(name)
 
-    def set_text(self, query: int, sql: str) -> None:
-        """Gives a query another text; `replace_query` is to follow, for it and for those that read it."""
-        self._execute("UPDATE queries SET sql = ?, error = NULL WHERE id = ?", sql, query)
+    def _equal_to(self, computes: str, shards: int | None, settings: QuerySettings) -> int | None:
+        """The id of a query that runs by itself and computes and keeps what another one would; None when there is
+        none. Over how many shards one is spread that follows the cluster makes no difference."""
+        rows = self._select(
+            f"SELECT id FROM queries WHERE (computes, {_SETTINGS}) = ({_marks((computes, *settings))}) "
+            "AND group_id IS NULL AND error IS NULL AND mode = ? AND iif(follows_cores, NULL, shards) IS ? "
+            "ORDER BY origin LIMIT 1",
+            *(computes, *settings, EAGER, shards),
+        )
+        return int(rows[0][0]) if rows else None
 
-    def set_settings(self, query: int, settings: QuerySettings, given: Sequence[str]) -> None:
+    def _register_equal(
+        self, number: int, name: str, sql: str, given: Sequence[str], equal: int
+    ) -> QueryRecord:
+        """Adds a query that shares the state of an equal one, as if both had been registered together."""
+        same = (
+            f"shards, follows_cores, {_SETTINGS}, mode, why_mode, template, synopsis, computes, first_epoch, "
+            "first_clock, plan_number"
+        )
+        self._execute(
+            f"INSERT INTO queries (id, origin, name, sql, given, {same}) "
+            f"SELECT id, ?, ?, ?, ?, {same} FROM queries WHERE id = ? LIMIT 1",
+            *(number, name, sql, ",".join(given), equal),
+        )
+        return self.query(name)
+
+    def equal_queries(self, record: QueryRecord) -> int:
+        """How many others share the state of a query, because they are equal to it."""
+        ((number,),) = self._select(
+            "SELECT count(*) FROM queries WHERE id = ? AND origin != ?", record.id, record.origin
+        )
+        return int(number)
+
+    def _leave_equals(self, record: QueryRecord) -> bool:
+        """Leaves the plans of a query that goes to those that share its state; False when there are none."""
+        if not self.equal_queries(record):
+            return False
+        ((heir,),) = self._select(
+            "SELECT min(origin) FROM queries WHERE id = ? AND origin != ?", record.id, record.origin
+        )
+        self._plans.leave_to(record.id, int(heir))
+        return True
+
+    def set_text(self, origin: int, sql: str) -> None:
+        """Gives a query another text; `replace_query` is to follow, for it and for those that read it."""
+        self._execute("UPDATE queries SET sql = ?, error = NULL WHERE origin = ?", sql, origin)
+
+    def set_settings(self, origin: int, settings: QuerySettings, given: Sequence[str]) -> None:
         """Gives a query other settings; `replace_query` is to follow. `given` are those of its own statement."""
         values = (*settings, ",".join(given))
         self._execute(
-            f"UPDATE queries SET ({_SETTINGS}, given) = ({_marks(values)}) WHERE id = ?", *values, query
+            f"UPDATE queries SET ({_SETTINGS}, given) = ({_marks(values)}) WHERE origin = ?", *values, origin
         )
 
     def replace_query(
@@ -253,36 +304,39 @@ class Catalog:
         template: str | None,
         answers: ChosenAnswers = KEPT,
         synopsis: str | None = None,
+        computes: str | None = None,
     ) -> QueryRecord:
         """Lets a query begin anew under another id, with the next epoch: what it computes is something else now.
-        Its settings stay, and so does its error when it is suspended. `old` is what it was before."""
+        Those that were equal to it go on with the state that they shared. Its settings stay, and so does its error
+        when it is suspended. `old` is what it was before."""
         with self._file.transaction():
             number = self.marks.take_number()
             if old.group is not None:
                 of_group = "SELECT shards, follows_cores FROM groups WHERE id = group_id"
                 self._execute(
-                    f"UPDATE queries SET (shards, follows_cores) = ({of_group}) WHERE id = ?", old.id
+                    f"UPDATE queries SET (shards, follows_cores) = ({of_group}) WHERE origin = ?", old.origin
                 )
             nothing = "template = NULL, synopsis = NULL, group_id = NULL"
-            self._execute(f"UPDATE queries SET {nothing} WHERE id = ?", old.id)
+            self._execute(f"UPDATE queries SET {nothing} WHERE origin = ?", old.origin)
             ((shards,),) = self._select(
-                "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE id = ?", old.id
+                "SELECT iif(follows_cores, NULL, shards) FROM queries WHERE origin = ?", old.origin
             )
             settings = self.query(old.name).settings
             group = None if template is None else self._group_for(template, shards, settings, answers)
-            self._plans.forget_current(old.id, self.marks.last_begun, old.first_epoch)
+            if not self._leave_equals(old):
+                self._plans.forget_current(old.id, self.marks.last_begun, old.first_epoch)
             self._execute(
-                "UPDATE queries SET id = ?, template = ?, synopsis = ?, group_id = ?, mode = ?, why_mode = ?, "
-                "first_epoch = NULL, first_clock = NULL, plan_number = NULL WHERE id = ?",
-                *(number, template, synopsis, group, *answers, old.id),
+                "UPDATE queries SET id = ?, template = ?, synopsis = ?, computes = ?, group_id = ?, mode = ?, "
+                "why_mode = ?, first_epoch = NULL, first_clock = NULL, plan_number = NULL WHERE origin = ?",
+                *(number, template, synopsis, computes, group, *answers, old.origin),
             )
             return self.query(old.name)
 
     def alike(self, template: str) -> int:
-        """How many registered queries are of a template, or could be computed from a synopsis; those beyond
-        `share_from` are not counted."""
+        """How many registered queries are of a template, or could be computed from a synopsis; equal ones count as
+        one, and those beyond `share_from` are not counted."""
         ((alike,),) = self._select(
-            "SELECT count(*) FROM (SELECT 1 FROM queries WHERE template = ? OR synopsis = ? LIMIT ?)",
+            "SELECT count(*) FROM (SELECT DISTINCT id FROM queries WHERE template = ? OR synopsis = ? LIMIT ?)",
             *(template, template, int(self.setting("share_from"))),
         )
         return int(alike)
@@ -332,9 +386,9 @@ class Catalog:
         found = self._queries("WHERE id = ?", query)
         return found[0] if found else None
 
-    def has_query(self, query: int) -> bool:
-        """Whether a query is registered, by its id."""
-        return bool(self._select("SELECT 1 FROM queries WHERE id = ?", query))
+    def has_query(self, query: int, origin: int) -> bool:
+        """Whether a query is registered, by the id that it has and the one that it had at first."""
+        return bool(self._select("SELECT 1 FROM queries WHERE id = ? AND origin = ?", query, origin))
 
     def has_origin(self, origin: int) -> bool:
         """Whether a query is registered, by the id that it had at first."""
@@ -352,7 +406,8 @@ class Catalog:
     def drop_query(self, name: str) -> QueryRecord:
         record = self.query(name)
         with self._file.transaction():
-            self._execute("DELETE FROM queries WHERE id = ?", record.id)
+            self._leave_equals(record)
+            self._execute("DELETE FROM queries WHERE origin = ?", record.origin)
             self._plans.forget(record.origin)
             self.comments.forget(name)
         return record
@@ -535,7 +590,7 @@ class Catalog:
     def plan_rows(self, name: str) -> list[PlanRow]:
         """The plans that a query has had, or the group that it is in, in the order in which they were chosen."""
         record = self.query(name)
-        return self._plans.rows(record.origin, record.group)
+        return self._plans.rows(record.origin, record.running)
 
     def last_switch(self, record: QueryRecord) -> int | None:
         """The epoch in which a query last got another plan, or was to; None when it never did."""

@@ -176,6 +176,10 @@ CREATE INDEX plan_history_by_state ON plan_history (state);
         )
         self._execute("DELETE FROM plan_history WHERE origin = ?", origin)
 
+    def leave_to(self, query: int, origin: int) -> None:
+        """Lets the plans of a query be those of an equal one, which has that number at first."""
+        self._execute("UPDATE plan_history SET origin = ? WHERE query = ?", origin, query)
+
     def forget_groups(self) -> None:
         """Removes the plans of the groups that are there no longer."""
         there = "SELECT id FROM groups UNION ALL SELECT id FROM queries"
@@ -185,12 +189,13 @@ CREATE INDEX plan_history_by_state ON plan_history (state);
 
     # Reading.
 
-    def rows(self, origin: int, group: int | None) -> list[PlanRow]:
-        """The plans of a query, or of the group that it is in, in the order in which they were chosen."""
+    def rows(self, origin: int, running: int) -> list[PlanRow]:
+        """The plans of a query, and those that it shares with others under a number, in the order in which they
+        were chosen."""
         columns = "number, state, first_epoch, last_epoch, chosen_us, reason, shape, cost_before, cost_after"
         rows = self._select(
-            f"SELECT {columns} FROM plan_history WHERE origin IN (?, ?) ORDER BY id",
-            *(origin, origin if group is None else group),
+            f"SELECT {columns} FROM plan_history WHERE origin = ? OR query = ? ORDER BY id",
+            *(origin, running),
         )
         return [PlanRow(*row[:4], ChosenPlan(*row[4:])) for row in rows]  # type: ignore[call-arg]
 

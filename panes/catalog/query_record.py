@@ -9,8 +9,8 @@ from panes.query_settings import ChosenAnswers, QuerySettings
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """A registered query. No other query or group ever gets its id, so its state never meets that of another; when
-    it is altered, it gets another one itself."""
+    """A registered query. No group and no query that is not equal to it ever gets its id, so its state never meets
+    that of another; when it is altered, it gets another one itself."""
 
     id: int
     origin: int

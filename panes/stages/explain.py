@@ -82,6 +82,8 @@ class Explained:
     """How many other queries compute the same, by the digest of a step."""
     measured: Mapping[StepKey, StepMeasures] | None = None
     """What each step did, if that is to be shown."""
+    equals: int = 0
+    """How many other queries are equal to it, and share its state."""
     number: int = 0
     """Under which the plan runs, if it does."""
     query: Node | None = None
@@ -150,6 +152,9 @@ def explain(explained: Explained) -> str:
         lines += _wrapped(synopsis, WIDTH, "", "  ")
     if explained.answers.reason:
         lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
+    if explained.equals:
+        others = "1 equal query" if explained.equals == 1 else f"{explained.equals} equal queries"
+        lines.append(f"shares its state with {others} (CS8)")
     if explained.refresh:
         lines += _wrapped(f"refresh: {explained.refresh}", WIDTH, "", "  ")
     if explained.expiration in _EXPIRATION:
@@ -192,6 +197,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "strategy_makes_a_difference": depends_on_strategy(plan),
             "shards": shards,
             "shared_by": explained.members,
+            "equal_queries": explained.equals,
             "store": explained.store,
             "rules": list(plan.choice.rules),
             "utilization": list(explained.utilization),

@@ -38,11 +38,11 @@ def alter_query_as(
         now = catalog.query_settings(given)
         settings = record.settings._replace(**{name: getattr(now, name) for name in {**own, **given}})
         readers = all_readers_of(record.name, catalog)
-        catalog.set_text(record.id, statement.query.sql)
+        catalog.set_text(record.origin, statement.query.sql)
         altered = CreateQuery.of_given(record.name, statement.query, given)
         planned = plan_query_to_register(altered, catalog, settings)
         index_by = str(with_index_columns(altered, planned.plan).given.get("index_by", ""))
-        catalog.set_settings(record.id, settings._replace(index_by=index_by), tuple(given))
+        catalog.set_settings(record.origin, settings._replace(index_by=index_by), tuple(given))
         plans = [(record, planned)]
         for reader in readers:
             plans += _planned(reader, record, context)
@@ -51,7 +51,7 @@ def alter_query_as(
             catalog.comments.keep(old.name, planned.plan.schema.names)
     context.answers.forget()
     for old, _ in plans:
-        context.connection.readers.tell_gone(old.id)
+        context.connection.readers.tell_gone(old.id, old.origin)
 
 
 def _planned(

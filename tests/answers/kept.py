@@ -69,7 +69,7 @@ class Kept:
         self.states.pins = {} if latest is None else dict(latest.states)
         self.collector = StateCollector(folder / "states", self.log)
         places = Cursors(folder / "readers.sqlite")
-        self.readers = Readers(self.log, folder / "states", places, lambda _: not self.dropped)
+        self.readers = Readers(self.log, folder / "states", places, lambda *_: not self.dropped)
         if first_epoch:
             self.log.commit(self._record(first_epoch - 1, BEGINNING, since))
 

@@ -83,10 +83,10 @@ def test_a_query_begins_in_the_first_epoch_after_it_was_registered(catalog):
 
 def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
     first = catalog.register("q", "SELECT 1", 2, QuerySettings())
-    assert catalog.has_query(first.id)
+    assert catalog.has_query(first.id, first.origin)
     catalog.drop_query("q")
     assert catalog.register("q", "SELECT 1", 2, QuerySettings()).id > first.id
-    assert not catalog.has_query(first.id)
+    assert not catalog.has_query(first.id, first.origin)
     with pytest.raises(CatalogError, match="no query named 'x'; there are q"):
         catalog.drop_query("x")
 

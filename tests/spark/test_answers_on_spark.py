@@ -138,6 +138,8 @@ def test_a_query_registered_between_runs_sees_what_came_before_and_what_comes_af
         early = db.register("SELECT count(*) AS n FROM packets [RANGE 1 DAY]", name="early")
         db.run()
         assert early.invoke().to_pylist() == [{"n": 120}]
+        # Equal queries would share one state.
+        db.sql("SET priority = 2")
         late = db.register("SELECT count(*) AS n FROM packets [RANGE 1 DAY]", name="late")
         assert late.invoke().to_pylist() == [{"n": 120}]
         pq.write_table(table.slice(120), folder / "later.parquet")

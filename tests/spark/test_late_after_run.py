@@ -72,6 +72,8 @@ def test_a_query_registered_between_runs_gives_the_answers_of_one_that_saw_late_
         push(db, s=[100, 110, 115], t=[101, 104])
         push(db, s=[103, 116], t=[119])
         push(db, s=[112, 118], t=[102])
+        # Equal queries would share one state.
+        db.sql("SET priority = 2")
         younger = {name: db.register(text, name=f"{name}_younger") for name, text in QUERIES.items()}
         push(db, s=[107, 119], t=[103])
         agree(db, older, younger)

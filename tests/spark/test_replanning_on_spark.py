@@ -96,7 +96,10 @@ def test_readers_see_nothing_of_switches(spark, tmp_path, chooser):
         for name, sql in QUERIES.items():
             db.sql(f"SET changes = '{'instant' if name == 'counted' else 'epoch'}'")
             db.register(sql, name=name)
+            # Equal queries would share one state.
+            db.sql("SET priority = 2")
             db.register(sql, name=twin(name))
+            db.sql("SET priority = 1")
         now = 0
         for epoch in range(6):
             if epoch:

@@ -119,6 +119,7 @@ class World:
         self.versions: list[tuple[int, dict[int, str]]] = []
         """What the table that is looked up was, and from which instant of `p` on."""
         self.clock = -1
+        self.registered = 0
         """Of `p`; that of `o` never is ahead of it."""
         self.has_changes = False
         self.db.sql(f"{DEFINED}; {DERIVED}; SET retain_epochs = 3")
@@ -208,7 +209,9 @@ class World:
                 assert rows_of(self.db.query(f"{name}_{suffix}").invoke()) == once, f"{name} at {self.clock}"
 
     def register(self, suffix: object, *, shards: object = 2) -> None:
-        self.db.sql(f"SET shards = {shards!r}")
+        # Equal queries would share one state.
+        self.registered += 1
+        self.db.sql(f"SET shards = {shards!r}; SET priority = {self.registered}")
         for name, (query, _) in QUERIES.items():
             self.db.register(query, name=f"{name}_{suffix}")
         for name, query in OVER_STREAMS.items():
