@@ -81,7 +81,9 @@ class Definition:
         """The least that some queries need, of which there is at least one."""
         readers = list(readers)
         lengths = [length for reader in readers for length in (reader.window.range_us, reader.slide_us)]
-        aggregates = dict.fromkeys(replace(a, name="") for reader in readers for a in reader.aggregates)
+        # Thousands of queries ask for a few different things.
+        asked = dict.fromkeys(reader.aggregates for reader in readers)
+        aggregates = dict.fromkeys(replace(a, name="") for some in asked for a in some)
         return cls(
             readers[0].source,
             reduce(gcd, lengths),
@@ -111,13 +113,22 @@ class Definition:
     def _layout(self) -> Layout:
         return Layout.of(self.group_by)
 
+    @cached_property
+    def _has_columns(self) -> dict[tuple[Aggregate, ...], bool]:
+        """Whether there are the columns of some aggregates, for those that were asked for."""
+        return {}
+
     def covers(self, reader: SynopsisReader) -> bool:
         """Whether a query can be computed from the synopsis as it is."""
         if any(length % self.pane_us for length in (reader.window.range_us, reader.slide_us)):
             return False
         if reader.window.range_us > self.range_us or reader.reach_us > self.reach_us:
             return False
-        return set(self._layout.schema.names).issuperset(Layout.of(reader.group_by).schema.names)
+        asked = reader.aggregates
+        if asked not in self._has_columns:
+            own = Layout.of(reader.group_by).schema.names
+            self._has_columns[asked] = set(self._layout.schema.names).issuperset(own)
+        return self._has_columns[asked]
 
     def node(self, form: str, readers: int) -> Synopsis:
         """The plan of the synopsis, in the form that a setting wants; `readers` is the number of its queries."""
