@@ -28,6 +28,7 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Join,
+    JoinSynopsis,
     Matched,
     MatchedPairs,
     MultiJoin,
@@ -97,7 +98,9 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis) -> Labeled:
+    def unary(
+        self, node: Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis | JoinSynopsis
+    ) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -220,6 +223,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Unnest: _Labeling.unary,
     Matched: _Labeling.unary,
     Synopsis: _Labeling.unary,
+    JoinSynopsis: _Labeling.unary,
     MatchedPairs: _Labeling.unary,
     TopN: _Labeling.top_n,
     OrderBy: _Labeling.unary,
