@@ -33,7 +33,8 @@ FEW = 16
 """The queries that tell what a refresh takes."""
 LOAD = 1.5
 AIM = 2.0
-EVERY_S, WARM_UP_S = 0.25, 20.0
+EVERY_S, WARM_UP = 0.25, 5
+"""How often rows are pushed, and the number of epochs before anything is measured."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,12 @@ def running(schedule: str, count: int) -> Iterator[panes.Database]:
             raise rows.failure
 
 
+def warm_up(db: panes.Database) -> None:
+    """Waits until processes have started, and code is compiled."""
+    while db.status().epoch < WARM_UP:
+        time.sleep(EVERY_S)
+
+
 def refreshes(db: panes.Database) -> Mapping[int, Refreshed]:
     """How far each query has been refreshed."""
     return {q: one for progress in db.status().queries.values() for q, one in progress.refreshed.items()}
@@ -115,7 +122,8 @@ def refreshes(db: panes.Database) -> Mapping[int, Refreshed]:
 def queries_at_every_slide(seconds: float) -> int:
     """How many queries the machine could refresh at every slide, each by itself."""
     with running(ALONE, FEW) as db:
-        time.sleep(WARM_UP_S + seconds)
+        warm_up(db)
+        time.sleep(seconds)
         scheduled, status = db.status().refreshed.values(), db.status()
     need = sum(one.cost / one.asked for one in scheduled) / len(scheduled)
     # What an epoch takes beside refreshes is not there for them; but a part of a long epoch is.
@@ -126,7 +134,7 @@ def queries_at_every_slide(seconds: float) -> int:
 def measured(schedule: str, count: int, seconds: float) -> LiveRun:
     """Runs the queries for some time after a warm-up."""
     with running(schedule, count) as db:
-        time.sleep(WARM_UP_S)
+        warm_up(db)
         before, began = refreshes(db), time.monotonic()
         wait, epochs = 0, []
         while time.monotonic() - began < seconds:

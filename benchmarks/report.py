@@ -14,6 +14,7 @@ from benchmarks import (
     exchange,
     growth,
     idle_queries,
+    isolation,
     live,
     object_store,
     readers,
@@ -26,6 +27,7 @@ from benchmarks import (
 )
 from benchmarks.expiration_report import expiration_tables
 from benchmarks.index_report import index_tables
+from benchmarks.isolation_report import isolation_tables
 from benchmarks.joins_report import join_tables
 from benchmarks.markdown import Content, measured_on, rate, short, table
 from benchmarks.operators_report import operator_table
@@ -36,6 +38,7 @@ from benchmarks.workloads import WORKLOADS
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 STANDING_PAGE = PAGE.with_name("standing-queries.md")
 SCALE_PAGE = PAGE.with_name("scale.md")
+READING_PAGE = PAGE.with_name("reading.md")
 
 TARGETS = {
     "spark": ("Spark's own streaming", dict.fromkeys(WORKLOADS, 10.0)),
@@ -468,6 +471,12 @@ def scale_written(page: str) -> str:
     return page
 
 
+def reading_written(page: str) -> str:
+    """The page of reading with the figures of its result file."""
+    content = load(isolation.NAME)
+    return page if content is None else between(page, "isolation", isolation_tables(content))
+
+
 def between(page: str, mark: str, text: str) -> str:
     """The page with a text between the two comments of a mark."""
     pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
@@ -477,7 +486,13 @@ def between(page: str, mark: str, text: str) -> str:
 
 
 def main() -> None:
-    for page, write in ((PAGE, written), (STANDING_PAGE, standing_written), (SCALE_PAGE, scale_written)):
+    pages = (
+        (PAGE, written),
+        (STANDING_PAGE, standing_written),
+        (SCALE_PAGE, scale_written),
+        (READING_PAGE, reading_written),
+    )
+    for page, write in pages:
         page.write_text(write(page.read_text(encoding="utf-8")), encoding="utf-8")
         print(f"Wrote {page}")
 

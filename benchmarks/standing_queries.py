@@ -2,7 +2,7 @@
 
     python -m benchmarks.standing_queries [--only kernels,ingest,in_turn,response,windows] [--queries 10000]
 
-The workload is PSoup's (`benchmarks/psoup.py`).
+The workload is PSoup's (`benchmarks/psoup_workload.py`).
 
 * kernels: the index and the store of selections alone, without Spark, in CPU time.
 * ingest: rows/s with 10 to 10,000 registered selections, with the index (`SET share_from = 1`); what registering
@@ -29,7 +29,7 @@ import pyarrow as pa
 
 import panes
 from benchmarks import charts
-from benchmarks.psoup import STREAM, Tuples, selections
+from benchmarks.psoup_workload import STREAM, Tuples, selections
 from benchmarks.result_files import load, save
 from panes.delta.delta import TS
 from panes.language import bind, parse

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from panes.database import Database
     from panes.ingest.given_rows import Rows
     from panes.query import Query
+    from panes.read_block import ReadBlock
     from panes.spark.session import SparkSession
     from panes.spark.spark_settings import spark_settings
     from panes.status import Epoch, Status
@@ -36,6 +37,7 @@ __all__ = [
     "Database",
     "Epoch",
     "Query",
+    "ReadBlock",
     "RowCounts",
     "Rows",
     "Status",
@@ -53,6 +55,7 @@ _HOMES = {
     "Database": "panes.database",
     "Epoch": "panes.status",
     "Query": "panes.query",
+    "ReadBlock": "panes.read_block",
     "RowCounts": "panes.tables.row_counts",
     "Rows": "panes.ingest.given_rows",
     "Status": "panes.status",

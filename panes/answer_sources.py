@@ -9,6 +9,7 @@ from panes.answers.answer_from_matches import AnswerFromMatches
 from panes.answers.answer_from_refreshes import AnswerFromRefreshes
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.answer_from_synopsis import AnswerFromSynopsis
+from panes.answers.answer_from_timed import AnswerFromTimed
 from panes.answers.answer_index import AnswerIndex
 from panes.answers.answer_source import AnswerSource
 from panes.answers.instants import whole_from
@@ -19,6 +20,7 @@ from panes.errors import CatalogError
 from panes.plan.nodes import Node
 from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
+from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.joined_aggregate import JoinedAggregate, joined_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.selection import selection_of
@@ -78,6 +80,9 @@ class AnswerSources:
         if reading is not None:
             chosen = AnswerFromMatches(self._readers.stores, record.id, reading)
             return source(chosen, running, first, every_instant=every_instant)
+        timed = None if record.group is None else begin_end_aggregate_of(plan)
+        if timed is not None:
+            return source(AnswerFromTimed(self._readers.stores, timed), running, first)
         # What is kept may have columns that are not shown.
         kept = plan if record.group is not None else self._registered.physical_plan(record).plan
         rows = AnswerFromSegments(

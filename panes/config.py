@@ -25,6 +25,8 @@ PIGGYBACK, TIME_MESSAGE, NEGATIVE, INPUT_TRIGGERED = (
     "input_triggered",
 )
 """The ways for time to reach operators."""
+WINDOW, SNAPSHOT, LATEST = "window", "snapshot", "latest"
+"""The isolation levels of reads."""
 EAGER, LAZY = "eager", "lazy"
 """With NONE, the ways to have an answer: kept up to date, from a store that is shared, or asked of the history."""
 EVERY_SLIDE, DEADLINE = "every_slide", "deadline"
@@ -295,6 +297,13 @@ SETTINGS: dict[str, Setting] = {
             "seconds after which changes are visible at the latest: shortens heartbeat and idle_after as needed",
             lambda value: value == NONE or _positive(value),
             f"'{NONE}' or a number of seconds above 0",
+        ),
+        Setting(
+            "isolation",
+            SNAPSHOT,
+            "the state that a read sees: any true one up to its end, that of its start, or that of its end",
+            _one_of(WINDOW, SNAPSHOT, LATEST),
+            f"'{WINDOW}', '{SNAPSHOT}' or '{LATEST}'",
         ),
         Setting(
             "retain_epochs",

@@ -6,20 +6,24 @@ The façade of Panes: it makes the parts of an open database and hands each call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pyarrow as pa
 from rich.console import Console
 
+from panes.answered_from import AnsweredFrom
+from panes.answers.measured_reads import MeasuredReads
 from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
+from panes.config import LATEST
 from panes.connection import Connection
 from panes.current_statistics import CurrentStatistics
-from panes.errors import CatalogError, SqlError
+from panes.errors import CatalogError, SqlError, WindowMoved
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
 from panes.language import Parameters, parse
@@ -29,6 +33,8 @@ from panes.optimizer.cost import plan_cost
 from panes.optimizer.shedding.effective_cost import effective_cost
 from panes.plan.stream import Stream
 from panes.query import Query
+from panes.read_block import ReadBlock, read_block
+from panes.reads import Reads
 from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
@@ -51,6 +57,8 @@ from panes.tables.row_counts import RowCounts
 
 if TYPE_CHECKING:
     from panes.spark.session import SparkSession
+
+T = TypeVar("T")
 
 
 class Database:
@@ -109,6 +117,13 @@ class Database:
             self._answers,
             self._clock,
         )
+        self._reads = Reads(
+            self._catalog,
+            self._answers,
+            one_time,
+            AnsweredFrom(self._catalog, self._registered, self._answers.sources, one_time, self._log),
+            MeasuredReads(self._clock),
+        )
         self._context = Context(
             self._connection,
             self._engine,
@@ -119,6 +134,7 @@ class Database:
             self._answers,
             self._runs,
             self._statistics,
+            self._reads,
         )
 
     def _cost_of(self, plan: PhysicalPlan) -> float:
@@ -130,7 +146,12 @@ class Database:
     # Statements.
 
     def sql(
-        self, text: str, parameters: Parameters | None = None, *, as_of: datetime | str | None = None
+        self,
+        text: str,
+        parameters: Parameters | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        isolation: str | None = None,
     ) -> Result:
         """Runs one or more statements separated by semicolons; gives what the last one gives.
 
@@ -144,12 +165,41 @@ class Database:
         one of them fails, not at all. They are durable when this returns.
 
         With `as_of`, answers are those of that instant, as far as it is kept: windows and tables as they were.
+        `isolation` says which epoch answers are of, as for `Query.invoke`.
         """
         self._connection.check_open()
         statements = parse(text, parameters)
-        if as_of is not None and not all(type(statement) in AS_OF for statement in statements):
-            raise SqlError("as_of= is for SELECT and INVOKE; leave it out for other statements", sql=text)
-        return execute_all(statements, replace(self._context, as_of=as_of))
+        is_reading = all(type(statement) in AS_OF for statement in statements)
+        for given, word in ((as_of, "as_of="), (isolation, "isolation=")):
+            if given is not None and not is_reading:
+                raise SqlError(
+                    f"{word} is for SELECT and INVOKE; leave it out for other statements", sql=text
+                )
+        level = None if isolation is None else self._reads.level(isolation)
+        return execute_all(statements, replace(self._context, as_of=as_of, isolation=level))
+
+    def read(self, isolation: str | None = None) -> AbstractContextManager[ReadBlock]:
+        """Several reads as one: `with db.read() as r: r.invoke("a"); r.sql("SELECT …")`.
+
+        All of them are of one epoch, the last one when the block begins, each as of its own clock. The epoch is
+        held until the block ends. Under `'latest'` the block raises WindowMoved at its end when an epoch was
+        committed meanwhile: `read_again` runs such reads until they are not overtaken.
+        """
+        return read_block(self._context, isolation)
+
+    def read_again(
+        self, function: Callable[[ReadBlock], T], *, isolation: str | None = LATEST, retries: int = 10
+    ) -> T:
+        """What a function gives that reads in a block: `db.read_again(lambda r: (r.invoke("a"), r.invoke("b")))`.
+
+        It is called again when an epoch was committed before it was done, up to `retries` times: then WindowMoved
+        is raised. So it should do nothing but read.
+        """
+        for _ in range(retries):
+            with suppress(WindowMoved), self.read(isolation) as block:
+                return function(block)
+        with self.read(isolation) as block:
+            return function(block)
 
     def register(
         self,
@@ -348,6 +398,7 @@ class Database:
             refreshed=self._refreshing.status(recent[-1] if recent else None),
             not_refreshed=self._refreshing.not_refreshed(),
             overload=self._shedding.problem,
+            reads=self._reads.measured.times(),
         )
 
     def close(self) -> None:

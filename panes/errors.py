@@ -9,6 +9,7 @@
     ├── EpochGone           an instant or an epoch that is no longer kept, or not there yet
     │   └── ChangesGone     a reader came back after its next changes were removed
     │       └── QueryBegunAnew  the query was altered or resumed since the reader last read
+    ├── WindowMoved         epochs were committed while reads were to see the latest state
     ├── DatabaseInUse       another process holds the directory
     ├── DriverReplaced      another driver has taken over the database, elsewhere
     ├── DatabaseClosed      the database was used after close()
@@ -107,6 +108,10 @@ class ChangesGone(EpochGone):
 class QueryBegunAnew(ChangesGone):
     """A query was altered, or resumed after it had failed: what a reader of its changes has read before is no part
     of its answer now."""
+
+
+class WindowMoved(PanesError):
+    """Epochs were committed during a read, or a block of reads, that was to see the state as of its end."""
 
 
 class DatabaseInUse(PanesError):

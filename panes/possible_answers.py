@@ -8,7 +8,7 @@ from panes.history.retention import needed
 from panes.onetime.can_ask_once import why_not_once
 from panes.optimizer.choose_answers import AnswerFacts
 from panes.plan.begin_end import is_begin_end
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, Timed
 from panes.plan.walk import streams_of
 from panes.query_settings import QuerySettings
 from panes.sharing.template import Template, templates_of
@@ -22,9 +22,11 @@ def possible_answers(plan: Node, settings: QuerySettings, catalog: Catalog) -> A
     """What is possible for a query that is registered now, by its logical plan and its settings."""
     template = sharable(plan, settings, catalog)
     is_stored = template is not None and template.has_store
+    is_timed = template is not None and isinstance(template.plan, Timed)
     return AnswerFacts(
         why_not_eager="BEGIN … END is applied when the query is invoked" if is_begin_end(plan) else None,
         why_not_lazy=None if is_stored else _why_no_store(plan, settings),
+        pays_alone=is_timed,
         why_not_none=_why_not_asked(plan, settings),
         alike=1 + catalog.alike(template.key) if template is not None else 1,
         share_from=int(catalog.setting("share_from")),
@@ -49,8 +51,11 @@ def sharable(plan: Node, settings: QuerySettings, catalog: Catalog) -> Template 
 def all_sharable(plan: Node, settings: QuerySettings) -> tuple[Template, ...]:
     """All that a query may have in common with others that it shares a plan with. One that sheds has drop boxes of
     its own, one whose operators hear of time in a way of their own cannot share any, and one whose answer has an
-    index keeps it for itself."""
-    return () if sheds(plan, settings) or settings.shares_no_plan else templates_of(plan)
+    index keeps it for itself. A store of tuples by time tells changes once per epoch."""
+    if sheds(plan, settings) or settings.shares_no_plan:
+        return ()
+    found = templates_of(plan)
+    return tuple(t for t in found if not (isinstance(t.plan, Timed) and settings.changes == "instant"))
 
 
 def _why_no_store(plan: Node, settings: QuerySettings) -> str:
@@ -60,7 +65,9 @@ def _why_no_store(plan: Node, settings: QuerySettings) -> str:
         return f"with expiration = {settings.expiration!r} it goes by a time of its own"
     if sheds(plan, settings):
         return "rows may be dropped for it"
-    return "only selections, joins and aggregates over slides share a store"
+    if is_begin_end(plan) and settings.changes == "instant":
+        return "changes = 'instant' asks for every instant"
+    return "only selections, joins, aggregates over slides and BEGIN … END aggregates share a store"
 
 
 def _why_not_asked(plan: Node, settings: QuerySettings) -> str | None:

@@ -15,6 +15,7 @@ from panes.answers.readers import Readers
 from panes.language import Parameters
 from panes.language import statements as st
 from panes.language.names import quoted
+from panes.reads import Reads
 from panes.standing_answers import StandingAnswers
 
 Where: TypeAlias = str | Mapping[str, Any]
@@ -25,9 +26,15 @@ class Owner(Protocol):
     """What a query asks of the database that it is registered in."""
 
     _answers: StandingAnswers
+    _reads: Reads
 
     def sql(
-        self, text: str, parameters: Parameters | None = None, *, as_of: datetime | str | None = None
+        self,
+        text: str,
+        parameters: Parameters | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        isolation: str | None = None,
     ) -> object: ...
 
 
@@ -46,7 +53,13 @@ class Query:
         self._name = self._database._answers.name_of(self._origin) or self._name
         return self._name
 
-    def invoke(self, as_of: datetime | str | None = None, *, where: Where | None = None) -> Answer:
+    def invoke(
+        self,
+        as_of: datetime | str | None = None,
+        *,
+        where: Where | None = None,
+        isolation: str | None = None,
+    ) -> Answer:
         """The answer as of the last committed epoch, without a Spark job.
 
         Before the first epoch it has no rows and its `as_of` is None: `run` or `start` takes in rows.
@@ -56,19 +69,28 @@ class Query:
 
         With `where`, the rows for which a condition is true: `"src = 7 AND bytes > 100"`, or values of columns,
         `{"src": 7}`. With INDEX BY, conditions on the columns of the index find them without reading all.
+
+        `isolation` says which epoch counts: `'snapshot'` the last one when this is called, `'latest'` the last one
+        when it returns, `'window'` also an earlier one, if that is at hand while others compute. By default it is
+        what `SET isolation` says.
         """
         if where is None:
-            return self._database._answers.invoke(self.name, as_of)
+            return self._database._reads.invoke(self.name, as_of, isolation=isolation)
         text, values = _condition(where)
-        found = self._database.sql(f"{st.Invoke(self.name).sql} WHERE {text}", values, as_of=as_of)
+        sql = f"{st.Invoke(self.name).sql} WHERE {text}"
+        found = self._database.sql(sql, values, as_of=as_of, isolation=isolation)
         assert isinstance(found, Answer)
         return found
 
     async def invoke_async(
-        self, as_of: datetime | str | None = None, *, where: Where | None = None
+        self,
+        as_of: datetime | str | None = None,
+        *,
+        where: Where | None = None,
+        isolation: str | None = None,
     ) -> Answer:
         """The same for asyncio: the answer is read in a thread."""
-        return await asyncio.to_thread(self.invoke, as_of, where=where)
+        return await asyncio.to_thread(self.invoke, as_of, where=where, isolation=isolation)
 
     def changes(
         self, reader: str = "default", *, restart: bool = False, timeout: float | None = 0

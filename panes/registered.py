@@ -357,11 +357,21 @@ class Registered:
         """What would run a query that is not registered, under the settings of now."""
         settings = self._catalog.query_settings()
         answers = self._answers(planned.plan, settings, ())
-        if answers.mode == NONE or is_begin_end(planned.plan):
+        if answers.is_asked_anew:
             return Explained(planned.plan, answers=answers)
+        template = sharable(planned.plan, settings, self._catalog) if answers.mode == LAZY else None
+        if template is not None:
+            planned = replace(planned, plan=template.plan)
         physical = self._physical.under(settings, planned)
         shards = 1 if settings.is_alone else _number(self._catalog.setting("shards"))
-        shown = Explained(physical, shards, expiration=settings.expiration, answers=answers)
+        shown = Explained(
+            physical,
+            shards,
+            0 if template is None else self._catalog.alike(template.key) + 1,
+            query=None if template is None else template.example,
+            expiration=settings.expiration,
+            answers=answers,
+        )
         return self._with_cost(shown, self._cost(physical, shown.shards), self._costs().values())
 
     def utilization(self) -> Utilization:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from panes.answer_sources import AnswerSources
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.catalog import QueryRecord
+from panes.config import LATEST, SNAPSHOT, WINDOW
 from panes.connection import Connection
 from panes.errors import QueryFailed
 from panes.language.statements import AlterQuery
 from panes.onetime.one_time import OneTime
+from panes.onetime.run_sql import leave_cores
 from panes.plan.expressions import Expression
+from panes.plan.nodes import Node
 from panes.plan.schema import Schema
 from panes.registered import Registered
+from panes.state.storage.epoch_log import BEFORE_ALL
 
 
 class StandingAnswers:
@@ -42,32 +47,94 @@ class StandingAnswers:
         self._check_run = check_run
         self._names: dict[int, str | None] = {}
         """Names of queries that were asked for, so that the catalog is not asked again and again."""
-        self._current = CurrentAnswers(lambda: self._log.last)
+        self.current = CurrentAnswers(lambda: self._log.last)
+        """What is kept ready, and the limits of what readers compute."""
         self.readers = connection.readers
-        self._sources = AnswerSources(connection.catalog, registered, connection.readers)
+        self.sources = AnswerSources(connection.catalog, registered, connection.readers)
+
+    @property
+    def is_read_only(self) -> bool:
+        return self._connection.is_read_only
+
+    @property
+    def last_epoch(self) -> int:
+        """The last committed epoch; -1 before the first."""
+        return self._log.last
 
     def invoke(
-        self, name: str, as_of: datetime | str | None = None, where: Expression | None = None
+        self,
+        name: str,
+        as_of: datetime | str | None = None,
+        where: Expression | None = None,
+        *,
+        isolation: str = SNAPSHOT,
+        epoch: int | None = None,
     ) -> Answer:
         """The answer as of the last committed epoch, or at an instant that is still kept; with a condition, the
-        rows for which it is true."""
-        self._check()
-        if where is not None:
-            return self._rows_where(name, as_of, where)
-        if self._connection.is_read_only:
-            # Queries may be dropped and made anew by another process: nothing is kept ready by name.
-            return self._connection.read(lambda: self._computed(name, as_of))
-        if as_of is not None:
-            return self._current.computed(lambda: self._computed(name, as_of))
-        return self._current.get(name, lambda: self._computed(name, None))
+        rows for which it is true.
 
-    def _rows_where(self, name: str, as_of: datetime | str | None, where: Expression) -> Answer:
-        lookup = self.source_of(name).lookup_of(where) if self._has_index(name) else Lookup(where)
-        if not lookup.is_narrow:
-            return lookup.answer(self.invoke(name, as_of))
+        The isolation level says which epoch counts as the last: that of the start, under `latest` that of the end,
+        under `window` an earlier one where others are computing. With `epoch`, which the caller holds, the answer
+        is as of that one.
+        """
+        self.check()
+        if where is not None:
+            return self._rows_where(name, as_of, where, isolation, epoch)
         if self._connection.is_read_only:
-            return self._connection.read(lambda: self._computed(name, as_of, lookup))
-        return self._current.computed(lambda: self._computed(name, as_of, lookup))
+            return self._until_last(name, as_of, None, isolation, epoch)
+        if as_of is not None or epoch not in (None, self._log.last):
+            return self.current.computed(lambda: self._computed(name, as_of, epoch))
+        if isolation == LATEST and epoch is None:
+            return self._as_of_the_end(name)
+        answer = self.current.get(
+            name,
+            lambda last: self._computed(name, None, last),
+            may_wait=isolation != WINDOW or epoch is not None,
+        )
+        if epoch is not None and answer.epoch != epoch:
+            return self.invoke(name, epoch=epoch)  # another epoch was committed just now
+        return answer
+
+    def _until_last(
+        self,
+        name: str,
+        as_of: datetime | str | None,
+        lookup: KeyLookup | None,
+        isolation: str,
+        epoch: int | None,
+    ) -> Answer:
+        """An answer that is not kept ready: what a lookup finds, and all of them where another process runs the
+        epochs, because queries may be dropped and made anew by it. Under `latest` it is computed until no epoch
+        overtakes it."""
+        while True:
+            answer = self.current.computed(
+                lambda: self._connection.read(lambda: self._computed(name, as_of, epoch, lookup))
+            )
+            if isolation != LATEST or as_of is not None or epoch is not None or self._is_last(answer):
+                return answer
+
+    def _as_of_the_end(self, name: str) -> Answer:
+        """The answer of the epoch that is the last one when this returns: one that was overtaken meanwhile is
+        brought forward."""
+        once = self._asked_once(name)
+        if once is not None:
+            ask, step = self._one_time.answer, self.current.step
+            return self.current.once(None, lambda: ask(once, isolation=LATEST, step=step))
+        answer = self.current.get(name, lambda last: self._computed(name, None, last))
+        while not self._is_last(answer):
+            answer = self.current.get(name, partial(self._caught_up, name, answer))
+        return answer
+
+    def _is_last(self, answer: Answer) -> bool:
+        return self._log.last == (BEFORE_ALL if answer.epoch is None else answer.epoch)
+
+    def _rows_where(
+        self, name: str, as_of: datetime | str | None, where: Expression, isolation: str, epoch: int | None
+    ) -> Answer:
+        lookup = self.source_of(name).lookup_of(where) if self._has_index(name) else KeyLookup(where)
+        if not lookup.is_narrow:
+            return lookup.answer(self.invoke(name, as_of, isolation=isolation, epoch=epoch))
+        return self._until_last(name, as_of, lookup, isolation, epoch)
 
     def _has_index(self, name: str) -> bool:
         return bool(self._catalog.query(name).settings.index_by)
@@ -78,8 +145,8 @@ class StandingAnswers:
 
     def source_of(self, name: str) -> AnswerSource:
         """Where the answer of a query is to be read."""
-        self._check()
-        return self._sources.of(self._running_query(name))
+        self.check()
+        return self.sources.of(self._running_query(name))
 
     def name_of(self, origin: int) -> str | None:
         """The name of a query now, by the id under which it was first registered; None when it was dropped."""
@@ -94,27 +161,59 @@ class StandingAnswers:
     def forget(self) -> None:
         """Has all answers computed anew: to be called when queries change between epochs."""
         self._names.clear()
-        self._current.forget()
-        self._sources.forget()
+        self.current.forget()
+        self.sources.forget()
 
     def keep_pace(self, is_kept: bool) -> None:
         """Whether readers leave room for epochs: to be switched on while epochs run."""
-        self._current.keep_pace(is_kept)
+        self.current.keep_pace(is_kept)
+        leave_cores(is_kept)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raises unless answers can be read: when the database is closed, or its background run has failed."""
         self._connection.check_open()
         self._check_run()
 
-    def _computed(self, name: str, as_of: datetime | str | None, lookup: Lookup | None = None) -> Answer:
-        record, latest = self._running_query(name), self._log.latest()
+    def _computed(
+        self,
+        name: str,
+        as_of: datetime | str | None,
+        epoch: int | None = None,
+        lookup: KeyLookup | None = None,
+    ) -> Answer:
+        """The answer as of an epoch that is kept, or the last one, or at an instant; with a lookup, what it finds
+        of it."""
+        record = self._running_query(name)
         plan = self._registered.plan_of(record)
         if record.answers.is_asked_anew:
-            return self._one_time.answer(plan, as_of)
-        source = self._sources.of(record)
-        if as_of is None and latest is not None and self._sources.is_behind(source, latest):
-            answer = self._one_time.answer(plan)
+            return self._one_time.answer(plan, as_of, epoch=epoch)
+        source = self.sources.of(record)
+        if as_of is None and self._is_behind(source, epoch):
+            answer = self._one_time.answer(plan, epoch=epoch)
             return answer if lookup is None else lookup.answer(answer)
-        return self.readers.invoke(source, as_of, lookup)
+        return self.readers.invoke(source, as_of, lookup, epoch=epoch)
+
+    def _is_behind(self, source: AnswerSource, epoch: int | None) -> bool:
+        """Whether a query has no answer of its own as of an epoch, but the history has."""
+        latest = (
+            self._log.latest() if epoch is None or epoch not in self._log.epochs else self._log.record(epoch)
+        )
+        return epoch == BEFORE_ALL or (latest is not None and self.sources.is_behind(source, latest))
+
+    def _asked_once(self, name: str) -> Node | None:
+        """The plan of a query that is answered from the history; None of one that has an answer of its own."""
+        record = self._running_query(name)
+        plan = self._registered.plan_of(record)
+        if record.answers.is_asked_anew:
+            return plan
+        return plan if self._is_behind(self.sources.of(record), None) else None
+
+    def _caught_up(self, name: str, earlier: Answer, epoch: int) -> Answer:
+        """The answer as of an epoch, from that of an earlier one."""
+        source = self.sources.of(self._running_query(name))
+        if self._is_behind(source, earlier.epoch):
+            return self._computed(name, None, epoch)
+        return self.readers.caught_up(source, earlier, epoch)
 
     def _running_query(self, name: str) -> QueryRecord:
         """A registered query that is not suspended."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TypeVar
 
+from panes.answers.measured_reads import ReadTimes
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
@@ -84,6 +86,9 @@ class Status:
     reason."""
     overload: str = ""
     """Why the load is too high in spite of drop boxes; empty when it is not."""
+    reads: Mapping[str, ReadTimes] = field(default_factory=dict)
+    """How long reads of this connection took lately and how old the states were that they saw, in percentiles, by
+    isolation level."""
 
 
 def epoch_of(record: EpochRecord) -> Epoch:
@@ -107,6 +112,7 @@ def status_of(
     refreshed: Mapping[str, Scheduled],
     not_refreshed: Mapping[str, str],
     overload: str = "",
+    reads: Mapping[str, ReadTimes] = MappingProxyType({}),
 ) -> Status:
     """The status after the last of some recent epochs; queries and streams have their names by number, and queries
     also by that of the plan that runs each."""
@@ -118,6 +124,7 @@ def status_of(
             not_shed=not_shed,
             refreshed=refreshed,
             not_refreshed=not_refreshed,
+            reads=reads,
         )
     last = recent[-1]
     passed_us = last.finished_us - recent[0].finished_us
@@ -156,6 +163,7 @@ def status_of(
         refreshed=refreshed,
         not_refreshed=not_refreshed,
         overload=overload,
+        reads=reads,
     )
 
 

@@ -63,7 +63,8 @@ def database(tmp_path: Path) -> Path:
     with panes.connect(path) as db:
         db.sql("CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS RETAIN INTERVAL 1 HOUR")
         db.register("SELECT k FROM s [RANGE 1 MINUTE]", name="standing")
-        db.register("SELECT count(*) FROM s BEGIN (NOW - INTERVAL 9 SECONDS) END (NOW)", name="asked")
+        query = "SELECT count(*) FROM s BEGIN (NOW - INTERVAL 9 SECONDS) END (NOW)"
+        db.sql(f"CREATE QUERY asked WITH (answers = 'none') AS {query}")
     with closing(Catalog(path / "catalog.sqlite")) as catalog:
         log = EpochLog(path / "epochs", catalog.database)
         history = History(path / "history", log)

@@ -48,5 +48,5 @@ def test_what_ended_the_background_run_is_raised_to_whoever_asks(db, monkeypatch
 def test_a_window_that_is_applied_when_it_is_invoked_is_answered_from_the_history(db):
     db.register("SELECT src FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW)", name="asked")
     assert len(db._answers.invoke("asked")) == 0
-    with pytest.raises(errors.CatalogError, match="applied when it is invoked"):
+    with pytest.raises(errors.CatalogError, match="asked of the history when it is invoked"):
         db._answers.source_of("asked")

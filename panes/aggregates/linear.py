@@ -131,6 +131,11 @@ class Linear:
     def partials(self) -> tuple[Partial, ...]:
         return tuple(column.partial for column in self._columns.values())
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The partial columns, with how each adds up."""
+        return tuple(self._columns.values())
+
     def sum_of(self, arg: Expression) -> range:
         """The accumulators of a sum."""
         column = self._columns["sum", arg, None]

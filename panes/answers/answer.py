@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -41,6 +41,13 @@ class Answer:
     error: pa.Table | None = None
     """Of aggregates of a query that may shed: the rows as they are in `table`, with the ends of the 95 % interval
     behind each aggregate, `<column>_low` and `<column>_high`; NULL where the value is exact."""
+
+    epoch: int | None = None
+    """The epoch whose state it is; None before the first one, and of tables alone, which are read as they are."""
+    committed: datetime | None = None
+    """The wall time at which that epoch was committed."""
+    staleness: timedelta | None = None
+    """How old the state was when the answer was given: the wall time then, minus `committed`."""
 
     @property
     def is_partial(self) -> bool:

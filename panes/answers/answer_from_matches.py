@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.open_stores import OpenStores
 from panes.delta.delta import BEGINNING
 from panes.sharing.distinct_rows import distinct_changes, distinct_rows
@@ -25,7 +25,7 @@ class AnswerFromMatches:
     reading: Reading
 
     def at(
-        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None
     ) -> pa.Table:
         del is_first  # the rows of the history are there as those of any other time
         held = self._held(ran, instant)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.consolidate import AT
 from panes.delta.delta import TS, WEIGHT
@@ -27,7 +27,7 @@ class AnswerFromRefreshes:
     reading: WindowedAggregate
 
     def at(
-        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None
     ) -> pa.Table:
         del instant, is_first  # between refreshes the answer stays as it is
         refreshed = ran.refreshed.get(self.member)

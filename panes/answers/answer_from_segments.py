@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from panes.answers.answer_store import answer_of
 from panes.answers.indexed_answer import CELL
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.consolidate import AT
 from panes.delta.delta import EXP, TS, WEIGHT, Instants
@@ -35,7 +35,7 @@ class AnswerFromSegments:
     member: int | None = None
 
     def at(
-        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None
     ) -> pa.Table:
         if instant == ran.clock:
             return answer_of(self._alive(ran, ran.epoch, ran.spread, instant, lookup), self.schema)
@@ -60,7 +60,7 @@ class AnswerFromSegments:
         return pa.concat_tables(found)
 
     def _alive(
-        self, ran: QueryProgress, epoch: int, spread: int, now: int, lookup: Lookup | None
+        self, ran: QueryProgress, epoch: int, spread: int, now: int, lookup: KeyLookup | None
     ) -> list[pa.Table]:
         """Of the rows that add up to the answer at the end of an epoch, those that are there later than `now`, and
         for which the condition of a lookup is true."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
 from panes.sharing.aggregate_of_partials import AggregateOfPartials
@@ -22,7 +22,7 @@ class AnswerFromSynopsis:
     reading: AggregateOfPartials
 
     def at(
-        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None
     ) -> pa.Table:
         del is_first  # the panes of the history are there as those of any other time
         at = self.reading.last_slide(instant)

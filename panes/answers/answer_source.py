@@ -10,7 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from panes.answers.instants import last_slide
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.delta.delta import BEGINNING
 from panes.plan.expressions import Expression
 from panes.plan.nodes import Node
@@ -25,7 +25,7 @@ class AnswerRows(Protocol):
     """
 
     def at(
-        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: Lookup | None = None
+        self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None
     ) -> pa.Table:
         """The answer at the clock, or at an instant of the span where it is known between clocks; with a lookup,
         what it finds of it. It may have more columns than the answer shows: those that it is sorted by, and the
@@ -79,10 +79,10 @@ class AnswerSource:
         """The id that the places of readers are kept under."""
         return self.id if self.origin is None else self.origin
 
-    def lookup_of(self, condition: Expression) -> Lookup:
+    def lookup_of(self, condition: Expression) -> KeyLookup:
         """How the rows are found for which a condition is true."""
         types = {f.name: f.type for f in self.plan.schema}
-        return Lookup.of(condition, [(name, types[name]) for name in self.index])
+        return KeyLookup.of(condition, [(name, types[name]) for name in self.index])
 
     @property
     def schema(self) -> pa.Schema:

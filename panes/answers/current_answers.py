@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
 
 from panes.answers.answer import Answer
 from panes.answers.pace import Pace
 from panes.clock import WallClock
 from panes.state.storage.recently_used import RecentlyUsed
+
+T = TypeVar("T")
 
 _BYTES_IN_MEMORY = 64 * 1024 * 1024
 """The most bytes that the answers take which are kept ready for the next reader."""
@@ -28,14 +32,22 @@ class _Known(NamedTuple):
     """What has been computed since the last change."""
 
     epoch: int
-    answers: RecentlyUsed[str, Answer]
+    answers: RecentlyUsed[Hashable, Answer]
+    at_hand: RecentlyUsed[Hashable, Answer]
+    """The last answer of each query, of whichever epoch: the same object from epoch to epoch."""
+    under_way: Counter[Hashable]
+    """How many threads compute the answer of each query."""
 
 
 class CurrentAnswers:
     """Answers by the name of their query, for any number of threads.
 
     An answer is computed once per epoch, and given to all who ask until the next epoch is committed or `forget` is
-    called. To give it takes one look into memory: no catalog and no file is read.
+    called. To give it takes one look into memory: no catalog and no file is read. Answers of one-time queries are
+    computed for each who asks, under the same limits.
+
+    Whoever does not want to wait is given the last answer, of an earlier epoch, while others compute: then the
+    limits make nobody wait but those who compute.
     """
 
     def __init__(self, last_epoch: Callable[[], int]) -> None:
@@ -43,6 +55,7 @@ class CurrentAnswers:
         self._last_epoch = last_epoch
         self._known = self._nothing()
         self._computing = threading.BoundedSemaphore(_COMPUTED_AT_ONCE)
+        self._noting = threading.Lock()
         self._elapsed = WallClock().elapsed
         self._ready = Pace()
         self._computed = Pace()
@@ -51,42 +64,97 @@ class CurrentAnswers:
         """Whether readers leave room for epochs: to be switched on while epochs run."""
         self._ready.is_kept = self._computed.is_kept = is_kept
 
-    def get(self, name: str, compute: Callable[[], Answer]) -> Answer:
-        """The answer of a query, computed if nobody has asked for it since the last change."""
+    def get(self, key: Hashable, compute: Callable[[int], Answer], *, may_wait: bool = True) -> Answer:
+        """The answer of a query as of the last epoch; `compute` makes it, given that epoch, if nobody has asked
+        for it since the last change. Without `may_wait` it may be of an earlier epoch."""
         self._ready.turn(_BETWEEN_ANSWERS_S)
-        known = self._known
-        if known.epoch != self._last_epoch():
-            known = self._known = self._nothing()
-        answer = known.answers.find(name)
+        known = self._now()
+        answer = known.answers.find(key)
+        if answer is None and not may_wait:
+            answer = self._in_place_of_waiting(known, key)
         if answer is None:
             with self._computing:
                 # Another thread may have computed it while this one waited. The answer goes where it was looked
                 # for: should something have changed by now, that place is forgotten already.
-                answer = known.answers.find(name)
+                answer = known.answers.find(key)
                 if answer is None:
-                    answer = self._paced(compute)
-                    known.answers.put(name, answer)
+                    with self._noted(known, key):
+                        answer = self.step(lambda: compute(known.epoch))
+                    known.answers.put(key, answer)
+                    known.at_hand.put(key, answer)
+        return answer
+
+    def once(self, key: Hashable | None, compute: Callable[[], Answer], *, may_wait: bool = True) -> Answer:
+        """The answer of a one-time query; `compute` makes it in one `step` or in several. Without `may_wait` it
+        may be one that somebody else was given under this key: of this epoch, or of an earlier one in place of
+        waiting. Without a key it is given to nobody else."""
+        known = self._now()
+        if key is None:
+            with self._computing:
+                return compute()
+        if not may_wait:
+            last = known.at_hand.find(key)
+            found = last if last is not None and last.epoch == known.epoch else None
+            found = found or self._in_place_of_waiting(known, key)
+            if found is not None:
+                return found
+        with self._computing, self._noted(known, key):
+            answer = compute()
+        known.at_hand.put(key, answer)
         return answer
 
     def computed(self, compute: Callable[[], Answer]) -> Answer:
         """An answer that is not kept, such as one of an earlier instant: computed when a reader has its turn."""
         with self._computing:
-            return self._paced(compute)
+            return self.step(compute)
 
-    def _paced(self, compute: Callable[[], Answer]) -> Answer:
-        """Leaves as much time to epochs as readers take, within limits."""
+    def step(self, work: Callable[[], T]) -> T:
+        """Does a part of what readers do, and leaves as much time to epochs as it takes, within limits."""
         self._computed.turn()
         began = self._elapsed()
-        answer = compute()
+        done = work()
         self._computed.rest(min(self._elapsed() - began, _LONGEST_REST_S))
-        return answer
+        return done
 
     def forget(self) -> None:
         """Has all answers computed anew. To be called after any change other than a commit: a drop, a failure."""
         self._known = self._nothing()
 
+    def _now(self) -> _Known:
+        """What is known of the last epoch."""
+        known = self._known
+        last = self._last_epoch()
+        if known.epoch != last:
+            known = self._known = _Known(last, _kept(), known.at_hand, known.under_way)
+        return known
+
+    def _in_place_of_waiting(self, known: _Known, key: Hashable) -> Answer | None:
+        """The last answer of a query, if there is one and others compute it, or as many as may compute do."""
+        is_free = not known.under_way[key] and self._computed.is_free
+        is_free = is_free and self._computing.acquire(blocking=False)
+        if is_free:
+            self._computing.release()
+        return None if is_free else known.at_hand.find(key)
+
+    @contextmanager
+    def _noted(self, known: _Known, key: Hashable) -> Iterator[None]:
+        """While a thread computes the answer of a query."""
+        with self._noting:
+            known.under_way[key] += 1
+        try:
+            yield
+        finally:
+            with self._noting:
+                known.under_way[key] -= 1
+                if not known.under_way[key]:
+                    del known.under_way[key]
+
     def _nothing(self) -> _Known:
-        return _Known(self._last_epoch(), RecentlyUsed(_BYTES_IN_MEMORY, _size_of))
+        return _Known(self._last_epoch(), _kept(), _kept(), Counter())
+
+
+def _kept() -> RecentlyUsed[Hashable, Answer]:
+    return RecentlyUsed(_BYTES_IN_MEMORY, _size_of)
 
 
 def _size_of(answer: Answer) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.intervals import intervals
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.sorted_rows import in_order
 from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
@@ -17,7 +17,7 @@ from panes.plan.order_of_answer import order_of
 from panes.state.storage.epoch_log import QueryProgress
 
 
-def invoke(standing: AnswerSource, ran: QueryProgress | None, lookup: Lookup | None = None) -> Answer:
+def invoke(standing: AnswerSource, ran: QueryProgress | None, lookup: KeyLookup | None = None) -> Answer:
     """The answer of a query after an epoch that ran it, or what a lookup finds of it; no rows and no instant when
     none has."""
     if ran is None or ran.clock == BEGINNING:
@@ -26,7 +26,7 @@ def invoke(standing: AnswerSource, ran: QueryProgress | None, lookup: Lookup | N
 
 
 def invoke_at(
-    standing: AnswerSource, instant: int, runs: Sequence[QueryProgress], lookup: Lookup | None = None
+    standing: AnswerSource, instant: int, runs: Sequence[QueryProgress], lookup: KeyLookup | None = None
 ) -> Answer:
     """The answer at an instant, from the kept epochs that ran the query and in which the answer is whole.
 
@@ -50,7 +50,7 @@ def _is_begun(standing: AnswerSource, first: QueryProgress, instant: int) -> boo
     return standing.is_whole_first_in(first) and max(first.since, standing.whole_from) <= instant
 
 
-def _answer(standing: AnswerSource, ran: QueryProgress, instant: int, lookup: Lookup | None) -> Answer:
+def _answer(standing: AnswerSource, ran: QueryProgress, instant: int, lookup: KeyLookup | None) -> Answer:
     as_of = standing.as_of(ran, instant)
     if as_of == BEGINNING:
         return Answer(None, standing.schema.empty_table())

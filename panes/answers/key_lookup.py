@@ -45,7 +45,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Lookup:
+class KeyLookup:
     """The rows for which a condition is true, in chunks that lie in the order of some columns.
 
     `columns` are the first of these columns, each with bounds of which a row must lie in one. All but the last
@@ -57,7 +57,7 @@ class Lookup:
     columns: tuple[tuple[str, tuple[Bounds, ...]], ...] = ()
 
     @classmethod
-    def of(cls, condition: Expression, order: Sequence[tuple[str, Type]]) -> Lookup:
+    def of(cls, condition: Expression, order: Sequence[tuple[str, Type]]) -> KeyLookup:
         """The lookup that a condition allows where rows lie in the order of some columns."""
         said: dict[str, list[tuple[Bounds, ...]]] = {}
         for part in conjuncts(condition):

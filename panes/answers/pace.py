@@ -31,6 +31,11 @@ class Pace:
         self._free = 0.0
         """The end of the last turn."""
 
+    @property
+    def is_free(self) -> bool:
+        """Whether a turn would begin at once."""
+        return not self.is_kept or self._elapsed() >= self._free
+
     def turn(self, seconds: float = 0.0) -> None:
         """Waits for a turn; the next one begins at least `seconds` after it."""
         if not self.is_kept:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from datetime import datetime
 
+from panes.answers.add_changes import add_changes, can_add_changes
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change, change_in, whole_answer
 from panes.answers.cursors import Cursors
 from panes.answers.instants import instant_of
 from panes.answers.invoke import invoke, invoke_at
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.open_segments import OpenSegments
 from panes.answers.open_stores import OpenStores
+from panes.clock import to_datetime
 from panes.delta.delta import BEGINNING
 from panes.errors import (
     CatalogError,
@@ -33,7 +36,7 @@ from panes.plan.box_schedule import BoxSchedule
 from panes.plan.nodes import Drop, Node
 from panes.plan.walk import walk
 from panes.state.storage.bell import Bell
-from panes.state.storage.epoch_log import EpochLog, QueryProgress
+from panes.state.storage.epoch_log import BEFORE_ALL, EpochLog, QueryProgress
 from panes.state.storage.leases import Lease
 from panes.state.storage.locations import Location
 
@@ -75,15 +78,48 @@ class Readers:
         self.bell.ring()
 
     def invoke(
-        self, standing: AnswerSource, as_of: datetime | str | None = None, lookup: Lookup | None = None
+        self,
+        standing: AnswerSource,
+        as_of: datetime | str | None = None,
+        lookup: KeyLookup | None = None,
+        *,
+        epoch: int | None = None,
     ) -> Answer:
-        """The answer as of the last committed epoch, or at an instant that is still kept; with a lookup, what it
-        finds of it."""
+        """The answer as of the last committed epoch, or of another one that is kept, or at an instant that is;
+        with a lookup, what it finds of it."""
         with self._unless_dropped(standing):
             if as_of is not None:
                 return self._invoke_at(standing, instant_of(as_of), lookup)
-            with self._held(standing, lambda kept: kept[-1]) as hold:
-                return invoke(standing, None if hold is None else self._ran(standing, hold.epoch), lookup)
+            with self._held(standing, lambda kept: epoch if epoch in kept else kept[-1]) as hold:
+                if hold is None:
+                    return invoke(standing, None, lookup)
+                return self._dated(invoke(standing, self._ran(standing, hold.epoch), lookup), hold.epoch)
+
+    def caught_up(self, standing: AnswerSource, answer: Answer, epoch: int) -> Answer:
+        """An answer as of an epoch, from one of an earlier epoch and what the epochs since then have changed. It
+        takes as long as there are changes, however large the answer is."""
+        before = BEFORE_ALL if answer.epoch is None else answer.epoch
+
+        def oldest_needed(kept: list[int]) -> int:
+            return before if before in kept else kept[-1]
+
+        with self._unless_dropped(standing), self._held(standing, oldest_needed) as hold:
+            if hold is None or hold.epoch != before or not can_add_changes(standing.plan, answer):
+                return self.invoke(standing, epoch=epoch)
+            runs = [(later, self._ran(standing, later)) for later in range(before + 1, epoch + 1)]
+            changes = [
+                change_in(standing, ran) for later, ran in runs if ran is not None and ran.epoch == later
+            ]
+            last = self._ran(standing, epoch)
+            if last is None or any(change.is_whole for change in changes):
+                return self.invoke(standing, epoch=epoch)
+            since = standing.complete_from(last.clock, last.epoch)
+            added = add_changes(standing.plan, answer, changes)
+            added = replace(added, complete_from=None if since is None else to_datetime(since))
+            return self._dated(added, epoch)
+
+    def _dated(self, answer: Answer, epoch: int) -> Answer:
+        return replace(answer, epoch=epoch, committed=to_datetime(self._log.record(epoch).finished_us))
 
     def complete_from(
         self, query: int, plan: Node, streams: Mapping[int, str], instant: int, epoch: int
@@ -111,7 +147,7 @@ class Readers:
             for name in found
         }
 
-    def _invoke_at(self, standing: AnswerSource, instant: int, lookup: Lookup | None) -> Answer:
+    def _invoke_at(self, standing: AnswerSource, instant: int, lookup: KeyLookup | None) -> Answer:
         with self._held(standing, lambda kept: kept[0]) as hold:
             if hold is None:
                 raise EpochGone(f"{standing.name!r} has no answers yet; they begin with the next epoch")

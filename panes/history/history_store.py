@@ -171,6 +171,11 @@ class History:
         """The files with rows of epochs up to one, that have times from `since` on, in order of arrival."""
         return [file for file in self.at(stream, epoch).files if file.max_ts >= since]
 
+    def brought(self, stream: int, after: int, epoch: int) -> list[HistoryFile]:
+        """The files of the epochs after one and up to another, in order of arrival. Whoever reads them holds the
+        first of the two."""
+        return self._manifests(stream).brought(after, self._head(stream, epoch))
+
     def arrivals(
         self,
         stream: Stream,

@@ -129,6 +129,16 @@ class Manifests:
             manifest = manifest.followed_by(later)
         return manifest
 
+    def brought(self, after: int, head: Head) -> list[HistoryFile]:
+        """The files that the epochs after one brought, up to where the chain ends with `head`, in order of
+        arrival: as they came, whatever was merged since."""
+        found: list[HistoryFile] = []
+        while head != NO_HEAD and head.epoch > after:
+            link = self._load(_Name("epoch", head.epoch, head.writer), head.checksum)
+            found[:0] = link.manifest.files
+            head = link.before
+        return found
+
     def since_base(self, epoch: int, head: Head) -> int:
         """How many manifests a reader of an epoch has to read besides the base."""
         return len(self._chain(epoch, head)[1])

@@ -16,6 +16,7 @@ from panes.plan.nodes import Node, StreamScan, TableScan
 from panes.plan.own_calls import own_calls
 from panes.plan.walk import tables_of
 from panes.plan.windows import Reach
+from panes.state.storage.epoch_log import EpochRecord
 from panes.tables.table_contents import Contents
 from panes.tables.table_store import Tables
 
@@ -31,6 +32,18 @@ def answer_from_tables(plan: Node, tables: Tables, instant: int | None = None) -
         as_of = instant
         rows = {name: tables.contents_at(name, instant) for name in names}
     return Answer(None if as_of == BEGINNING else to_datetime(as_of), _answer(plan, rows, as_of))
+
+
+def answer_from_tables_in(plan: Node, tables: Tables, record: EpochRecord) -> Answer:
+    """The answer over what the tables hold after an epoch, as queries see them: by the clock of the furthest
+    stream."""
+    rows = {
+        name: tables.rows_at(name, frozenset(), record.epoch, record.clock)
+        for name in sorted(tables_of(plan))
+    }
+    as_of = None if record.clock == BEGINNING else to_datetime(record.clock)
+    committed = to_datetime(record.finished_us)
+    return Answer(as_of, _answer(plan, rows, record.clock), epoch=record.epoch, committed=committed)
 
 
 def answer_from_contents(plan: Node, contents: Mapping[str, Contents]) -> pa.Table:

@@ -14,6 +14,7 @@ from panes.history.event_time import TO_MICROSECONDS, bounds_of, timestamp_of
 from panes.history.file_checksums import check
 from panes.history.history_file import CAME, EPOCH, HistoryFile
 from panes.history.history_store import History
+from panes.history.manifests import Manifest
 from panes.history.parts import columns_lacking
 from panes.history.query_clocks import QueryClocks
 from panes.onetime.contents import ORDER, Scanned
@@ -63,13 +64,7 @@ class HistoryScans:
     def stream(self, scan: nodes.StreamScan, reach: Reach) -> Scanned:
         stream = self._streams[scan.stream]
         kept = self._history.at(stream.number, self._epoch)
-        found = [f for f in kept.files if f.max_ts >= reach.since and f.min_ts <= reach.until]
-        left_out = 0
-        # Which rows are the youngest depends on when they are seen, and files know that for their stream alone.
-        if reach.youngest is not None and self._clocks is None:
-            young = {file.path for file in kept.youngest(reach.youngest, self._now)}
-            left_out = kept.dropped + sum(file.rows for file in kept.files if file.path not in young)
-            found = [file for file in found if file.path in young]
+        found, left_out = files_within(kept, reach, self._now, is_alone=self._clocks is None)
         for file in found:
             check(file)
         self.files += found
@@ -83,6 +78,18 @@ class HistoryScans:
             by = {self._streams[scan.stream].number}
             rows = self._versions.intervals(scan.table, by, self._epoch)
         return self.tables.select(scan, rows)
+
+
+def files_within(kept: Manifest, reach: Reach, now: int, *, is_alone: bool) -> tuple[list[HistoryFile], int]:
+    """The files that a window reads at an instant, and how many rows came before those of them. `is_alone` says
+    that the query reads no other stream."""
+    found = [f for f in kept.files if f.max_ts >= reach.since and f.min_ts <= reach.until]
+    # Which rows are the youngest depends on when they are seen, and files know that for their stream alone.
+    if reach.youngest is None or not is_alone:
+        return found, 0
+    young = {file.path for file in kept.youngest(reach.youngest, now)}
+    left_out = kept.dropped + sum(file.rows for file in kept.files if file.path not in young)
+    return [file for file in found if file.path in young], left_out
 
 
 class _Reader:

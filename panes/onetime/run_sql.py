@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
 import threading
 from collections.abc import Iterable, Mapping
 
@@ -34,6 +35,13 @@ def run_sql(
         raise EvaluationError(f"the query cannot be answered: {error}") from error
     finally:
         cursor.close()
+
+
+def leave_cores(is_left: bool) -> None:
+    """Whether queries leave half of the cores to others: to be switched on while epochs run."""
+    cores = os.cpu_count() or 1
+    with _connecting:
+        _connection().execute(f"SET threads = {max(1, cores // 2) if is_left else cores}")
 
 
 def as_declared(result: pa.Table, schema: Schema) -> pa.Table:

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from panes.aggregates.base import Partial
+from panes.aggregates.amounts import amounts
 from panes.aggregates.distinct_sketch import register_of
-from panes.aggregates.linear import signed
 from panes.aggregates.partials import partial_schema, partials_of, values_of
-from panes.aggregates.products import product
 from panes.delta.delta import EXP, PANE, TS, WEIGHT, Delta
-from panes.delta.evaluate import evaluate
 from panes.delta.rows import int64, take, with_column
 from panes.operators.base import Operator
 from panes.operators.tools.combined_partials import combined_partials
@@ -52,7 +48,7 @@ class PreAggregate(Operator):
         columns |= {name: value.column(table) for name, value in values_of(self.node)}
         weight = pa.array(delta.weight)
         for partial in partials_of(self.node):
-            columns[partial.name] = _amount(partial, table, weight, delta.is_weighted)
+            columns[partial.name] = amounts(partial, table, weight, delta.is_weighted)
         schema = partial_schema(self.node).arrow
         for hidden in (TS, EXP, PANE):
             if hidden in table.column_names:
@@ -81,29 +77,6 @@ class PreAggregate(Operator):
                 greatest_only = pa.array(cells, pa.int32(), mask=is_less)
                 rows = rows.set_column(rows.column_names.index(name), name, greatest_only)
         return rows
-
-
-def _amount(
-    partial: Partial, table: pa.Table, weight: pa.Array, is_weighted: bool
-) -> pa.Array | pa.ChunkedArray:
-    """What each row adds to a partial column."""
-    if partial.arg is None:
-        return weight
-    value = evaluate(partial.arg, table)
-    if partial.other is not None:
-        return _product(partial, value, evaluate(partial.other, table), weight)
-    if partial.function == "count":
-        return pc.if_else(pc.is_valid(value), weight, 0) if value.null_count else weight
-    value = pc.cast(value, partial.type.arrow)
-    return signed(value, weight.to_numpy()) if is_weighted else value
-
-
-def _product(
-    partial: Partial, left: pa.ChunkedArray, right: pa.ChunkedArray, weight: pa.Array
-) -> pa.Array | pa.ChunkedArray:
-    """The rounded product of two columns, or what rounding took away; NULL counts as 0."""
-    high, low = product(*(column.fill_null(0.0).to_numpy() for column in (left, right)))
-    return pa.array((high if partial.function == "product" else low) * weight.to_numpy())
 
 
 def _one_by_one(delta: Delta) -> Delta:

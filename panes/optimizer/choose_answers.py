@@ -28,6 +28,8 @@ class AnswerFacts:
     """The queries that could share the store, with this one."""
     share_from: int = 1
     """The number of them from which on they share it."""
+    pays_alone: bool = False
+    """Whether the store is worth its costs for a single query: without it, all of the history is read."""
 
     def why_not(self, mode: str) -> str | None:
         """Why a query cannot have its answer in a way; None when it can."""
@@ -60,12 +62,15 @@ def _chosen(facts: AnswerFacts) -> ChosenAnswers:
     | possible | too few alike | eager  |
     | possible | enough alike  | lazy   |
     | not      | enough alike  | lazy   |
+    | not      | pays alone    | lazy   |
     | not      | otherwise     | none   |
 
     'none' is never chosen where something else is possible: nobody could follow the changes.
     """
     if facts.why_not_lazy is None and facts.alike >= facts.share_from:
         return ChosenAnswers(LAZY, "it shares a store with other queries")
+    if facts.why_not_lazy is None and facts.pays_alone:
+        return ChosenAnswers(LAZY, "the store answers without reading all of the history")
     if facts.why_not_eager is None and facts.why_not_lazy is not None:
         return KEPT
     too_few = (

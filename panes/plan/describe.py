@@ -145,6 +145,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Synopsis: lambda node: f"Synopsis ({node.form})",
     nodes.JoinSynopsis: lambda _: "Synopsis (cells)",
     nodes.MatchedPairs: lambda _: "Match pairs with what all queries of the group ask",
+    nodes.Timed: lambda _: "Keep tuples by key and time",
     nodes.Distinct: lambda _: "Distinct",
     nodes.GroupBy: _group_by,
     nodes.Over: _over,

@@ -540,6 +540,18 @@ class Matched(_Unary):
 
 
 @dataclass(frozen=True)
+class Timed(_Unary):
+    """The rows of the child as they are kept by key and time, so that aggregates of any span of time can be read
+    from them. It stands in a plan that many queries share, in place of their windows and aggregates."""
+
+    keys: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return self.child.schema
+
+
+@dataclass(frozen=True)
 class Synopsis(_Unary):
     """The partial sums of a group-by per pane of its window, for all queries that can be computed from them.
 

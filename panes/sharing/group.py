@@ -8,6 +8,7 @@ from functools import reduce
 
 from panes.history.retention import Retained
 from panes.plan.nodes import Node
+from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.held_in_store import held_in_store
 from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.predicates import Predicate
@@ -16,6 +17,7 @@ from panes.sharing.shared_indexes import Indexes, Kept, Members
 from panes.sharing.template import Template, template_of, templates_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
 from panes.synopses.synopsis_of import Reader, not_covered, synopsis_of
+from panes.synopses.tuple_measures import Measure
 
 
 @dataclass
@@ -26,6 +28,8 @@ class Group:
     indexes: list[QueryIndex]
     queries: dict[int, tuple[Retained, ...]] = field(default_factory=dict)
     """The queries, and which tuples of each stream of a store each needs, if they are read from one."""
+    measures: dict[int, tuple[Measure, ...]] = field(default_factory=dict)
+    """What each BEGIN … END aggregate needs beside each tuple."""
     readers: dict[int, Reader] = field(default_factory=dict)
     """What each query needs of the synopsis, if they share one."""
     unchecked: set[int] = field(default_factory=set)
@@ -66,8 +70,10 @@ class Group:
         ]
         for query in gone:
             del self.queries[query]
+            self.measures.pop(query, None)
             self.readers.pop(query, None)
         self.queries |= {query: _needed(plan) for query, plan in come.items()}
+        self.measures |= {query: _measures(plan) for query, plan in come.items()}
         if self.template.source is not None:
             self.readers |= {query: _reader(plan) for query, plan in come.items()}
             self.unchecked |= come.keys()
@@ -88,13 +94,19 @@ class Group:
         streams = [stream for stream, _ in held_in_store(self.template.example)]
         needed = (reduce(Retained.__or__, set(mine)) for mine in zip(*self.queries.values(), strict=True))
         found = (Kept(mine, mine | kept[stream]) for stream, mine in zip(streams, needed, strict=True))
-        return Members(self.all, some, tuple(found))
+        measures = {measure.name: measure for mine in self.measures.values() for measure in mine}
+        return Members(self.all, some, tuple(found), measures=tuple(measures.values()))
 
 
 def _predicates(plan: Node) -> tuple[Predicate, ...]:
     found = template_of(plan)
     assert found is not None, "a query joins a group because it has a template"
     return found[1]
+
+
+def _measures(plan: Node) -> tuple[Measure, ...]:
+    aggregate = begin_end_aggregate_of(plan)
+    return () if aggregate is None else aggregate.asked.measures
 
 
 def _reader(plan: Node) -> Reader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from panes.history.retention import Retained, held_by
 from panes.plan.nodes import Node, StreamScan
 from panes.plan.walk import walk
+from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.selection import selection_of
 
@@ -15,6 +16,9 @@ def held_in_store(plan: Node) -> tuple[tuple[str, Retained], ...]:
     selection = selection_of(plan)
     if selection is not None:
         return ((selection.scan.stream, held_by(selection.window)),)
+    aggregate = begin_end_aggregate_of(plan)
+    if aggregate is not None:
+        return ((_stream_of(aggregate.store), held_by(aggregate.asked.window)),)
     pairs = pair_reading_of(plan)
     if pairs is None:
         return ()

@@ -14,16 +14,15 @@ import numpy as np
 
 from panes.delta.delta import Instants
 from panes.delta.rows import Positions
-from panes.plan.expressions import Column, substitute
-from panes.plan.lifetime_window import LifetimeWindow
-from panes.plan.nodes import Node, Project, Select, StreamScan, Window, with_children
+from panes.plan.nodes import Node, StreamScan
 from panes.plan.order_of_answer import relation_of
 from panes.plan.schema import Field, Schema
-from panes.plan.windows import UnboundedWindow, WindowSpec
+from panes.plan.windows import WindowSpec
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.reading import BlockLifetimes
-from panes.sharing.stateless import Columns, stateless_of
+from panes.sharing.stateless import Columns
 from panes.sharing.tuple_block import TupleBlock
+from panes.sharing.windowed_stream import windowed_stream_of
 
 
 @dataclass(frozen=True)
@@ -62,43 +61,7 @@ class Selection:
 
 def selection_of(plan: Node) -> Selection | None:
     """The selection that a plan is, or None when it is more than that."""
-    plan = relation_of(plan)
-    window: WindowSpec = UnboundedWindow()
-    found = _window_of(plan)
-    if found is not None:
-        if not found.spec.is_timed or found.spec.internal or isinstance(found.spec, LifetimeWindow):
-            return None
-        window = found.spec
-        plan = _without(plan, found)
-    whole = stateless_of(plan)
-    if whole is None:
+    found = windowed_stream_of(relation_of(plan))
+    if found is None:
         return None
-    scan = under_its_own_name(whole.scan)
-    names = dict(zip(whole.scan.schema.names, scan.schema.fields, strict=True))
-    renamed = {old: Column(field.type, field.name) for old, field in names.items()}
-    columns = whole.columns or tuple((name, Column(f.type, name)) for name, f in names.items())
-    predicate = None if whole.predicate is None else substitute(whole.predicate, renamed)
-    return Selection(
-        scan,
-        predicate_of(predicate),
-        window,
-        tuple((name, substitute(expression, renamed)) for name, expression in columns),
-    )
-
-
-def _window_of(plan: Node) -> Window | None:
-    while isinstance(plan, (Select, Project)):
-        plan = plan.child
-    return plan if isinstance(plan, Window) else None
-
-
-def _without(plan: Node, window: Window) -> Node:
-    if plan is window:
-        return window.child
-    (child,) = plan.children
-    return with_children(plan, _without(child, window))
-
-
-def under_its_own_name(scan: StreamScan) -> StreamScan:
-    fields = (Field(f"{scan.stream}.{scan.attribute(f.name)}", f.type) for f in scan.columns)
-    return StreamScan(scan.stream, scan.stream, Schema(tuple(fields)))
+    return Selection(found.scan, predicate_of(found.predicate), found.window, found.columns)

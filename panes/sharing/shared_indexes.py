@@ -9,6 +9,7 @@ from typing import Protocol
 from panes.history.retention import Retained
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.refreshes import Refreshes
+from panes.synopses.tuple_measures import Measure
 
 
 class ForTasks(Protocol):
@@ -49,3 +50,5 @@ class Members:
     """Of queries that are read from a store: which tuples are kept of each stream that it takes in."""
     refreshes: Refreshes | None = None
     """Of those that are refreshed by deadline: which are in this epoch; None where there are none."""
+    measures: tuple[Measure, ...] = ()
+    """Of BEGIN … END aggregates: what is kept beside each tuple."""

@@ -10,7 +10,8 @@ conditions belong to the query.
 
 A selection (projections and one time window over a stream, nothing else) is kept in another way: its template is
 the stream alone, and window and projection belong to the query (`sharing/selection.py`). All selections on a
-stream are one group. So are all joins of two streams by the same keys (`sharing/pair_reading.py`).
+stream are one group. So are all joins of two streams by the same keys (`sharing/pair_reading.py`), and all
+BEGIN … END aggregates of the same tuples by the same keys (`sharing/begin_end_aggregate.py`).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from panes.plan.nodes import (
     StreamScan,
     Synopsis,
     TableScan,
+    Timed,
     TopN,
     Window,
     with_children,
@@ -52,6 +54,7 @@ from panes.plan.own_calls import own_calls
 from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
 from panes.plan.windows import BeginEndWindow
+from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.predicates import Predicate, predicate_of
@@ -75,9 +78,8 @@ class Template:
 
     @property
     def has_store(self) -> bool:
-        """Whether its queries are read from a store; `plan` is then the stream, or the join, matched, or a
-        synopsis."""
-        return isinstance(self.plan, (Matched, Synopsis, JoinSynopsis))
+        """Whether its queries are read from a store; `plan` then says what that keeps."""
+        return isinstance(self.plan, (Matched, Synopsis, JoinSynopsis, Timed))
 
     @cached_property
     def matched(self) -> tuple[Matched, ...]:
@@ -130,6 +132,9 @@ def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:
     reading = selection_of(plan)
     if reading is not None:
         return Template(Matched(reading.scan), plan), (reading.predicate,)
+    aggregate = begin_end_aggregate_of(plan)
+    if aggregate is not None:
+        return Template(aggregate.store, plan), ()
     pairs = pair_reading_of(plan)
     if pairs is not None:
         return Template(MatchedPairs(pairs.join), plan), (pairs.predicate,)

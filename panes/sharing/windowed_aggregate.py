@@ -12,9 +12,9 @@ from panes.plan.nodes import GroupBy, Node, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.windows import RangeWindow
 from panes.sharing.aggregate_of_partials import AggregateOfPartials, group_by_in
-from panes.sharing.selection import under_its_own_name
 from panes.sharing.stateless import stateless_of
 from panes.sharing.store import Chunks
+from panes.sharing.windowed_stream import under_its_own_name
 from panes.synopses.definition import SynopsisReader, SynopsisSource, kept_values, over_stream
 from panes.synopses.synopsis_store import SynopsisStore
 

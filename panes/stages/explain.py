@@ -95,6 +95,8 @@ class Explained:
     """The shares that its drop boxes keep now, by stream, where that is not everything."""
     expiration: str = PIGGYBACK
     """How time reaches its operators."""
+    answered_from: str = ""
+    """Of a query that is not registered: where its answer is found when it is asked once."""
     index: AnswerIndex | None = None
     """Of its answer."""
     answers: ChosenAnswers = KEPT
@@ -160,6 +162,8 @@ def explain(explained: Explained) -> str:
         lines += _wrapped(f"rules: {', '.join(explained.plan.choice.rules)}", WIDTH, "", "  ")
     for line in explained.utilization:
         lines += _wrapped(line, WIDTH, "", "  ")
+    if explained.answered_from:
+        lines += _wrapped(f"asked once it is answered from: {explained.answered_from}", WIDTH, "", "  ")
     if explained.members:
         lines += _wrapped(f"this query: {_own_part(explained)}", WIDTH, "", "  ")
     if explained.measured is not None:
@@ -181,6 +185,8 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     }
     if explained.expiration in _EXPIRATION:
         data[explained.expiration] = True
+    if explained.answered_from:
+        data["answered_from"] = explained.answered_from
     if isinstance(plan, PhysicalPlan):
         data |= {
             "strategy": plan.strategy,

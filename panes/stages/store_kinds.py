@@ -14,19 +14,21 @@ import pyarrow as pa
 from panes.delta.rows import Positions
 from panes.operators.input import Input
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import Join, JoinSynopsis, Matched, MatchedPairs, Node, Synopsis
+from panes.plan.nodes import Join, JoinSynopsis, Matched, MatchedPairs, Node, Project, Synopsis, Timed
 from panes.plan.walk import streams_of
+from panes.sharing.begin_end_store import BeginEndStore
 from panes.sharing.pair_join import SIDES
 from panes.sharing.pair_store import BUFFERS, PairStore
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.shared_cells import CELL_BUFFERS, SharedCells
 from panes.sharing.shared_synopsis import SharedSynopsis
+from panes.sharing.stateless import Columns
 from panes.sharing.store import Chunks, Store
 from panes.sharing.tuple_block import TupleBlock, renumbered
 from panes.stages.cut_stages import Stage, StageInput, cut_stages, selection_stage
 from panes.stages.placement import Anywhere, ByColumns, Place
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, REFRESHED, SUMS, TUPLES
+from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, REFRESHED, SUMS, TIMED, TUPLES
 from panes.synopses.definition import group_by_of, panes_text
 from panes.synopses.join_definition import cells_text, joined_group_by_of, joined_of
 
@@ -128,6 +130,36 @@ def _gathered_pairs(states: Sequence[Chunks], chosen: Chosen) -> dict[str, list[
 def _gathered_selections(states: Sequence[Chunks], _: Chosen) -> dict[str, list[Chunk]]:
     tuples, matches = renumbered([(state[TUPLES], state[MATCHES]) for state in states])
     return {TUPLES: tuples, MATCHES: matches}
+
+
+def _timed(plan: Node) -> Timed:
+    assert isinstance(plan, Timed)
+    return plan
+
+
+def _cut_timed(plan: Node) -> tuple[Stage, ...]:
+    tuples = StageInput(Input("input-0"), _timed(plan).child, ())
+    return (Stage(plan, (tuples,), is_sharded=True),)
+
+
+def _open_timed(plan: Node, chunks: Chunks) -> Store:
+    return BeginEndStore(plan.schema.names, _timed(plan).keys, chunks)
+
+
+def _timed_buffers(plan: Node) -> tuple[BufferPlan, ...]:
+    reason = "with running sums and ranked trees, for any span of time"
+    return (BufferPlan(TIMED, "log", _timed(plan).keys, reason),)
+
+
+def _keep_timed(plan: Node) -> str:
+    keys = ", ".join(str(expression) for name, expression in _projected(plan) if name in _timed(plan).keys)
+    return f"Keep tuples by {f'{keys} and ' if keys else ''}time"
+
+
+def _projected(plan: Node) -> Columns:
+    child = _timed(plan).child
+    assert isinstance(child, Project)
+    return child.columns
 
 
 def _cut_synopsis(plan: Node) -> tuple[Stage, ...]:
@@ -237,6 +269,16 @@ KINDS: Mapping[type[Node], StoreKind] = {
         gathered=_gathered_pairs,
         does=_keep_pairs,
         read_from="the pairs and matches",
+    ),
+    Timed: StoreKind(
+        name=BeginEndStore.__name__,
+        cut=_cut_timed,
+        open=_open_timed,
+        buffers=_timed_buffers,
+        places=lambda _: {TIMED: Anywhere()},
+        gathered=None,
+        does=_keep_timed,
+        read_from="the tuples by time",
     ),
 }
 """By the node at the top of the plan of such a stage."""

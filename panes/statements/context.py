@@ -10,6 +10,7 @@ from panes.catalog import Catalog
 from panes.connection import Connection
 from panes.onetime.one_time import OneTime
 from panes.optimizer.statistics import Statistics
+from panes.reads import Reads
 from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
@@ -33,8 +34,13 @@ class Context:
     runs: Runs
     statistics: Callable[[], Statistics]
     """Gives what is known of streams and operators."""
+    reads: Reads
     as_of: datetime | str | None = None
     """The instant that answers are asked for; None: now."""
+    isolation: str | None = None
+    """The isolation level of reads; None: that of the database."""
+    epoch: int | None = None
+    """The epoch that answers are asked for, which is held; None: what the isolation level says."""
 
     @property
     def catalog(self) -> Catalog:

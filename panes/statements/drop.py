@@ -37,6 +37,7 @@ def _drop_table(name: str, context: Context) -> None:
         context.catalog.drop("TABLE", name)
         if dropped is not None:
             context.tables.forget(dropped)
+    context.answers.forget()
 
 
 def _drop_stream(name: str, context: Context) -> None:
@@ -50,5 +51,6 @@ def _drop_stream(name: str, context: Context) -> None:
             context.catalog.drop("STREAM", name)
 
     context.runs.change_streams(remove)
+    context.answers.forget()
     if isinstance(dropped, CreateStream):
         context.engine.forget(dropped.stream)

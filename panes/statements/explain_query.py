@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from panes.language.statements import Explain
+from panes.onetime.can_ask_once import why_not_once
+from panes.plan.nodes import Node
+from panes.plan.walk import is_table_only
 from panes.stages.explain import Explained, explain, explain_json
 from panes.stages.explain_plans import explain_plans, explain_plans_json
 from panes.stages.physical_plan import Choice, PhysicalPlan
@@ -33,6 +37,17 @@ def _plans(statement: Explain, explained: Explained) -> str:
 def _explained(statement: Explain, context: Context) -> Explained:
     """Of a registered query what runs it, of another what would run it under the settings of now."""
     if not isinstance(statement.target, str):
-        return context.registered.explained_plan(plan_query(statement.target, context.catalog))
+        planned = plan_query(statement.target, context.catalog)
+        return replace(
+            context.registered.explained_plan(planned), answered_from=_answered_from(planned.plan, context)
+        )
     measures = context.connection.measures if statement.analyze else None
     return context.registered.explained(statement.target, context.connection.log.latest(), measures)
+
+
+def _answered_from(plan: Node, context: Context) -> str:
+    """Where the query finds its answer when it is asked once, as of the last epoch; empty when there is none yet,
+    or when it cannot be asked."""
+    if context.connection.log.last < 0 or is_table_only(plan) or why_not_once(plan) is not None:
+        return ""
+    return context.reads.answered_from(plan)

@@ -17,7 +17,9 @@ def invoke_query(statement: Invoke, context: Context) -> Answer:
     where = None
     if statement.where is not None:
         where = bind_invoke_where(statement, context.answers.schema_of(statement.name), context.catalog)
-    answer = context.answers.invoke(statement.name, context.as_of, where)
+    answer = context.reads.invoke(
+        statement.name, context.as_of, where, isolation=context.isolation, epoch=context.epoch
+    )
     reading = bind_invoke(statement, answer.table.column_names)
     if reading == Reading():
         return answer

@@ -10,14 +10,14 @@ from panes.statements.plan_query import plan_query
 
 
 def select_once(query: SelectQuery, context: Context) -> Answer:
-    """The answer over the windows of the last committed epoch, or as it was at an instant; over tables alone, over
-    what they hold now. Raises SqlError when it cannot be asked once."""
+    """The answer over the windows of the epoch that the isolation level says, or as it was at an instant; over
+    tables alone, over what they hold now. Raises SqlError when it cannot be asked once."""
 
     def answer() -> Answer:
         plan = plan_query(query, context.catalog).plan
         why_not = context.one_time.why_not(plan)
         if why_not is not None:
             refuse(why_not.reason, query.text, offset_of(query.tree), hint=why_not.hint)
-        return context.one_time.answer(plan, context.as_of)
+        return context.reads.select(plan, context.as_of, isolation=context.isolation, epoch=context.epoch)
 
     return context.connection.read(answer)

@@ -13,3 +13,5 @@ def set_setting(statement: SetSetting, context: Context) -> None:
     if statement.name == "rules_off" and isinstance(statement.value, str):
         check_rule_names(statement.value)
     context.catalog.set(statement.name, statement.value)
+    if statement.name == "isolation":
+        context.reads.forget_level()

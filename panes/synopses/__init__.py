@@ -1,0 +1,1 @@
+"""Synopses: what many queries over windows of one stream are answered from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Barrier, Thread
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ class Asked:
         self.computed = 0
         self.answers = CurrentAnswers(lambda: self.epoch)
 
-    def compute(self) -> Answer:
+    def compute(self, _epoch: int = 0) -> Answer:
         self.computed += 1
         return Answer(None, pa.table({"number": [self.computed]}))
 
@@ -42,7 +43,7 @@ def test_an_answer_is_computed_once_per_epoch_and_query(asked):
 
 def test_an_answer_without_rows_is_computed_once_too(asked):
     nothing = Answer(None, pa.table({"number": pa.array([], pa.int64())}))
-    assert asked.answers.get("q", lambda: nothing) is nothing
+    assert asked.answers.get("q", lambda _: nothing) is nothing
     assert asked.answers.get("q", asked.compute) is nothing
 
 
@@ -53,17 +54,17 @@ def test_what_is_forgotten_is_computed_anew(asked):
 
 
 def test_a_query_that_is_dropped_while_its_answer_is_computed_is_not_kept(asked):
-    def dropped_meanwhile() -> Answer:
+    def dropped_meanwhile(_epoch: int) -> Answer:
         asked.answers.forget()
         return asked.compute()
 
     asked.answers.get("q", dropped_meanwhile)
     with pytest.raises(ZeroDivisionError):
-        asked.answers.get("q", lambda: 1 // 0)
+        asked.answers.get("q", lambda _: 1 // 0)
 
 
 def test_an_answer_that_an_epoch_overtakes_is_not_kept(asked):
-    def overtaken() -> Answer:
+    def overtaken(_epoch: int) -> Answer:
         asked.epoch += 1
         return asked.compute()
 
@@ -73,7 +74,7 @@ def test_an_answer_that_an_epoch_overtakes_is_not_kept(asked):
 
 def test_a_failure_is_not_kept(asked):
     with pytest.raises(ZeroDivisionError):
-        asked.answers.get("q", lambda: 1 // 0)
+        asked.answers.get("q", lambda _: 1 // 0)
     assert asked.get() == 1
 
 
@@ -104,3 +105,55 @@ def test_no_more_is_kept_than_fits(asked, monkeypatch):
     asked.answers.forget()
     assert [asked.get(name) for name in "abcd"] == [1, 2, 3, 4]
     assert [asked.get(name) for name in "dcba"] == [4, 3, 2, 5]
+
+
+def test_who_does_not_wait_is_given_the_answer_of_an_earlier_epoch_while_others_compute(asked):
+    assert asked.get() == 1
+    asked.epoch += 1
+    seen = []
+
+    def slow(_epoch: int) -> Answer:
+        (row,) = asked.answers.get("q", asked.compute, may_wait=False).to_pylist()
+        seen.append(row["number"])
+        return asked.compute()
+
+    asked.answers.get("q", slow)
+    assert seen == [1]
+    assert asked.get() == 2
+
+
+def test_who_does_not_wait_computes_when_nobody_else_does(asked):
+    assert asked.get() == 1
+    asked.epoch += 1
+    (row,) = asked.answers.get("q", asked.compute, may_wait=False).to_pylist()
+    assert row["number"] == 2
+
+
+def test_who_does_not_wait_is_given_an_earlier_answer_when_readers_are_to_rest(asked, monkeypatch):
+    assert asked.get() == 1
+    asked.epoch += 1
+    asked.answers.keep_pace(True)
+    monkeypatch.setattr(asked.answers._computed, "_free", float("inf"))
+    (row,) = asked.answers.get("q", asked.compute, may_wait=False).to_pylist()
+    assert row["number"] == 1
+
+
+def test_what_is_forgotten_is_not_at_hand_either(asked):
+    assert asked.get() == 1
+    asked.epoch += 1
+    asked.answers.forget()
+
+    def slow(_epoch: int) -> Answer:
+        with pytest.raises(ZeroDivisionError):
+            asked.answers.get("q", lambda _: 1 // 0, may_wait=False)
+        return asked.compute()
+
+    asked.answers.get("q", slow)
+
+
+def test_a_one_time_answer_is_given_again_to_those_who_do_not_wait(asked):
+    answers = asked.answers
+    first = answers.once("plan", lambda: replace(asked.compute(), epoch=0))
+    assert answers.once("plan", lambda: 1 // 0, may_wait=False) is first
+    assert answers.once("plan", asked.compute).to_pylist() == [{"number": 2}]
+    assert answers.once(None, asked.compute, may_wait=False).to_pylist() == [{"number": 3}]

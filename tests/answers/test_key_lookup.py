@@ -15,7 +15,7 @@ from panes.answers import key_lookup as lookups
 from panes.answers.answer_index import AnswerIndex
 from panes.answers.index_cells import IndexCells
 from panes.answers.indexed_answer import clustered
-from panes.answers.key_lookup import Lookup
+from panes.answers.key_lookup import KeyLookup
 from panes.clock import to_datetime
 from panes.delta.evaluate import mask_of
 from panes.language import bind, bind_invoke_where, parse
@@ -82,7 +82,7 @@ CONDITIONS = [
 )
 def test_a_lookup_finds_what_the_condition_leaves_of_all_rows(text, by):
     rows = clustered(ROWS, by)
-    lookup = Lookup.of(condition(text), order(*by))
+    lookup = KeyLookup.of(condition(text), order(*by))
     found = [
         row
         for part in lookup.slices(Chunk.of(rows, "n"))
@@ -104,8 +104,8 @@ def test_a_lookup_finds_what_the_condition_leaves_of_all_rows(text, by):
     ],
 )
 def test_rows_outside_of_the_bounds_are_not_read(text, by, bound):
-    lookup, table = Lookup.of(condition(text), order(*by)), clustered(ROWS, by)
-    read = Lookup(condition(bound)).rows(table).num_rows
+    lookup, table = KeyLookup.of(condition(text), order(*by)), clustered(ROWS, by)
+    read = KeyLookup(condition(bound)).rows(table).num_rows
     assert sum(part.num_rows for part in lookup.slices(Chunk.of(table, "n"))) == read
     assert lookup.is_narrow == (bound != "TRUE")
 

@@ -35,6 +35,7 @@ from panes.plan.types import (
 )
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
+from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import selection_of
@@ -44,6 +45,7 @@ from panes.testing import answer_at, same_rows
 from tests.language.corpus import Case, read_cases, read_catalog
 from tests.sharing.running import Spans, on_its_own, scans_of, shared
 from tests.sharing.shared_pairs import Member, SharedPairs
+from tests.synopses.timed_tuples import in_store, opened, reading_of
 
 CATALOG = read_catalog()
 MINUTE = 60_000_000
@@ -104,11 +106,23 @@ def _expected(plan: Node, spans: Spans) -> list[pa.Table]:
     return [answer_at(plan, rows, clock) for _, _, clock in spans]
 
 
+def _timed(plan: Node, spans: Spans) -> list[pa.Table]:
+    reading, answers = reading_of(plan), []
+    store = opened(reading)
+    for rows, since, clock in spans:
+        (came,) = (in_store(reading, table) for table in rows.values())
+        store.add(came, reading.asked.measures, since)
+        answers.append(reading.shown(reading.asked.at([store], clock)))
+    return answers
+
+
 def _shared(template: Template, plan: Node, predicates: Any, spans: Spans) -> list[pa.Table]:
     if not template.has_store:
         return [answers[7] for answers in shared(template, {7: predicates}, spans)]
     if pair_reading_of(plan) is not None:
         return [answers[7] for answers in _paired({7: plan}, spans)]
+    if begin_end_aggregate_of(plan) is not None:
+        return _timed(plan, spans)
     reading = selection_of(plan)
     assert reading is not None
     index = QueryIndex.of(template.matched[0], {7: reading.predicate})
@@ -304,7 +318,7 @@ def test_queries_that_differ_in_more_than_selections_have_templates_of_their_own
     "sql",
     [
         "SELECT count(*) FROM packets [ROWS 10] WHERE bytes > 5",
-        "SELECT count(*) FROM packets WHERE bytes > 5 BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)",
+        "SELECT count(DISTINCT src) FROM packets WHERE bytes > 5 BEGIN (NOW - INTERVAL 1 MINUTE) END (NOW)",
         "SELECT src FROM packets [RANGE 1 MINUTE INTERNAL] WHERE bytes > 5",
         "SELECT ISTREAM(src) FROM packets [RANGE 1 MINUTE] WHERE bytes > 5",
         "SELECT src, count(*) FROM packets [RANGE 1 MINUTE] GROUP BY src",  # there is nothing to tell apart

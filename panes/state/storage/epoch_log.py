@@ -236,7 +236,9 @@ def _progress_from(content: dict[str, Any]) -> QueryProgress:
     )
 
 
-NOTHING = EpochRecord(epoch=-1, batch=-1, rows=0, seconds=0.0, finished_us=0)
+BEFORE_ALL = -1
+"""The number of the last epoch before the first one."""
+NOTHING = EpochRecord(epoch=BEFORE_ALL, batch=-1, rows=0, seconds=0.0, finished_us=0)
 """The record before the first epoch."""
 
 

@@ -23,11 +23,13 @@ TUPLES, MATCHES = "tuples", "matches"
 """The buffers of selections that share their stream: its tuples, and which of them each has."""
 PANES, INTERVALS, SUMS = "panes", "intervals", "sums"
 """The buffers of a synopsis: its panes, and beside them the intervals of several panes or the sums up to each."""
+TIMED = "timed"
+"""The buffer of BEGIN … END aggregates: tuples by group and time."""
 REFRESHED = "refreshed"
 """The buffer of the answers that are read from a synopsis and refreshed by deadline."""
-FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, PANES, INTERVALS, SUMS, REFRESHED)
+FOR_READERS = (ANSWER, CHANGES, TUPLES, MATCHES, PANES, INTERVALS, SUMS, REFRESHED, TIMED)
 """The buffers that readers may ask for while their epoch is kept; the others are those of operators."""
-COUNTED = (ANSWER, TUPLES, PANES)
+COUNTED = (ANSWER, TUPLES, PANES, TIMED)
 """Those of them whose rows tell how much is kept."""
 
 

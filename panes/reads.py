@@ -1,0 +1,117 @@
+"""Reads under an isolation level: answers of registered queries, and of queries that are asked once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from panes.answered_from import AnsweredFrom
+from panes.answers.answer import Answer
+from panes.answers.measured_reads import MeasuredReads
+from panes.catalog import Catalog
+from panes.config import WINDOW, check_setting
+from panes.errors import CatalogError, QueryFailed
+from panes.onetime.one_time import OneTime
+from panes.plan.expressions import Expression
+from panes.plan.nodes import Node
+from panes.plan.walk import is_table_only
+from panes.standing_answers import StandingAnswers
+
+
+class Reads:
+    """All that faces of a database read goes through here, and is measured.
+
+    A read is of one epoch. Under `window` that is any up to its end, under `snapshot` the last one at its start,
+    under `latest` the last one at its end. Where an `epoch` is given, which the caller holds, it is that one.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        answers: StandingAnswers,
+        one_time: OneTime,
+        answered_from: AnsweredFrom,
+        measured: MeasuredReads,
+    ) -> None:
+        self._catalog = catalog
+        self._answers = answers
+        self._one_time = one_time
+        self._answered_from = answered_from
+        self.measured = measured
+        self._default: str | None = None
+        """What `SET isolation` says, where no other process can have said otherwise since."""
+
+    def level(self, isolation: str | None) -> str:
+        """An isolation level, or that of the database. Raises SettingError for one that there is not."""
+        if isolation is not None:
+            return str(check_setting("isolation", isolation))
+        if self._default is not None:
+            return self._default
+        found = str(self._catalog.setting("isolation"))
+        if not self._answers.is_read_only:
+            self._default = found
+        return found
+
+    def forget_level(self) -> None:
+        """Looks up anew what `SET isolation` says."""
+        self._default = None
+
+    def invoke(
+        self,
+        name: str,
+        as_of: datetime | str | None = None,
+        where: Expression | None = None,
+        *,
+        isolation: str | None = None,
+        epoch: int | None = None,
+    ) -> Answer:
+        """The answer of a registered query, or its rows for which a condition is true."""
+        self._answers.check()
+        level = self.level(isolation)
+        return self.measured.measured(
+            level, lambda: self._answers.invoke(name, as_of, where, isolation=level, epoch=epoch)
+        )
+
+    def select(
+        self,
+        plan: Node,
+        as_of: datetime | str | None = None,
+        *,
+        isolation: str | None = None,
+        epoch: int | None = None,
+    ) -> Answer:
+        """The answer of a query that is asked once: that of a registered query where one has it."""
+        level = self.level(isolation)
+        return self.measured.measured(level, lambda: self._select(plan, as_of, level, epoch))
+
+    def answered_from(self, plan: Node) -> str:
+        """Where `select` finds its answer now, in words."""
+        record = self._answered_from.query(plan)
+        if record is not None and self._answered_from.is_same(record, plan, self._answers.last_epoch):
+            return record.name
+        files = self._one_time.files_read(plan)
+        return f"history, {files} {'file' if files == 1 else 'files'}"
+
+    def _select(self, plan: Node, as_of: datetime | str | None, level: str, epoch: int | None) -> Answer:
+        if as_of is None and not is_table_only(plan):
+            found = self._registered_answer(plan, level, epoch)
+            if found is not None:
+                return found
+        current, answer = self._answers.current, self._one_time.answer
+        is_of_now = as_of is None and epoch is None and not is_table_only(plan)
+        return current.once(
+            plan if is_of_now else None,
+            lambda: answer(plan, as_of, isolation=level, epoch=epoch, step=current.step),
+            may_wait=level != WINDOW,
+        )
+
+    def _registered_answer(self, plan: Node, level: str, epoch: int | None) -> Answer | None:
+        """The answer of a registered query that computes the same, if it is of the same instant."""
+        record = self._answered_from.query(plan)
+        expected = self._answers.last_epoch if epoch is None else epoch
+        if record is None or not self._answered_from.is_same(record, plan, expected):
+            return None
+        try:
+            found = self._answers.invoke(record.name, isolation=level, epoch=epoch)
+        except (CatalogError, QueryFailed):
+            return None  # it was dropped just now, or has failed
+        return found if self._answered_from.is_same(record, plan, found.epoch) else None
