@@ -21,6 +21,7 @@ from panes.plan.nodes import Node
 from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
+from panes.sharing.joined_aggregate import JoinedAggregate, joined_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.selection import selection_of
 from panes.sharing.windowed_aggregate import WindowedAggregate, windowed_aggregate_of
@@ -70,7 +71,8 @@ class AnswerSources:
         reading = None if record.group is None else selection_of(plan) or pair_reading_of(plan)
         every_instant = record.settings.changes == "instant"
         aggregate = None if record.group is None else self._synopsis_reading(record.group, plan)
-        if aggregate is not None and self._registered.refreshed_panes(record) is not None:
+        is_refreshed = self._registered.refreshed_panes(record) is not None
+        if is_refreshed and isinstance(aggregate, WindowedAggregate):
             stored = AnswerFromRefreshes(self._readers.segments, record.id, aggregate)
             return source(stored, running, first, is_refreshed=True)
         if aggregate is not None:
@@ -104,7 +106,7 @@ class AnswerSources:
             every_instant=every_instant,
         )
 
-    def _synopsis_reading(self, group: int, plan: Node) -> WindowedAggregate | None:
+    def _synopsis_reading(self, group: int, plan: Node) -> WindowedAggregate | JoinedAggregate | None:
         """What a query reads of the synopsis that its group shares; None when that shares something else."""
         is_synopsis = self._registered.group(group, plan).template.source is not None
-        return windowed_aggregate_of(plan) if is_synopsis else None
+        return windowed_aggregate_of(plan) or joined_aggregate_of(plan) if is_synopsis else None

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from panes.history.retention import Retained
-from panes.plan.nodes import Node, Synopsis
+from panes.plan.nodes import Node
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.held_in_store import held_in_store
+from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Indexes, Kept, Members
 from panes.sharing.template import Template, template_of, templates_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
-from panes.synopses.definition import Definition, SynopsisReader
+from panes.synopses.synopsis_of import Reader, not_covered, synopsis_of
 from panes.synopses.tuple_measures import Measure
 
 
@@ -29,7 +30,7 @@ class Group:
     """The queries, and which tuples of each stream of a store each needs, if they are read from one."""
     measures: dict[int, tuple[Measure, ...]] = field(default_factory=dict)
     """What each BEGIN … END aggregate needs beside each tuple."""
-    readers: dict[int, SynopsisReader] = field(default_factory=dict)
+    readers: dict[int, Reader] = field(default_factory=dict)
     """What each query needs of the synopsis, if they share one."""
     unchecked: set[int] = field(default_factory=set)
     """The queries of which nobody has asked yet whether the synopsis has what they need."""
@@ -46,7 +47,7 @@ class Group:
         """What is to run for the queries; `form` is the one that a synopsis is to have, where it can."""
         if self.template.source is None or not self.readers:
             return self.template.plan
-        return Definition.of(self.readers.values()).node(form, len(self.readers))
+        return synopsis_of(self.readers.values(), form)
 
     def outgrown(self, runs: Node) -> Set[int]:
         """The queries that need more of their synopsis than the one has that runs, of those that came since this
@@ -54,9 +55,7 @@ class Group:
         asked, self.unchecked = self.unchecked & self.readers.keys(), set()
         if self.template.source is None or not asked:
             return set()
-        assert isinstance(runs, Synopsis)
-        known = Definition.from_node(runs, self.template.source)
-        return {query for query in asked if not known.covers(self.readers[query])}
+        return not_covered(runs, {query: self.readers[query] for query in asked})
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""
@@ -110,9 +109,9 @@ def _measures(plan: Node) -> tuple[Measure, ...]:
     return () if aggregate is None else aggregate.asked.measures
 
 
-def _reader(plan: Node) -> SynopsisReader:
-    found = windowed_aggregate_of(plan)
-    assert found is not None, "a query shares a synopsis because it is an aggregate over a window"
+def _reader(plan: Node) -> Reader:
+    found = windowed_aggregate_of(plan) or joined_aggregate_of(plan)
+    assert found is not None, "a query shares a synopsis because it is an aggregate over windows"
     return found.reader
 
 

@@ -1,4 +1,4 @@
-"""SHOW SYNOPSES: the synopses that aggregates over one stream share."""
+"""SHOW SYNOPSES: the synopses that aggregates over one stream, or over a join of two, share."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import polars as pl
 import pyarrow as pa
 
-from panes.plan.nodes import Synopsis
+from panes.plan.nodes import GroupBy, JoinSynopsis, Synopsis
 from panes.plan.walk import streams_of
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import PANES
 from panes.statements.context import Context
 from panes.synopses.definition import group_by_of, panes_of, window_of
+from panes.synopses.join_definition import cells_of, joined_group_by_of, joined_of, pane_of
 
 _SCHEMA = pa.schema(
     [
@@ -30,8 +31,9 @@ _SCHEMA = pa.schema(
 
 
 def show_synopses(context: Context) -> pa.Table:
-    """A table with a row for each synopsis: the stream that it is of, the number of its plan, how many panes of
-    which length the longest window has, the groups and bytes that are kept, and how many queries read it."""
+    """A table with a row for each synopsis: the stream or the join that it is of, the number of its plan, how many
+    panes of which length the longest window has, the groups and bytes that are kept, and how many queries read
+    it."""
     records = [record for record in context.catalog.queries() if record.group is not None]
     readers = Counter(record.group for record in records)
     rows = []
@@ -39,24 +41,30 @@ def show_synopses(context: Context) -> pa.Table:
         node = context.registered.physical_plan(record).plan
         if isinstance(node, Synopsis):
             (stream,) = streams_of(node)
-            groups, size = _kept(record.running, node, context)
+            groups, size = _kept(record.running, group_by_of(node), context)
             row = {"name": stream, "number": record.plan_number, "kind": node.form, "panes": panes_of(node)}
             row |= {"pane": window_of(node).slide_us, "groups": groups, "bytes": size}
+            rows.append(row | {"readers": readers[record.group]})
+        elif isinstance(node, JoinSynopsis):
+            streams = [stream for side in joined_of(node).children for stream in streams_of(side)]
+            groups, size = _kept(record.running, joined_group_by_of(node), context)
+            row = {"name": " ⋈ ".join(streams), "number": record.plan_number, "kind": "cells"}
+            row |= {"panes": max(cells_of(node)), "pane": pane_of(node), "groups": groups, "bytes": size}
             rows.append(row | {"readers": readers[record.group]})
     return pa.Table.from_pylist(rows, _SCHEMA)
 
 
-def _kept(running: int, node: Synopsis, context: Context) -> tuple[int, int]:
+def _kept(running: int, group_by: GroupBy, context: Context) -> tuple[int, int]:
     """The number of groups, and the bytes, of what the last epoch has of a synopsis."""
     latest = context.connection.log.latest()
     ran = None if latest is None else latest.queries.get(running)
     if ran is None:
         return 0, 0
-    keys = list(group_by_of(node).keys)
+    keys = list(group_by.keys)
     open_segments = context.connection.readers.segments
     shards = range(ran.answer.shards(ran.spread))
-    groups = sum(_groups(keys, open_segments.chunks(ran.answer, s, ran.epoch)[PANES]) for s in shards)
-    return groups, ran.bytes
+    chunks = [chunk for s in shards for chunk in open_segments.chunks(ran.answer, s, ran.epoch)[PANES]]
+    return _groups(keys, chunks), ran.bytes
 
 
 def _groups(keys: list[str], chunks: Sequence[Chunk]) -> int:

@@ -169,13 +169,13 @@ def window_of(node: Synopsis) -> RangeWindow:
 
 def panes_text(node: Synopsis) -> str:
     """The form of a synopsis, and how many panes of which length it has."""
-    return f"{node.form}, {panes_of(node)} × {_short(window_of(node).slide_us or 1)}"
+    return f"{node.form}, {panes_of(node)} × {length_text(window_of(node).slide_us or 1)}"
 
 
-def _short(length_us: int) -> str:
+def length_text(length_us: int) -> str:
     """A length of time with the symbol of its unit.
 
-    >>> _short(10_000_000), _short(1_500)
+    >>> length_text(10_000_000), length_text(1_500)
     ('10 s', '1500 µs')
     """
     units = (("s", 1_000_000), ("ms", 1_000), ("µs", 1))

@@ -1,0 +1,37 @@
+"""The synopsis that some queries share, whether over one stream or over a join of two."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from panes.plan.nodes import JoinSynopsis, Node, Synopsis
+from panes.synopses.definition import Definition, SynopsisReader, SynopsisSource
+from panes.synopses.join_definition import JoinDefinition, JoinReader, JoinSource
+
+Source = SynopsisSource | JoinSource
+Reader = SynopsisReader | JoinReader
+
+
+def synopsis_of(readers: Collection[Reader], form: str) -> Synopsis | JoinSynopsis:
+    """The plan that has what some queries need, all of one source; `form` is the one that panes of one stream are
+    to have, where they can."""
+    joined = [reader for reader in readers if isinstance(reader, JoinReader)]
+    if joined:
+        return JoinDefinition.of(joined).node()
+    plain = [reader for reader in readers if isinstance(reader, SynopsisReader)]
+    return Definition.of(plain).node(form, len(plain))
+
+
+def not_covered(runs: Node, readers: Mapping[int, Reader]) -> set[int]:
+    """The queries that cannot be computed from the synopsis that runs; `readers` are all of its source."""
+    found: set[int] = set()
+    for query, reader in readers.items():
+        if isinstance(reader, JoinReader):
+            assert isinstance(runs, JoinSynopsis)
+            covers = JoinDefinition.from_node(runs, reader.source).covers(reader)
+        else:
+            assert isinstance(runs, Synopsis)
+            covers = Definition.from_node(runs, reader.source).covers(reader)
+        if not covers:
+            found.add(query)
+    return found
