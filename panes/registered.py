@@ -244,7 +244,8 @@ class Registered:
         """Lets the queries of a group go on with a plan that has what all of them need, from an epoch on; `member`
         is one of them."""
         group = self.group(number, self.plan_of(member))
-        planned = replace(self._planned(member), plan=group.plan(str(self._catalog.setting("synopsis"))))
+        form, runs = str(self._catalog.setting("synopsis")), self.physical_plan(member).plan
+        planned = replace(self._planned(member), plan=group.plan(form, runs))
         self._physical.begin_group_anew(number, member, planned, epoch, reason)
 
     def keep_groups(self, numbers: Set[int]) -> None:
@@ -339,12 +340,12 @@ class Registered:
         members = [other for other in self._catalog.queries() if other.group == record.group]
         found = [windowed_aggregate_of(self.plan_of(member)) for member in members]
         readers = [reading.reader for reading in found if reading is not None]
-        if all(Definition.from_node(plan, reader.source).covers(reader) for reader in readers):
+        known = Definition.from_node(plan, readers[0].source)
+        if all(known.covers(reader) for reader in readers):
             return ""
         form = str(self._catalog.setting("synopsis"))
-        return (
-            f"begins anew with the next epoch: {panes_text(Definition.of(readers).node(form, len(readers)))}"
-        )
+        after = Definition.of(readers, known).node(form, len(readers))
+        return f"begins anew with the next epoch: {panes_text(after)}"
 
     def _store(self, record: QueryRecord) -> str:
         """What is kept for the queries of a group, in words; nothing where the plan says it."""

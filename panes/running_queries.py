@@ -188,7 +188,9 @@ class RunningQueries:
             has_grown = True
             run = [member for member in members if member.first_epoch != epoch]
             reasons = (self._replanning.why_not_rebuilt(member, before) for member in run)
-            reason = next((reason for reason in reasons if reason is not None), None)
+            reason = group.why_not_grown(runs) or next(
+                (found for found in reasons if found is not None), None
+            )
             if reason is None:
                 why = f"{len(outgrown)} queries need more of the synopsis"
                 self._registered.begin_group_anew(number, members[0], epoch, why)

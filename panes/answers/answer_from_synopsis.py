@@ -27,18 +27,18 @@ class AnswerFromSynopsis:
         del is_first  # the panes of the history are there as those of any other time
         window = self.reading.reader.window
         at = window.last_slide(instant)
-        held = [store.window(at, window.range_us).rows for store in self._stores(ran)]
-        rows = self.reading.answer(pa.concat_tables(held), at)
+        held = (store.window(at, window.range_us).rows for store in self._stores(ran))
+        rows = self.reading.answer(pa.concat_tables(map(self.reading.own, held)), at)
         return rows if lookup is None else lookup.rows(rows)
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         since = BEGINNING if is_first else ran.since
         window = self.reading.reader.window
-        rows = [store.lifetimes(window, since, ran.clock) for store in self._stores(ran)]
-        return self.reading.changes(pa.concat_tables(rows), since, ran.clock)
+        rows = (store.lifetimes(window, since, ran.clock) for store in self._stores(ran))
+        return self.reading.changes(pa.concat_tables(map(self.reading.own, rows)), since, ran.clock)
 
     def _stores(self, ran: QueryProgress) -> list[SynopsisStore]:
         """The stores of all shards, with the columns that the query needs."""
         shards = range(ran.answer.shards(ran.spread))
         chunks = (self.open.chunks(ran.answer, shard, ran.epoch) for shard in shards)
-        return [SynopsisStore(self.reading.layout, chunks=of_shard) for of_shard in chunks]
+        return [self.reading.store(of_shard) for of_shard in chunks]

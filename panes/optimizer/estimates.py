@@ -229,7 +229,7 @@ class Estimates:
                 return self._window(node, node.spec)
             case nodes.Select():
                 return self.of(node.child).share(self.passing(node))
-            case nodes.Project() | nodes.OrderBy() | nodes.Synopsis() | nodes.Timed():
+            case nodes.Project() | nodes.OrderBy() | nodes.Synopsis() | nodes.Timed() | nodes.Signed():
                 return self.of(node.child)
             case nodes.Drop():
                 return self.of(node.child).share(self.kept(node))

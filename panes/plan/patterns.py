@@ -39,6 +39,7 @@ from panes.plan.nodes import (
     Rstream,
     Select,
     SemiJoin,
+    Signed,
     StreamScan,
     Synopsis,
     TableScan,
@@ -98,7 +99,9 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(self, node: Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis | Timed) -> Labeled:
+    def unary(
+        self, node: Drop | Select | Project | Unnest | Matched | Signed | OrderBy | Synopsis | Timed
+    ) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -220,6 +223,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Project: _Labeling.unary,
     Unnest: _Labeling.unary,
     Matched: _Labeling.unary,
+    Signed: _Labeling.unary,
     Synopsis: _Labeling.unary,
     MatchedPairs: _Labeling.unary,
     Timed: _Labeling.unary,

@@ -10,13 +10,17 @@ from panes.history.retention import Retained
 from panes.plan.nodes import Node, Synopsis
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.held_in_store import held_in_store
+from panes.sharing.possible_signatures import possible_signatures
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Indexes, Kept, Members
 from panes.sharing.template import Template, template_of, templates_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
-from panes.synopses.definition import Definition, SynopsisReader
+from panes.synopses.definition import Definition, SynopsisReader, predicates_of
 from panes.synopses.tuple_measures import Measure
+
+_SIGNATURES_PER_PREDICATE = 16
+"""A row per signature and pane is cheaper than a plan for each query up to here, however they are passed."""
 
 
 @dataclass
@@ -42,11 +46,13 @@ class Group:
         template = next(template for template in templates_of(plan) if template.key == key)
         return cls(template, [QueryIndex(matched) for matched in template.matched])
 
-    def plan(self, form: str) -> Node:
-        """What is to run for the queries; `form` is the one that a synopsis is to have, where it can."""
+    def plan(self, form: str, runs: Node | None = None) -> Node:
+        """What is to run for the queries; `form` is the one that a synopsis is to have, where it can, and `runs`
+        the plan that it follows."""
         if self.template.source is None or not self.readers:
             return self.template.plan
-        return Definition.of(self.readers.values()).node(form, len(self.readers))
+        known = Definition.from_node(runs, self.template.source) if isinstance(runs, Synopsis) else None
+        return Definition.of(self.readers.values(), known).node(form, len(self.readers))
 
     def outgrown(self, runs: Node) -> Set[int]:
         """The queries that need more of their synopsis than the one has that runs, of those that came since this
@@ -57,6 +63,15 @@ class Group:
         assert isinstance(runs, Synopsis)
         known = Definition.from_node(runs, self.template.source)
         return {query for query in asked if not known.covers(self.readers[query])}
+
+    def why_not_grown(self, runs: Node) -> str | None:
+        """Why the synopsis that runs cannot have the predicates of all queries; None when it can, or has them."""
+        predicates = {reader.predicate for reader in self.readers.values()}
+        assert isinstance(runs, Synopsis)
+        most = _SIGNATURES_PER_PREDICATE * len(predicates)
+        if predicates.issubset(predicates_of(runs)) or possible_signatures(predicates, most) <= most:
+            return None
+        return f"their selections could tell tuples apart in more than {most} ways"
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""

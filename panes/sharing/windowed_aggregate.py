@@ -6,7 +6,7 @@ partial rows of its window when somebody reads it, by the operators of its own p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,13 +20,24 @@ from panes.operators.dataflow import Dataflow
 from panes.operators.input import Input
 from panes.operators.lower import lower
 from panes.plan.expressions import Column, substitute
-from panes.plan.nodes import Distinct, GroupBy, Node, Project, Select, TopN, Window
+from panes.plan.nodes import SIGNATURE, Distinct, GroupBy, Node, Project, Select, Synopsis, TopN, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.windows import RangeWindow
+from panes.sharing.signer import has_bit
 from panes.sharing.stateless import stateless_of
+from panes.sharing.store import Chunks
 from panes.sharing.windowed_stream import under_its_own_name
-from panes.synopses.definition import SynopsisReader, SynopsisSource, kept_values, over_stream
+from panes.state.storage.manifest import PANES
+from panes.synopses.definition import (
+    EVERY,
+    SynopsisReader,
+    SynopsisSource,
+    kept_values,
+    over_stream,
+    predicates_of,
+)
 from panes.synopses.layout import Layout, own_rows
+from panes.synopses.synopsis_store import SynopsisStore
 
 _PARTIALS = Input("partials", kind="partials")
 _ABOVE = (Select, Project, Distinct, TopN)
@@ -43,10 +54,33 @@ class WindowedAggregate:
     group_by: GroupBy
     """Its own group-by, in its own names."""
 
+    number: int | None = None
+    """Which bit of the signatures is its own, where the tuples of the synopsis have any."""
+
     @cached_property
     def layout(self) -> Layout:
         """The columns that it needs."""
         return Layout.of(self.reader.group_by)
+
+    def over(self, synopsis: Synopsis) -> WindowedAggregate:
+        """The query as a reader of that synopsis, and of those that follow it when others need more."""
+        predicates = predicates_of(synopsis)
+        is_known = self.reader.predicate in predicates
+        return replace(self, number=predicates.index(self.reader.predicate) if is_known else None)
+
+    def store(self, chunks: Chunks) -> SynopsisStore:
+        """The synopsis of a shard, with the columns that the query needs of it."""
+        is_signed = any(SIGNATURE in chunk.table.column_names for chunk in chunks.get(PANES, ()))
+        return SynopsisStore(self.layout.signed if is_signed else self.layout, chunks=chunks)
+
+    def own(self, rows: pa.Table) -> pa.Table:
+        """Of the rows of a synopsis those that are for the query. Where they have no signatures, all are: the
+        queries of the synopsis had the same predicate then."""
+        if SIGNATURE not in rows.column_names:
+            return rows
+        assert self.number is not None, "a synopsis begins anew for a predicate that it does not know"
+        is_own = has_bit(rows.column(SIGNATURE), self.number)
+        return take(rows, where(is_own)).drop_columns([SIGNATURE])
 
     def answer(self, rows: pa.Table, at: int) -> pa.Table:
         """The answer at an instant, from the partial rows of the window that ends there."""
@@ -97,11 +131,11 @@ def windowed_aggregate_of(plan: Node) -> WindowedAggregate | None:
         for old, field in zip(below.scan.schema.names, scan.schema.fields, strict=True)
     }
     columns = {name: substitute(expression, renamed) for name, expression in below.columns or ()} or renamed
-    predicate = None if below.predicate is None else substitute(below.predicate, renamed)
+    predicate = EVERY if below.predicate is None else substitute(below.predicate, renamed)
     aggregates = tuple(over_stream(aggregate, columns) for aggregate in group_by.aggregates)
     keys = tuple(columns[key] for key in group_by.keys)
-    source = SynopsisSource(scan, predicate, keys, kept_values(aggregates))
-    return WindowedAggregate(SynopsisReader(source, window, aggregates), plan, group_by)
+    source = SynopsisSource(scan, keys, kept_values(aggregates))
+    return WindowedAggregate(SynopsisReader(source, predicate, window, aggregates), plan, group_by)
 
 
 def _given(rows: pa.Table) -> dict[str, pa.Table]:
