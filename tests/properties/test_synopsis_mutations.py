@@ -49,26 +49,26 @@ class Mutation:
 
 MUTATIONS = [
     Mutation("panes show tuples early", BasicInterval, "seen", lambda s, a, u, _: seen(s, a, u, FOREVER), 2),
-    Mutation("sums lack late tuples", BasicInterval, "late", lambda s, _, u, at: late(s, u, u, at), 11),
+    Mutation("sums lack late tuples", BasicInterval, "late", lambda s, _, u, at: late(s, u, u, at), 6),
     Mutation(
         "late tuples show too early", BasicInterval, "late", lambda s, a, u, _: late(s, a, u, FOREVER), 6
     ),
     Mutation(
         "intervals are summed early", Interval, "complete", lambda s, a, b, n: complete(s, a, b + 4, n), 6
     ),
-    Mutation("sums go on over a pause", running, "_BORN", running._ACTIVE, 3),
+    Mutation("sums go on over a pause", running, "_BORN", running._ACTIVE, 29),
     Mutation(
         "panes leave too early", SynopsisStore, "expire", lambda s, at, reach: expire(s, at, reach // 2), 2
     ),
-    Mutation("rows are read of the next predicate", windowed_aggregate, "has_bit", next_bit, 0),
+    Mutation("rows are read of the next predicate", windowed_aggregate, "has_bit", next_bit, 2),
     Mutation(
         "predicates get new numbers",
         definition,
         "numbered",
         lambda needed, _: tuple(sorted(needed, key=repr)),
-        0,
+        15,
     ),
-    Mutation("a tuple has one bit only", signer, "unpacked", first_bit, 0),
+    Mutation("a tuple has one bit only", signer, "unpacked", first_bit, 2),
     Mutation("a synopsis never grows", Definition, "covers", lambda *_: True, 1),
 ]
 
