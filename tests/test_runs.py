@@ -122,7 +122,7 @@ def test_a_run_that_fails_is_cut_and_raises_the_same(db, engine, monkeypatch):
 
 
 def test_readers_leave_room_for_epochs_only_while_a_run_is_under_way(db):
-    pace = db._answers._current._ready
+    pace = db._answers.current._ready
     db.start()
     assert pace.is_kept
     db.stop()
