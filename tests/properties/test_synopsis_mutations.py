@@ -28,7 +28,7 @@ late, seen = BasicInterval.late, BasicInterval.seen
 complete, expire = Interval.complete, SynopsisStore.expire
 
 
-def next_bit(signatures: pa.ChunkedArray, number: int) -> Flags:
+def bit_before(signatures: pa.ChunkedArray, number: int) -> Flags:
     return has_bit(signatures, max(number - 1, 0))
 
 
@@ -60,7 +60,7 @@ MUTATIONS = [
     Mutation(
         "panes leave too early", SynopsisStore, "expire", lambda s, at, reach: expire(s, at, reach // 2), 2
     ),
-    Mutation("rows are read of the next predicate", windowed_aggregate, "has_bit", next_bit, 2),
+    Mutation("rows of another predicate are read", windowed_aggregate, "has_bit", bit_before, 2),
     Mutation(
         "predicates get new numbers",
         definition,
