@@ -21,6 +21,7 @@ from panes.plan.nodes import Node, Synopsis
 from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
+from panes.sharing.joined_aggregate import JoinedAggregate, joined_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.selection import selection_of
 from panes.sharing.windowed_aggregate import WindowedAggregate, windowed_aggregate_of
@@ -71,7 +72,8 @@ class AnswerSources:
         reading = None if record.group is None else selection_of(plan) or pair_reading_of(plan)
         every_instant = record.settings.changes == "instant"
         aggregate = self._synopsis_reading(record, plan)
-        if aggregate is not None and self._registered.refreshed_panes(record) is not None:
+        is_refreshed = self._registered.refreshed_panes(record) is not None
+        if is_refreshed and isinstance(aggregate, WindowedAggregate):
             stored = AnswerFromRefreshes(self._readers.segments, record.id, aggregate)
             return source(stored, running, first, is_refreshed=True)
         if aggregate is not None:
@@ -105,8 +107,15 @@ class AnswerSources:
             every_instant=every_instant,
         )
 
-    def _synopsis_reading(self, record: QueryRecord, plan: Node) -> WindowedAggregate | None:
+    def _synopsis_reading(
+        self, record: QueryRecord, plan: Node
+    ) -> WindowedAggregate | JoinedAggregate | None:
         """What a query reads of the synopsis that its group shares; None when that shares something else."""
-        synopsis = None if record.group is None else self._registered.physical_plan(record).plan
-        reading = windowed_aggregate_of(plan) if isinstance(synopsis, Synopsis) else None
-        return None if reading is None or not isinstance(synopsis, Synopsis) else reading.over(synopsis)
+        if record.group is None or self._registered.group(record.group, plan).template.source is None:
+            return None
+        reading = windowed_aggregate_of(plan)
+        if reading is None:
+            return joined_aggregate_of(plan)
+        synopsis = self._registered.physical_plan(record).plan
+        assert isinstance(synopsis, Synopsis), "aggregates over one stream share panes"
+        return reading.over(synopsis)

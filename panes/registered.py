@@ -209,11 +209,17 @@ class Registered:
 
     def physical_plan(self, record: QueryRecord) -> PhysicalPlan:
         """What runs a query: its own plan, or that of the group whose plan it shares."""
+        # What a group needs is put together of all of its queries, so only where there is no plan yet.
+        found = self._physical.numbered(record.plan_number)
+        return found or self._physical.made(record, self._to_run(record))
+
+    def _to_run(self, record: QueryRecord, runs: Node | None = None) -> Rewritten:
+        """The logical plan of a query, or that of its group, which follows the one that runs."""
         planned = self._planned(record)
-        if record.group is not None:
-            group = self.group(record.group, planned.plan)
-            planned = replace(planned, plan=group.plan(str(self._catalog.setting("synopsis"))))
-        return self._physical.of(record, planned)
+        if record.group is None:
+            return planned
+        group = self.group(record.group, planned.plan)
+        return replace(planned, plan=group.plan(str(self._catalog.setting("synopsis")), runs))
 
     def successor(self, number: int) -> PhysicalPlan:
         """The plan of that number, which is to replace the one of a query."""
@@ -243,10 +249,8 @@ class Registered:
     def begin_group_anew(self, number: int, member: QueryRecord, epoch: int, reason: str) -> None:
         """Lets the queries of a group go on with a plan that has what all of them need, from an epoch on; `member`
         is one of them."""
-        group = self.group(number, self.plan_of(member))
-        form, runs = str(self._catalog.setting("synopsis")), self.physical_plan(member).plan
-        planned = replace(self._planned(member), plan=group.plan(form, runs))
-        self._physical.begin_group_anew(number, member, planned, epoch, reason)
+        runs = self.physical_plan(member).plan
+        self._physical.begin_group_anew(number, member, self._to_run(member, runs), epoch, reason)
 
     def keep_groups(self, numbers: Set[int]) -> None:
         """Lets go of all other groups, and of what queries were before they were altered."""

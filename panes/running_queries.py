@@ -17,6 +17,7 @@ from panes.query_settings import ChosenAnswers
 from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
+from panes.sharing.group import Group
 from panes.spark.epoch import Workload
 from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
@@ -187,10 +188,7 @@ class RunningQueries:
                 continue
             has_grown = True
             run = [member for member in members if member.first_epoch != epoch]
-            reasons = (self._replanning.why_not_rebuilt(member, before) for member in run)
-            reason = group.why_not_grown(runs) or next(
-                (found for found in reasons if found is not None), None
-            )
+            reason = group.why_not_grown(runs) or self._why_not_rebuilt(group, run, before)
             if reason is None:
                 why = f"{len(outgrown)} queries need more of the synopsis"
                 self._registered.begin_group_anew(number, members[0], epoch, why)
@@ -198,6 +196,18 @@ class RunningQueries:
                 alone = ChosenAnswers(EAGER, f"the synopsis of others cannot grow: {reason}")
                 self._catalog.leave_group(outgrown, alone)
         return has_grown
+
+    def _why_not_rebuilt(
+        self, group: Group, members: Sequence[QueryRecord], before: EpochRecord
+    ) -> str | None:
+        """The reason why the history does not give what the queries of a synopsis have; None when it does. It has
+        what all of them need when it has what the one needs whose window reaches back the furthest."""
+        if not members:
+            return None
+        ran = before.queries.get(members[0].running)
+        clock = before.clock if ran is None else ran.clock
+        furthest = min(members, key=lambda member: group.readers[member.id].window.reach(clock).since)
+        return self._replanning.why_not_rebuilt(furthest, before)
 
 
 def _by_group(records: Sequence[QueryRecord]) -> dict[int, list[QueryRecord]]:

@@ -50,13 +50,6 @@ class StoredPlans:
         run."""
         return self._chosen(planned, settings)
 
-    def of(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
-        """The plan that runs a query; `planned` is its logical plan, or that of its group."""
-        found = self.numbered(record.plan_number)
-        if found is None:
-            found = self._known[record.plan_number] = self._made(record, planned)
-        return found
-
     def numbered(self, number: int) -> PhysicalPlan | None:
         """The plan of that number; None when there is none."""
         if number not in self._known:
@@ -65,6 +58,14 @@ class StoredPlans:
                 return None
             self._known[number] = plan_from(text)
         return self._known[number]
+
+    def made(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
+        """The plan of a query, or of its group, that has none yet; `planned` is the logical one."""
+        made = self._known[record.plan_number] = self._chosen(planned, record.settings)
+        if not self._catalog.is_read_only:
+            chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
+            self._catalog.set_plan(record, plan_text(made), chosen)
+        return made
 
     def chosen_now(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
         """The plan that a query would get now, under its settings; `planned` is its logical plan."""
@@ -112,13 +113,6 @@ class StoredPlans:
         )
         rules = tuple(rule.name for rule in planned.applied)
         return choose_plan(planned.plan, self._statistics(), planning, rules)
-
-    def _made(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
-        made = self._chosen(planned, record.settings)
-        if not self._catalog.is_read_only:
-            chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
-            self._catalog.set_plan(record, plan_text(made), chosen)
-        return made
 
 
 def sheds(plan: Node, settings: QuerySettings) -> bool:

@@ -9,9 +9,9 @@ import pyarrow as pa
 from panes.answers.key_lookup import KeyLookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.delta import BEGINNING
-from panes.sharing.windowed_aggregate import WindowedAggregate
+from panes.sharing.aggregate_of_partials import AggregateOfPartials
+from panes.sharing.store import Chunks
 from panes.state.storage.epoch_log import QueryProgress
-from panes.synopses.synopsis_store import SynopsisStore
 
 
 @dataclass(frozen=True)
@@ -19,26 +19,23 @@ class AnswerFromSynopsis:
     """What one query makes of the panes of all shards: its window, aggregates, conditions and columns."""
 
     open: OpenSegments
-    reading: WindowedAggregate
+    reading: AggregateOfPartials
 
     def at(
         self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None
     ) -> pa.Table:
         del is_first  # the panes of the history are there as those of any other time
-        window = self.reading.reader.window
-        at = window.last_slide(instant)
-        held = (store.window(at, window.range_us).rows for store in self._stores(ran))
-        rows = self.reading.answer(pa.concat_tables(map(self.reading.own, held)), at)
+        at = self.reading.last_slide(instant)
+        held = [self.reading.held_at(chunks, at) for chunks in self._shards(ran)]
+        rows = self.reading.answer(pa.concat_tables(held), at)
         return rows if lookup is None else lookup.rows(rows)
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:
         since = BEGINNING if is_first else ran.since
-        window = self.reading.reader.window
-        rows = (store.lifetimes(window, since, ran.clock) for store in self._stores(ran))
-        return self.reading.changes(pa.concat_tables(map(self.reading.own, rows)), since, ran.clock)
+        rows = [self.reading.held_in(chunks, since, ran.clock) for chunks in self._shards(ran)]
+        return self.reading.changes(pa.concat_tables(rows), since, ran.clock)
 
-    def _stores(self, ran: QueryProgress) -> list[SynopsisStore]:
-        """The stores of all shards, with the columns that the query needs."""
+    def _shards(self, ran: QueryProgress) -> list[Chunks]:
+        """What all shards keep."""
         shards = range(ran.answer.shards(ran.spread))
-        chunks = (self.open.chunks(ran.answer, shard, ran.epoch) for shard in shards)
-        return [self.reading.store(of_shard) for of_shard in chunks]
+        return [self.open.chunks(ran.answer, shard, ran.epoch) for shard in shards]

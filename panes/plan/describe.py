@@ -144,6 +144,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
     nodes.Signed: lambda node: f"Sign with which of {len(node.predicates)} selections are passed",
     nodes.Synopsis: lambda node: f"Synopsis ({node.form})",
+    nodes.JoinSynopsis: lambda _: "Synopsis (cells)",
     nodes.MatchedPairs: lambda _: "Match pairs with what all queries of the group ask",
     nodes.Timed: lambda _: "Keep tuples by key and time",
     nodes.Distinct: lambda _: "Distinct",

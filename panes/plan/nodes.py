@@ -588,6 +588,18 @@ class Signed(_Unary):
 
 
 @dataclass(frozen=True)
+class JoinSynopsis(_Unary):
+    """The partial sums of a group-by over a join of two streams, per pair of panes of its windows, for all queries
+    that can be computed from them.
+
+    Each window of the join has the length of the longest of theirs on its side, and slides by one pane.
+    """
+
+    reaches: tuple[int, int]
+    """For each side the greatest sum of the range and the slide of a window: for how long a pane may be needed."""
+
+
+@dataclass(frozen=True)
 class MatchedPairs(Matched):
     """The pairs of a join of two streams, without windows, once for each query of a group that they are for.
 

@@ -28,6 +28,7 @@ from panes.plan.nodes import (
     Intersect,
     Istream,
     Join,
+    JoinSynopsis,
     Matched,
     MatchedPairs,
     MultiJoin,
@@ -78,6 +79,10 @@ def answer_pattern(plan: Node) -> Labeled:
     return _Labeling(seen_by_state=False).label(plan)
 
 
+_Passing = Drop | Select | Project | Unnest | Matched | Signed | OrderBy | Synopsis | JoinSynopsis | Timed
+"""Nodes whose rows keep their order and their lifetimes."""
+
+
 @dataclass(frozen=True)
 class _Labeling:
     seen_by_state: bool
@@ -99,9 +104,7 @@ class _Labeling:
             return Labeled(MONOTONIC, "results of an internal window stay")
         return node.spec.label()
 
-    def unary(
-        self, node: Drop | Select | Project | Unnest | Matched | Signed | OrderBy | Synopsis | Timed
-    ) -> Labeled:
+    def unary(self, node: _Passing) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
 
@@ -225,6 +228,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Matched: _Labeling.unary,
     Signed: _Labeling.unary,
     Synopsis: _Labeling.unary,
+    JoinSynopsis: _Labeling.unary,
     MatchedPairs: _Labeling.unary,
     Timed: _Labeling.unary,
     TopN: _Labeling.top_n,

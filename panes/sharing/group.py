@@ -10,13 +10,15 @@ from panes.history.retention import Retained
 from panes.plan.nodes import Node, Synopsis
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.held_in_store import held_in_store
+from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.possible_signatures import possible_signatures
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Indexes, Kept, Members
 from panes.sharing.template import Template, template_of, templates_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
-from panes.synopses.definition import Definition, SynopsisReader, predicates_of
+from panes.synopses.definition import SynopsisReader, predicates_of
+from panes.synopses.synopsis_of import Reader, not_covered, synopsis_of
 from panes.synopses.tuple_measures import Measure
 
 _SIGNATURES_PER_PREDICATE = 16
@@ -33,7 +35,7 @@ class Group:
     """The queries, and which tuples of each stream of a store each needs, if they are read from one."""
     measures: dict[int, tuple[Measure, ...]] = field(default_factory=dict)
     """What each BEGIN … END aggregate needs beside each tuple."""
-    readers: dict[int, SynopsisReader] = field(default_factory=dict)
+    readers: dict[int, Reader] = field(default_factory=dict)
     """What each query needs of the synopsis, if they share one."""
     unchecked: set[int] = field(default_factory=set)
     """The queries of which nobody has asked yet whether the synopsis has what they need."""
@@ -51,8 +53,7 @@ class Group:
         the plan that it follows."""
         if self.template.source is None or not self.readers:
             return self.template.plan
-        known = Definition.from_node(runs, self.template.source) if isinstance(runs, Synopsis) else None
-        return Definition.of(self.readers.values(), known).node(form, len(self.readers))
+        return synopsis_of(self.readers.values(), form, runs)
 
     def outgrown(self, runs: Node) -> Set[int]:
         """The queries that need more of their synopsis than the one has that runs, of those that came since this
@@ -60,14 +61,14 @@ class Group:
         asked, self.unchecked = self.unchecked & self.readers.keys(), set()
         if self.template.source is None or not asked:
             return set()
-        assert isinstance(runs, Synopsis)
-        known = Definition.from_node(runs, self.template.source)
-        return {query for query in asked if not known.covers(self.readers[query])}
+        return not_covered(runs, {query: self.readers[query] for query in asked})
 
     def why_not_grown(self, runs: Node) -> str | None:
         """Why the synopsis that runs cannot have the predicates of all queries; None when it can, or has them."""
-        predicates = {reader.predicate for reader in self.readers.values()}
-        assert isinstance(runs, Synopsis)
+        if not isinstance(runs, Synopsis):
+            return None
+        readers = (reader for reader in self.readers.values() if isinstance(reader, SynopsisReader))
+        predicates = {reader.predicate for reader in readers}
         most = _SIGNATURES_PER_PREDICATE * len(predicates)
         if predicates.issubset(predicates_of(runs)) or possible_signatures(predicates, most) <= most:
             return None
@@ -125,9 +126,9 @@ def _measures(plan: Node) -> tuple[Measure, ...]:
     return () if aggregate is None else aggregate.asked.measures
 
 
-def _reader(plan: Node) -> SynopsisReader:
-    found = windowed_aggregate_of(plan)
-    assert found is not None, "a query shares a synopsis because it is an aggregate over a window"
+def _reader(plan: Node) -> Reader:
+    found = windowed_aggregate_of(plan) or joined_aggregate_of(plan)
+    assert found is not None, "a query shares a synopsis because it is an aggregate over windows"
     return found.reader
 
 

@@ -17,19 +17,14 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from panes.delta.delta import BEGINNING, CAME, EXP, FOREVER, TS, Delta, Instants, first_seen
-from panes.delta.keys import group_rows, has_null
+from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, Instants
+from panes.delta.keys import group_rows
 from panes.delta.rows import concat, int64, take, where, with_column, without
 from panes.history.retention import Retained
-from panes.operators.join import Join
-from panes.operators.tools.edge import Edge
 from panes.plan import nodes
-from panes.plan.patterns import Pattern
-from panes.plan.schema import Field, Schema
-from panes.plan.types import BIGINT
 from panes.sharing.bits import Flags, Ints
 from panes.sharing.matched_blocks import MatchedBlocks
-from panes.sharing.named_rows import named_rows
+from panes.sharing.pair_join import SIDES, PairJoin
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Kept
 from panes.sharing.store import Arrivals
@@ -38,8 +33,6 @@ from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.chunked import ChunkedBuffer, rank_within
 from panes.state.buffers.fifo import Fifo
 from panes.state.storage.manifest import ANSWER
-
-_LEFT_SEEN, _RIGHT_SEEN = "_left_seen", "_right_seen"
 
 
 class PairStore:
@@ -54,13 +47,9 @@ class PairStore:
 
     def __init__(self, join: nodes.Join, chunks: Mapping[str, Sequence[Chunk]] | None = None) -> None:
         chunks = chunks or {}
-        self._join = _operator(join)
+        self._join = PairJoin(join)
         self.pairs = MatchedBlocks(chunks)
-        self._sides = (
-            _Side(join.left, join.left_keys, self._join.left_state, (LEFT_TS, _LEFT_SEEN)),
-            _Side(join.right, join.right_keys, self._join.right_state, (RIGHT_TS, _RIGHT_SEEN)),
-        )
-        self._node = join
+        self._sides = _Side(self._join, 0, join.left_keys), _Side(self._join, 1, join.right_keys)
         for name, buffer in self._buffers.items():
             buffer.restore(chunks.get(name, ()))
 
@@ -99,7 +88,7 @@ class PairStore:
         """Finds the pairs of new queries, among those that are there and among tuples whose pairs were for nobody;
         the index holds only those queries, `queries` are all."""
         left, right = (side.wanted(side.held(), index)[0] for side in self._sides)
-        found = self._pairs_of(_operator(self._node), left, right, index, kept)
+        found = self._pairs_of(PairJoin(self._join.node), left, right, index, kept)
         known = [part for part in self.pairs.admitted(index) if part.num_rows]
         self.pairs.append(_without_those(found, known), index, queries)
 
@@ -135,42 +124,33 @@ class PairStore:
 
     def _pairs_of(
         self,
-        join: Join,
+        join: PairJoin,
         left: pa.Table,
         right: pa.Table,
         index: QueryIndex,
         kept: tuple[Kept, Kept],
     ) -> pa.Table:
         """The pairs that new tuples of a join make, those that some query of the index has at some instant."""
-        found = join.process([Delta(left, BEGINNING), Delta(right, BEGINNING)], BEGINNING, BEGINNING).table
-        left_ts, right_ts = int64(found, LEFT_TS), int64(found, RIGHT_TS)
-        seen = np.maximum(int64(found, _LEFT_SEEN), int64(found, _RIGHT_SEEN))
+        rows = join.pairs(left, right)
+        left_ts, right_ts, seen = (int64(rows, name) for name in (LEFT_TS, RIGHT_TS, SEEN))
         leaves = np.minimum(_leaves(left_ts, kept[0].members), _leaves(right_ts, kept[1].members))
-        rows = without(found, _LEFT_SEEN, _RIGHT_SEEN, TS, EXP)
-        rows = with_column(with_column(rows, TS, np.minimum(left_ts, right_ts)), SEEN, seen)
         rows = take(rows, where(seen < leaves))
         return take(rows, where(index.match(rows).is_for_any))
 
 
-SIDES = ("input-0", "input-1")
-"""The inputs with the tuples of the left and of the right."""
 BUFFERS = tuple(f"{ANSWER}.{name}" for name in ("left", "left_before", "right", "right_before"))
 """The buffers of the tuples of each side: those that windows of queries may hold, and older ones."""
 
 
 class _Side:
-    """The tuples of one stream. Their `_exp` here is their time, so that they leave by whatever limit is given:
-    how long a tuple is needed changes with the queries."""
+    """The tuples of one stream: those that windows of queries may hold, and older ones."""
 
-    def __init__(
-        self, node: nodes.Node, keys: Sequence[str], young: ChunkedBuffer, times: tuple[str, str]
-    ) -> None:
-        """`times` are the columns of the time of a tuple, and of the instant from which on windows hold it."""
-        self.node = node
-        self.keys = keys
-        self.times = times
-        self.young = young
+    def __init__(self, join: PairJoin, number: int, keys: Sequence[str]) -> None:
+        self.node = join.node.children[number]
+        self.young = join.buffers[number]
         self.old = Fifo(keys)
+        self._join = join
+        self._number = number
 
     @property
     def buffers(self) -> tuple[ChunkedBuffer, ChunkedBuffer]:
@@ -184,18 +164,7 @@ class _Side:
 
     def taken_in(self, rows: pa.Table | None, since: int) -> pa.Table:
         """New tuples as they are kept; those of an old time are put with the old ones."""
-        if rows is None:
-            return self._empty()
-        named = named_rows(self.node, rows)
-        ts, seen = int64(named, TS), first_seen(named, since)
-        table = without(named, TS, CAME)
-        for name, values in (
-            *zip(self.times, (ts, seen), strict=True),
-            (TS, np.full(len(ts), BEGINNING)),
-            (EXP, ts),
-        ):
-            table = with_column(table, name, values)
-        table = take(table, where(~has_null(table, self.keys)))
+        table = self._join.tuples(self._number, rows, since)
         is_old = int64(table, EXP) <= self._limit
         if is_old.any():
             self.old.insert(without(take(table, where(is_old)), TS))
@@ -205,7 +174,7 @@ class _Side:
     def held(self) -> pa.Table:
         """The tuples that windows may hold."""
         if not self.young.chunks:
-            return self._empty()
+            return self._join.no_tuples(self._number)
         rows = self.young.live(self._limit)
         return with_column(rows, TS, np.full(rows.num_rows, BEGINNING))
 
@@ -239,24 +208,6 @@ class _Side:
         if gone.num_rows:
             self.old.insert(take(gone, where(int64(gone, EXP) > oldest)))
         self.old.forget(oldest)
-
-    def _empty(self) -> pa.Table:
-        return _edge(self.node, self.times).columns.empty_table()
-
-
-def _operator(join: nodes.Join) -> Join:
-    return Join(
-        _edge(join.left, (LEFT_TS, _LEFT_SEEN)),
-        _edge(join.right, (RIGHT_TS, _RIGHT_SEEN)),
-        join.left_keys,
-        join.right_keys,
-        join.residual,
-    )
-
-
-def _edge(node: nodes.Node, times: tuple[str, str]) -> Edge:
-    """The tuples of a side, which carry their times through the join."""
-    return Edge(node.schema + Schema(tuple(Field(name, BIGINT) for name in times)), Pattern.WEAKEST)
 
 
 def _too_old(retained: Retained, since: int) -> int:

@@ -4,9 +4,9 @@ Every query of a group has its own predicate on each stream that it reads. In th
 node stands in its place; the rows above it are marked with the query that they are for (`_query`), and that mark
 is one more key of whatever brings rows together. So operators need to know nothing of sharing.
 
-An aggregate over one window of one stream may share another thing with others: a synopsis (`panes/synopses/`), if
-the tuples that they are computed from and the groups are the same. Window, aggregates and conditions belong to the
-query.
+An aggregate over one window of one stream, or over a join of two, may share another thing with others: a synopsis
+(`panes/synopses/`), if the tuples that they are computed from and the groups are the same. Windows, aggregates and
+conditions belong to the query.
 
 A selection (projections and one time window over a stream, nothing else) is kept in another way: its template is
 the stream alone, and window and projection belong to the query (`sharing/selection.py`). All selections on a
@@ -33,6 +33,7 @@ from panes.plan.nodes import (
     Distinct,
     GroupBy,
     Join,
+    JoinSynopsis,
     Matched,
     MatchedPairs,
     Node,
@@ -54,12 +55,14 @@ from panes.plan.types import BIGINT
 from panes.plan.walk import is_table_only, walk
 from panes.plan.windows import BeginEndWindow
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
+from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.predicates import Predicate, predicate_of
 from panes.sharing.selection import selection_of
 from panes.sharing.stateless import Columns, stateless_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
-from panes.synopses.definition import AUTO, Definition, SynopsisSource
+from panes.synopses.definition import AUTO
+from panes.synopses.synopsis_of import Source, synopsis_of
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,13 @@ class Template:
     plan: Node
     example: Node = field(compare=False)
     """The plan of one of the queries."""
-    source: SynopsisSource | None = None
+    source: Source | None = None
     """What a synopsis is computed from; then `plan` is that for one query alone, and others may need more."""
 
     @property
     def has_store(self) -> bool:
         """Whether its queries are read from a store; `plan` then says what that keeps."""
-        return isinstance(self.plan, (Matched, Synopsis, Timed))
+        return isinstance(self.plan, (Matched, Synopsis, JoinSynopsis, Timed))
 
     @cached_property
     def matched(self) -> tuple[Matched, ...]:
@@ -108,11 +111,10 @@ def templates_of(plan: Node) -> tuple[Template, ...]:
 
 def _synopsis_template_of(plan: Node) -> Template | None:
     plan = relation_of(plan)
-    reading = windowed_aggregate_of(plan)
+    reading = windowed_aggregate_of(plan) or joined_aggregate_of(plan)
     if reading is None or own_calls(plan):
         return None
-    alone = Definition.of([reading.reader]).node(AUTO, 1)
-    return Template(alone, plan, reading.reader.source)
+    return Template(synopsis_of([reading.reader], AUTO), plan, reading.reader.source)
 
 
 def template_of(plan: Node) -> tuple[Template, tuple[Predicate, ...]] | None:

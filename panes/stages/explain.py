@@ -17,7 +17,7 @@ from panes.answers.answer_index import AnswerIndex
 from panes.config import AUTO, INPUT_TRIGGERED, PIGGYBACK, TIME_MESSAGE
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import SIGNATURE, Node, Select, Synopsis
+from panes.plan.nodes import SIGNATURE, JoinSynopsis, Node, Select, Synopsis
 from panes.plan.order_of_answer import order_of
 from panes.plan.patterns import WEAK, WEAKEST, Labeled, answer_pattern
 from panes.plan.walk import walk
@@ -36,6 +36,7 @@ from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.step_cost import StepCost
 from panes.stages.store_kinds import store_kind
 from panes.synopses.definition import group_by_of, panes_text
+from panes.synopses.join_definition import cells_text
 
 WIDTH = 100
 DEFAULT = "upa"
@@ -260,7 +261,11 @@ def _answer(explained: Explained) -> str:
 def _synopsis(explained: Explained) -> str | None:
     """The synopsis that the query is computed from, and by which rules of sharing; None when there is none."""
     plan = explained.plan
-    if not isinstance(plan, PhysicalPlan) or not isinstance(plan.plan, Synopsis):
+    if not isinstance(plan, PhysicalPlan):
+        return None
+    if isinstance(plan.plan, JoinSynopsis):
+        return f"synopsis {explained.number}: {cells_text(plan.plan)}, shared by {explained.members} (SS3)"
+    if not isinstance(plan.plan, Synopsis):
         return None
     group_by = group_by_of(plan.plan)
     has_average = any(a.function == "avg" for a in group_by.aggregates)

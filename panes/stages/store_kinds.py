@@ -14,11 +14,13 @@ import pyarrow as pa
 from panes.delta.rows import Positions
 from panes.operators.input import Input
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import Join, Matched, MatchedPairs, Node, Project, Synopsis, Timed
+from panes.plan.nodes import Join, JoinSynopsis, Matched, MatchedPairs, Node, Project, Synopsis, Timed
 from panes.plan.walk import streams_of
 from panes.sharing.begin_end_store import BeginEndStore
-from panes.sharing.pair_store import BUFFERS, SIDES, PairStore
+from panes.sharing.pair_join import SIDES
+from panes.sharing.pair_store import BUFFERS, PairStore
 from panes.sharing.selection_store import SelectionStore
+from panes.sharing.shared_cells import CELL_BUFFERS, SharedCells
 from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.stateless import Columns
 from panes.sharing.store import Chunks, Store
@@ -28,6 +30,7 @@ from panes.stages.placement import Anywhere, ByColumns, Place
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import INTERVALS, MATCHES, PANES, REFRESHED, SUMS, TIMED, TUPLES
 from panes.synopses.definition import group_by_of, panes_text
+from panes.synopses.join_definition import cells_text, joined_group_by_of, joined_of
 
 Chosen = Callable[[pa.Table], Positions]
 """Says which rows of a table go to a shard."""
@@ -69,14 +72,16 @@ def _cut_selections(plan: Node) -> tuple[Stage, ...]:
 
 
 def _pair_buffers(plan: Node) -> tuple[BufferPlan, ...]:
-    join = _join_of(plan)
-    sides = zip(("left", "right"), (join.left_keys, join.right_keys), strict=True)
-    tuples = (BufferPlan(name, "list", keys, "its tuples once, for all queries") for name, keys in sides)
     return (
-        *tuples,
+        *_tuple_buffers(_join_of(plan)),
         BufferPlan(TUPLES, "log", None, "the pairs that are for some query, by their earlier tuple"),
         BufferPlan(MATCHES, "log", ("_query",), "which pairs each query has, as bitmaps or lists"),
     )
+
+
+def _tuple_buffers(join: Join) -> tuple[BufferPlan, ...]:
+    sides = zip(("left", "right"), (join.left_keys, join.right_keys), strict=True)
+    return tuple(BufferPlan(name, "list", keys, "its tuples once, for all queries") for name, keys in sides)
 
 
 def _join_of(plan: Node) -> Join:
@@ -87,12 +92,16 @@ def _join_of(plan: Node) -> Join:
 
 def _cut_pairs(plan: Node) -> tuple[Stage, ...]:
     join = _join_of(plan)
+    return (Stage(plan, _sides(join), is_sharded=bool(join.left_keys)),)
+
+
+def _sides(join: Join) -> tuple[StageInput, ...]:
+    """The tuples of both streams, by the keys of the join."""
     left, right = SIDES
-    tuples = (
+    return (
         StageInput(Input(left), join.left, join.left_keys),
         StageInput(Input(right), join.right, join.right_keys),
     )
-    return (Stage(plan, tuples, is_sharded=bool(join.left_keys)),)
 
 
 def _places_of_pairs(plan: Node) -> Mapping[str, Place]:
@@ -190,6 +199,36 @@ def _synopsis_does(plan: Node) -> str:
     return f"Synopsis: {panes_text(plan)}"
 
 
+def _open_cells(plan: Node, chunks: Chunks) -> Store:
+    assert isinstance(plan, JoinSynopsis)
+    return SharedCells(plan, chunks)
+
+
+def _cut_cells(plan: Node) -> tuple[Stage, ...]:
+    assert isinstance(plan, JoinSynopsis)
+    return (Stage(plan, _sides(joined_of(plan)), is_sharded=True),)
+
+
+def _cell_buffers(plan: Node) -> tuple[BufferPlan, ...]:
+    assert isinstance(plan, JoinSynopsis)
+    why = "the partial sums of each pair of panes and group, for all queries"
+    return (*_tuple_buffers(joined_of(plan)), BufferPlan(PANES, "log", joined_group_by_of(plan).keys, why))
+
+
+def _places_of_cells(plan: Node) -> Mapping[str, Place]:
+    """The sums of a cell are added up over all shards when they are read, so they may lie anywhere."""
+    assert isinstance(plan, JoinSynopsis)
+    join = joined_of(plan)
+    left, right = CELL_BUFFERS
+    return {left: ByColumns(join.left_keys), right: ByColumns(join.right_keys), PANES: Anywhere()}
+
+
+def _cells_do(plan: Node) -> str:
+    assert isinstance(plan, JoinSynopsis)
+    left, right = (stream for node in joined_of(plan).children for stream in streams_of(node))
+    return f"Synopsis of {left} ⋈ {right}: {cells_text(plan)}"
+
+
 KINDS: Mapping[type[Node], StoreKind] = {
     Matched: StoreKind(
         name=SelectionStore.__name__,
@@ -210,6 +249,16 @@ KINDS: Mapping[type[Node], StoreKind] = {
         gathered=None,
         does=_synopsis_does,
         read_from="the synopsis",
+    ),
+    JoinSynopsis: StoreKind(
+        name=SharedCells.__name__,
+        cut=_cut_cells,
+        open=_open_cells,
+        buffers=_cell_buffers,
+        places=_places_of_cells,
+        gathered=None,
+        does=_cells_do,
+        read_from="the cells",
     ),
     MatchedPairs: StoreKind(
         name=PairStore.__name__,

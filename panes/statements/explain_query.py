@@ -15,7 +15,7 @@ from panes.stages.physical_plan import Choice, PhysicalPlan
 from panes.statements.context import Context
 from panes.statements.kept_of_synopsis import kept_of_synopsis
 from panes.statements.plan_query import plan_query
-from panes.synopses.definition import predicates_of
+from panes.synopses.definition import group_by_of, predicates_of
 
 
 def explain_query(statement: Explain, context: Context) -> str:
@@ -52,7 +52,7 @@ def _signatures(name: str, shown: Explained, context: Context) -> int | None:
     node = shown.plan.plan if isinstance(shown.plan, PhysicalPlan) else None
     if not isinstance(node, Synopsis) or len(predicates_of(node)) == 1:
         return None
-    return kept_of_synopsis(context.catalog.query(name).running, node, context).signatures
+    return kept_of_synopsis(context.catalog.query(name).running, group_by_of(node), context).signatures
 
 
 def _answered_from(plan: Node, context: Context) -> str:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from panes.plan.nodes import SIGNATURE, Synopsis
+from panes.plan.nodes import SIGNATURE, GroupBy
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import PANES
 from panes.statements.context import Context
-from panes.synopses.definition import group_by_of
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,8 @@ class KeptOfSynopsis:
     bytes: int = 0
 
 
-def kept_of_synopsis(running: int, node: Synopsis, context: Context) -> KeptOfSynopsis:
-    """What is kept of the synopsis of a group that runs under a number."""
+def kept_of_synopsis(running: int, group_by: GroupBy, context: Context) -> KeptOfSynopsis:
+    """What is kept of the synopsis with these sums, of a group that runs under a number."""
     latest = context.connection.log.latest()
     ran = None if latest is None else latest.queries.get(running)
     if ran is None:
@@ -33,7 +32,7 @@ def kept_of_synopsis(running: int, node: Synopsis, context: Context) -> KeptOfSy
     open_segments = context.connection.readers.segments
     shards = range(ran.answer.shards(ran.spread))
     chunks = [chunk for s in shards for chunk in open_segments.chunks(ran.answer, s, ran.epoch)[PANES]]
-    keys = group_by_of(node).keys
+    keys = group_by.keys
     own = [key for key in keys if key != SIGNATURE]
     signed = [key for key in keys if key == SIGNATURE]
     return KeptOfSynopsis(_different(own, chunks), _different(signed, chunks), ran.bytes)

@@ -94,7 +94,9 @@ class Definition:
         replaced: those that read it find their predicates under the same numbers."""
         readers = list(readers)
         lengths = [length for reader in readers for length in (reader.window.range_us, reader.slide_us)]
-        aggregates = dict.fromkeys(replace(a, name="") for reader in readers for a in reader.aggregates)
+        # Thousands of queries ask for a few different things.
+        asked = dict.fromkeys(reader.aggregates for reader in readers)
+        aggregates = dict.fromkeys(replace(a, name="") for some in asked for a in some)
         return cls(
             readers[0].source,
             reduce(gcd, lengths),
@@ -134,6 +136,11 @@ class Definition:
     def _layout(self) -> Layout:
         return Layout.of(self.group_by)
 
+    @cached_property
+    def _has_columns(self) -> dict[tuple[Aggregate, ...], bool]:
+        """Whether there are the columns of some aggregates, for those that were asked for."""
+        return {}
+
     def covers(self, reader: SynopsisReader) -> bool:
         """Whether a query can be computed from the synopsis as it is."""
         if reader.predicate not in self.predicates:
@@ -142,7 +149,11 @@ class Definition:
             return False
         if reader.window.range_us > self.range_us or reader.reach_us > self.reach_us:
             return False
-        return set(self._layout.schema.names).issuperset(Layout.of(reader.group_by).schema.names)
+        asked = reader.aggregates
+        if asked not in self._has_columns:
+            own = Layout.of(reader.group_by).schema.names
+            self._has_columns[asked] = set(self._layout.schema.names).issuperset(own)
+        return self._has_columns[asked]
 
     def node(self, form: str, readers: int) -> Synopsis:
         """The plan of the synopsis, in the form that a setting wants; `readers` is the number of its queries."""
@@ -211,13 +222,13 @@ def window_of(node: Synopsis) -> RangeWindow:
 
 def panes_text(node: Synopsis) -> str:
     """The form of a synopsis, and how many panes of which length it has."""
-    return f"{node.form}, {panes_of(node)} × {_short(window_of(node).slide_us or 1)}"
+    return f"{node.form}, {panes_of(node)} × {length_text(window_of(node).slide_us or 1)}"
 
 
-def _short(length_us: int) -> str:
+def length_text(length_us: int) -> str:
     """A length of time with the symbol of its unit.
 
-    >>> _short(10_000_000), _short(1_500)
+    >>> length_text(10_000_000), length_text(1_500)
     ('10 s', '1500 µs')
     """
     units = (("s", 1_000_000), ("ms", 1_000), ("µs", 1))

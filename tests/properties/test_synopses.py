@@ -90,12 +90,11 @@ class Shared:
     def answer(self, query: WindowedAggregate, instant: int) -> pa.Table:
         window = query.reader.window
         at = window.last_slide(instant)
-        held = [query.own(query.store(chunks).window(at, window.range_us).rows) for chunks in self.chunks]
+        held = [query.held_at(chunks, at) for chunks in self.chunks]
         return query.answer(pa.concat_tables(held), at)
 
     def changes(self, query: WindowedAggregate, since: int, clock: int) -> pa.Table:
-        window = query.reader.window
-        rows = [query.own(query.store(chunks).lifetimes(window, since, clock)) for chunks in self.chunks]
+        rows = [query.held_in(chunks, since, clock) for chunks in self.chunks]
         return query.changes(pa.concat_tables(rows), since, clock)
 
 

@@ -12,7 +12,7 @@ import pytest
 from panes.delta.delta import TS
 from panes.plan import windows
 from panes.plan.windows import RangeWindow
-from panes.sharing import match_encoding, member_block, pair_store, partial_sums, tuple_block
+from panes.sharing import match_encoding, member_block, pair_join, pair_store, partial_sums, tuple_block
 from panes.sharing.bits import Bytes, Ints, Words, count_columns
 from panes.sharing.member_block import MemberBlock
 from panes.sharing.pair_reading import PairReading
@@ -179,7 +179,7 @@ MUTATIONS = (
     Mutation(
         "a pair is there before its later tuple came",
         pairs_check,
-        replaced(pair_store, "first_seen", lambda rows, _: rows.column(TS).to_numpy()),
+        replaced(pair_join, "first_seen", lambda rows, _: rows.column(TS).to_numpy()),
     ),
     Mutation(
         "DISTINCT keeps duplicates", pairs_check, replaced(shared_pairs, "distinct_rows", lambda rows: rows)

@@ -1,0 +1,38 @@
+"""The synopsis that some queries share, whether over one stream or over a join of two."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from panes.plan.nodes import JoinSynopsis, Node, Synopsis
+from panes.synopses.definition import Definition, SynopsisReader, SynopsisSource
+from panes.synopses.join_definition import JoinDefinition, JoinReader, JoinSource
+
+Source = SynopsisSource | JoinSource
+Reader = SynopsisReader | JoinReader
+
+
+def synopsis_of(readers: Collection[Reader], form: str, runs: Node | None = None) -> Synopsis | JoinSynopsis:
+    """The plan that has what some queries need, all of one source; `form` is the one that panes of one stream are
+    to have, where they can, and `runs` the one that it follows."""
+    joined = [reader for reader in readers if isinstance(reader, JoinReader)]
+    if joined:
+        return JoinDefinition.of(joined).node()
+    plain = [reader for reader in readers if isinstance(reader, SynopsisReader)]
+    known = Definition.from_node(runs, plain[0].source) if isinstance(runs, Synopsis) else None
+    return Definition.of(plain, known).node(form, len(plain))
+
+
+def not_covered(runs: Node, readers: Mapping[int, Reader]) -> set[int]:
+    """The queries that cannot be computed from the synopsis that runs; `readers` are all of its source."""
+    found: set[int] = set()
+    for query, reader in readers.items():
+        if isinstance(reader, JoinReader):
+            assert isinstance(runs, JoinSynopsis)
+            covers = JoinDefinition.from_node(runs, reader.source).covers(reader)
+        else:
+            assert isinstance(runs, Synopsis)
+            covers = Definition.from_node(runs, reader.source).covers(reader)
+        if not covers:
+            found.add(query)
+    return found
