@@ -17,7 +17,7 @@ from panes.answers.readers import Readers
 from panes.catalog import Catalog, QueryRecord
 from panes.delta.delta import BEGINNING
 from panes.errors import CatalogError
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, Synopsis
 from panes.plan.order_of_answer import relation_of
 from panes.registered import Registered
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
@@ -35,19 +35,21 @@ class AnswerSources:
         self._catalog = catalog
         self._registered = registered
         self._readers = readers
-        self._known: dict[int, AnswerSource] = {}
+        self._known: dict[int, tuple[int, AnswerSource]] = {}
+        """By query, with the number of the plan that it is read from: bits of signatures go by plans."""
 
     def of(self, record: QueryRecord) -> AnswerSource:
         """Where the answer of a query is."""
-        known = self._known.get(record.origin)
-        if known is None or (known.id, known.first_epoch) != (record.id, record.first_epoch):
+        number, known = self._known.get(record.origin, (record.plan_number, None))
+        is_same = known is not None and (known.id, known.first_epoch) == (record.id, record.first_epoch)
+        if known is None or not is_same or number != record.plan_number:
             known = self._find(record)
             streams = {stream.number: stream.name for stream in self._catalog.base_streams()}
             complete = partial(self._readers.complete_from, record.id, known.plan, streams)
             boxed = self._registered.physical_plan(record).plan
             kept = partial(self._readers.kept, record.running, boxed, streams)
             known = replace(known, origin=record.origin, complete_from=complete, kept=kept)
-            self._known[record.origin] = known
+            self._known[record.origin] = record.plan_number, known
         return known
 
     def is_behind(self, source: AnswerSource, latest: EpochRecord) -> bool:
@@ -70,7 +72,7 @@ class AnswerSources:
         running, first = record.running, record.first_epoch
         reading = None if record.group is None else selection_of(plan) or pair_reading_of(plan)
         every_instant = record.settings.changes == "instant"
-        aggregate = None if record.group is None else self._synopsis_reading(record.group, plan)
+        aggregate = self._synopsis_reading(record, plan)
         is_refreshed = self._registered.refreshed_panes(record) is not None
         if is_refreshed and isinstance(aggregate, WindowedAggregate):
             stored = AnswerFromRefreshes(self._readers.segments, record.id, aggregate)
@@ -106,7 +108,15 @@ class AnswerSources:
             every_instant=every_instant,
         )
 
-    def _synopsis_reading(self, group: int, plan: Node) -> WindowedAggregate | JoinedAggregate | None:
+    def _synopsis_reading(
+        self, record: QueryRecord, plan: Node
+    ) -> WindowedAggregate | JoinedAggregate | None:
         """What a query reads of the synopsis that its group shares; None when that shares something else."""
-        is_synopsis = self._registered.group(group, plan).template.source is not None
-        return windowed_aggregate_of(plan) or joined_aggregate_of(plan) if is_synopsis else None
+        if record.group is None or self._registered.group(record.group, plan).template.source is None:
+            return None
+        reading = windowed_aggregate_of(plan)
+        if reading is None:
+            return joined_aggregate_of(plan)
+        synopsis = self._registered.physical_plan(record).plan
+        assert isinstance(synopsis, Synopsis), "aggregates over one stream share panes"
+        return reading.over(synopsis)

@@ -44,8 +44,10 @@ def sharable(plan: Node, settings: QuerySettings, catalog: Catalog) -> Template 
     elif settings.answers == LAZY:
         found = tuple(template for template in found if template.has_store) or found
     share_from = int(catalog.setting("share_from"))
-    enough = (template for template in found if catalog.alike(template.key) + 1 >= share_from)
-    return next(enough, found[0] if found else None)
+    others = {template: catalog.alike(template.key) for template in found}
+    enough = [template for template in found if others[template] + 1 >= share_from]
+    # Where one query is enough, it goes to others that are there before it begins something of its own.
+    return next((t for t in enough if others[t]), next(iter(enough or found), None))
 
 
 def all_sharable(plan: Node, settings: QuerySettings) -> tuple[Template, ...]:

@@ -218,13 +218,13 @@ class Registered:
         found = self._physical.numbered(record.plan_number)
         return found or self._physical.made(record, self._to_run(record))
 
-    def _to_run(self, record: QueryRecord) -> Rewritten:
-        """The logical plan of a query, or that of its group."""
+    def _to_run(self, record: QueryRecord, runs: Node | None = None) -> Rewritten:
+        """The logical plan of a query, or that of its group, which follows the one that runs."""
         planned = self._planned(record)
         if record.group is None:
             return planned
         group = self.group(record.group, planned.plan)
-        return replace(planned, plan=group.plan(str(self._catalog.setting("synopsis"))))
+        return replace(planned, plan=group.plan(str(self._catalog.setting("synopsis")), runs))
 
     def successor(self, number: int) -> PhysicalPlan:
         """The plan of that number, which is to replace the one of a query."""
@@ -254,7 +254,8 @@ class Registered:
     def begin_group_anew(self, number: int, member: QueryRecord, epoch: int, reason: str) -> None:
         """Lets the queries of a group go on with a plan that has what all of them need, from an epoch on; `member`
         is one of them."""
-        self._physical.begin_group_anew(number, member, self._to_run(member), epoch, reason)
+        runs = self.physical_plan(member).plan
+        self._physical.begin_group_anew(number, member, self._to_run(member, runs), epoch, reason)
 
     def keep_groups(self, numbers: Set[int]) -> None:
         """Lets go of all other groups, and of what queries were before they were altered."""
@@ -349,12 +350,12 @@ class Registered:
         members = [other for other in self._catalog.queries() if other.group == record.group]
         found = [windowed_aggregate_of(self.plan_of(member)) for member in members]
         readers = [reading.reader for reading in found if reading is not None]
-        if all(Definition.from_node(plan, reader.source).covers(reader) for reader in readers):
+        known = Definition.from_node(plan, readers[0].source)
+        if all(known.covers(reader) for reader in readers):
             return ""
         form = str(self._catalog.setting("synopsis"))
-        return (
-            f"begins anew with the next epoch: {panes_text(Definition.of(readers).node(form, len(readers)))}"
-        )
+        after = Definition.of(readers, known).node(form, len(readers))
+        return f"begins anew with the next epoch: {panes_text(after)}"
 
     def _store(self, record: QueryRecord) -> str:
         """What is kept for the queries of a group, in words; nothing where the plan says it."""

@@ -189,7 +189,7 @@ class RunningQueries:
                 continue
             has_grown = True
             run = [member for member in members if member.first_epoch != epoch]
-            reason = self._why_not_rebuilt(group, run, before)
+            reason = group.why_not_grown(runs) or self._why_not_rebuilt(group, run, before)
             if reason is None:
                 why = f"{len(outgrown)} queries need more of the synopsis"
                 self._registered.begin_group_anew(number, members[0], epoch, why)

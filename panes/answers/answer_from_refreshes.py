@@ -54,7 +54,7 @@ class AnswerFromRefreshes:
         parts = [self.reading.layout.schema.empty_table().select(names)]
         for shard in range(ran.answer.shards(spread)):
             stored = RefreshedAnswers(self.open.chunks(ran.answer, shard, epoch)[REFRESHED])
-            parts += [rows.select(names) for rows in stored.rows(self.member, slide)]
+            parts += [self.reading.own(rows).select(names) for rows in stored.rows(self.member, slide)]
         return self.reading.answer(pa.concat_tables(parts), slide)
 
     def _events(self, rows: pa.Table, at: int, weight: int) -> pa.Table:

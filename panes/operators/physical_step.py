@@ -40,6 +40,7 @@ from panes.operators.semi_join import SemiJoin
 from panes.operators.session_window import SessionWindow
 from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
+from panes.operators.sign import Sign
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
 from panes.operators.top_n import TopN
@@ -76,6 +77,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     RowsWindow,
     Rstream,
     Select,
+    Sign,
     SemiJoin,
     SessionWindow,
     SetOperationByCount,

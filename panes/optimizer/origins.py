@@ -17,6 +17,7 @@ from panes.plan.nodes import (
     Node,
     Over,
     Project,
+    Signed,
     StreamScan,
     TableScan,
     Unnest,
@@ -43,7 +44,7 @@ def origins_of(node: Node) -> Origins:
             item = substitute(node.expression, origins_of(node.child))
             type_ = node.schema[node.column].type
             return {**origins_of(node.child), node.column: Column(type_, f"item of {item}")}
-        case GroupBy() | Over() | Values() | Matched() | Drop():
+        case GroupBy() | Over() | Values() | Matched() | Signed() | Drop():
             below = origins_of(node.children[0]) if node.children else {}
             return {f.name: below.get(f.name, Column(f.type, f.name)) for f in node.schema}
     found: dict[str, Expression] = {}

@@ -21,6 +21,7 @@ _STATELESS = {
     "PreAggregate",
     "Project",
     "Select",
+    "Sign",
     "TimeWindow",
     "Union",
     "Unnest",

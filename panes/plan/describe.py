@@ -142,6 +142,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Project: _project,
     nodes.Unnest: lambda node: f"Unnest {node.expression} AS {node.column}",
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",
+    nodes.Signed: lambda node: f"Sign with which of {len(node.predicates)} selections are passed",
     nodes.Synopsis: lambda node: f"Synopsis ({node.form})",
     nodes.JoinSynopsis: lambda _: "Synopsis (cells)",
     nodes.MatchedPairs: lambda _: "Match pairs with what all queries of the group ask",

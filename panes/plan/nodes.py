@@ -15,7 +15,7 @@ from panes.plan.over_functions import OverFunction
 from panes.plan.remembered_hash import RememberedHash
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
-from panes.plan.types import BIGINT, BOOLEAN, DOUBLE
+from panes.plan.types import BIGINT, BINARY, BOOLEAN, DOUBLE
 from panes.plan.windows import WindowSpec
 
 
@@ -563,6 +563,28 @@ class Synopsis(_Unary):
     """basic, interval or running."""
     reach_us: int
     """The greatest sum of the range and the slide of a window: for how long a pane may be needed."""
+
+
+SIGNATURE = "_signature"
+
+
+@dataclass(frozen=True)
+class Signed(_Unary):
+    """The rows of the child that pass any of some predicates, with one more column: which ones they pass.
+
+    That is their signature: a bit for each predicate, by its number. Tuples of different signatures can be summed
+    apart, and what passes one predicate is the sum of the signatures that have its bit.
+    """
+
+    predicates: tuple[Expression, ...]
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return Schema((Field(SIGNATURE, BINARY), *self.child.schema.fields))
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from panes.plan.nodes import (
     Rstream,
     Select,
     SemiJoin,
+    Signed,
     StreamScan,
     Synopsis,
     TableScan,
@@ -78,7 +79,7 @@ def answer_pattern(plan: Node) -> Labeled:
     return _Labeling(seen_by_state=False).label(plan)
 
 
-_Passing = Drop | Select | Project | Unnest | Matched | OrderBy | Synopsis | JoinSynopsis | Timed
+_Passing = Drop | Select | Project | Unnest | Matched | Signed | OrderBy | Synopsis | JoinSynopsis | Timed
 """Nodes whose rows keep their order and their lifetimes."""
 
 
@@ -225,6 +226,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Project: _Labeling.unary,
     Unnest: _Labeling.unary,
     Matched: _Labeling.unary,
+    Signed: _Labeling.unary,
     Synopsis: _Labeling.unary,
     JoinSynopsis: _Labeling.unary,
     MatchedPairs: _Labeling.unary,

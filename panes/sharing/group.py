@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from panes.history.retention import Retained
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, Synopsis
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.held_in_store import held_in_store
 from panes.sharing.joined_aggregate import joined_aggregate_of
+from panes.sharing.possible_signatures import possible_signatures
 from panes.sharing.predicates import Predicate
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Indexes, Kept, Members
 from panes.sharing.template import Template, template_of, templates_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
+from panes.synopses.definition import SynopsisReader, predicates_of
 from panes.synopses.synopsis_of import Reader, not_covered, synopsis_of
 from panes.synopses.tuple_measures import Measure
+
+_SIGNATURES_PER_PREDICATE = 16
+"""A row per signature and pane is cheaper than a plan for each query up to here, however they are passed."""
 
 
 @dataclass
@@ -43,11 +48,12 @@ class Group:
         template = next(template for template in templates_of(plan) if template.key == key)
         return cls(template, [QueryIndex(matched) for matched in template.matched])
 
-    def plan(self, form: str) -> Node:
-        """What is to run for the queries; `form` is the one that a synopsis is to have, where it can."""
+    def plan(self, form: str, runs: Node | None = None) -> Node:
+        """What is to run for the queries; `form` is the one that a synopsis is to have, where it can, and `runs`
+        the plan that it follows."""
         if self.template.source is None or not self.readers:
             return self.template.plan
-        return synopsis_of(self.readers.values(), form)
+        return synopsis_of(self.readers.values(), form, runs)
 
     def outgrown(self, runs: Node) -> Set[int]:
         """The queries that need more of their synopsis than the one has that runs, of those that came since this
@@ -56,6 +62,17 @@ class Group:
         if self.template.source is None or not asked:
             return set()
         return not_covered(runs, {query: self.readers[query] for query in asked})
+
+    def why_not_grown(self, runs: Node) -> str | None:
+        """Why the synopsis that runs cannot have the predicates of all queries; None when it can, or has them."""
+        if not isinstance(runs, Synopsis):
+            return None
+        readers = (reader for reader in self.readers.values() if isinstance(reader, SynopsisReader))
+        predicates = {reader.predicate for reader in readers}
+        most = _SIGNATURES_PER_PREDICATE * len(predicates)
+        if predicates.issubset(predicates_of(runs)) or possible_signatures(predicates, most) <= most:
+            return None
+        return f"their selections could tell tuples apart in more than {most} ways"
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""

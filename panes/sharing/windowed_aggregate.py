@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from panes.aggregates.partials import cut_values_of
+from panes.delta.rows import take, where
 from panes.plan.expressions import Column, substitute
-from panes.plan.nodes import GroupBy, Node, Window
+from panes.plan.nodes import SIGNATURE, GroupBy, Node, Synopsis, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.windows import RangeWindow
 from panes.sharing.aggregate_of_partials import AggregateOfPartials, group_by_in
+from panes.sharing.signer import has_bit
 from panes.sharing.stateless import stateless_of
 from panes.sharing.store import Chunks
 from panes.sharing.windowed_stream import under_its_own_name
-from panes.synopses.definition import SynopsisReader, SynopsisSource, kept_values, over_stream
+from panes.state.storage.manifest import PANES
+from panes.synopses.definition import (
+    EVERY,
+    SynopsisReader,
+    SynopsisSource,
+    kept_values,
+    over_stream,
+    predicates_of,
+)
 from panes.synopses.synopsis_store import SynopsisStore
 
 
@@ -25,6 +35,9 @@ class WindowedAggregate(AggregateOfPartials):
 
     reader: SynopsisReader
 
+    number: int | None = None
+    """Which bit of the signatures is its own, where the tuples of the synopsis have any."""
+
     @property
     def canonical(self) -> GroupBy:
         return self.reader.group_by
@@ -32,14 +45,30 @@ class WindowedAggregate(AggregateOfPartials):
     def last_slide(self, instant: int) -> int:
         return self.reader.window.last_slide(instant)
 
+    def over(self, synopsis: Synopsis) -> WindowedAggregate:
+        """The query as a reader of that synopsis, and of those that follow it when others need more."""
+        predicates = predicates_of(synopsis)
+        is_known = self.reader.predicate in predicates
+        return replace(self, number=predicates.index(self.reader.predicate) if is_known else None)
+
+    def own(self, rows: pa.Table) -> pa.Table:
+        """Of the rows of a synopsis those that are for the query. Where they have no signatures, all are: the
+        queries of the synopsis had the same predicate then."""
+        if SIGNATURE not in rows.column_names:
+            return rows
+        assert self.number is not None, "a synopsis begins anew for a predicate that it does not know"
+        is_own = has_bit(rows.column(SIGNATURE), self.number)
+        return take(rows, where(is_own)).drop_columns([SIGNATURE])
+
     def held_at(self, chunks: Chunks, at: int) -> pa.Table:
-        return self._store(chunks).window(at, self.reader.window.range_us).rows
+        return self.own(self._store(chunks).window(at, self.reader.window.range_us).rows)
 
     def held_in(self, chunks: Chunks, since: int, clock: int) -> pa.Table:
-        return self._store(chunks).lifetimes(self.reader.window, since, clock)
+        return self.own(self._store(chunks).lifetimes(self.reader.window, since, clock))
 
     def _store(self, chunks: Chunks) -> SynopsisStore:
-        return SynopsisStore(self.layout, chunks=chunks)
+        is_signed = any(SIGNATURE in chunk.table.column_names for chunk in chunks.get(PANES, ()))
+        return SynopsisStore(self.layout.signed if is_signed else self.layout, chunks=chunks)
 
 
 def windowed_aggregate_of(plan: Node) -> WindowedAggregate | None:
@@ -61,8 +90,8 @@ def windowed_aggregate_of(plan: Node) -> WindowedAggregate | None:
         for old, field in zip(below.scan.schema.names, scan.schema.fields, strict=True)
     }
     columns = {name: substitute(expression, renamed) for name, expression in below.columns or ()} or renamed
-    predicate = None if below.predicate is None else substitute(below.predicate, renamed)
+    predicate = EVERY if below.predicate is None else substitute(below.predicate, renamed)
     aggregates = tuple(over_stream(aggregate, columns) for aggregate in group_by.aggregates)
     keys = tuple(columns[key] for key in group_by.keys)
-    source = SynopsisSource(scan, predicate, keys, kept_values(aggregates))
-    return WindowedAggregate(plan, group_by, SynopsisReader(source, window, aggregates))
+    source = SynopsisSource(scan, keys, kept_values(aggregates))
+    return WindowedAggregate(plan, group_by, SynopsisReader(source, predicate, window, aggregates))

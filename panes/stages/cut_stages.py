@@ -29,6 +29,7 @@ from panes.plan.nodes import (
     Rstream,
     Select,
     SemiJoin,
+    Signed,
     StreamScan,
     TableScan,
     TopN,
@@ -252,7 +253,7 @@ def _has_panes(window: Window) -> bool:
 
 def is_stateless(node: Node) -> bool:
     """Whether a node is a chain of selections, projections and unnest over a stream or a table."""
-    while isinstance(node, (Drop, Select, Project, Unnest, Matched)):
+    while isinstance(node, (Drop, Select, Project, Unnest, Matched, Signed)):
         node = node.child
     return isinstance(node, (StreamScan, TableScan))
 

@@ -17,7 +17,7 @@ from panes.answers.answer_index import AnswerIndex
 from panes.config import AUTO, INPUT_TRIGGERED, PIGGYBACK, TIME_MESSAGE
 from panes.operators.measures import STORE, Measures
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import JoinSynopsis, Node, Select, Synopsis
+from panes.plan.nodes import SIGNATURE, JoinSynopsis, Node, Select, Synopsis
 from panes.plan.order_of_answer import order_of
 from panes.plan.patterns import WEAK, WEAKEST, Labeled, answer_pattern
 from panes.plan.walk import walk
@@ -105,6 +105,9 @@ class Explained:
     """How its answer is had."""
     refresh: str = ""
     """By which deadline its answer is refreshed, in words; empty when it is at every slide."""
+    signatures: int | None = None
+    """In how many ways the tuples that its synopsis has seen pass the selections of its queries, where they have
+    several."""
     synopsis_after: str = ""
     """What becomes of its synopsis with the next epoch, in words, where that is something else."""
     store: str = ""
@@ -270,9 +273,12 @@ def _synopsis(explained: Explained) -> str | None:
         return f"synopsis {explained.number}: {cells_text(plan.plan)}, shared by {explained.members} (SS3)"
     if not isinstance(plan.plan, Synopsis):
         return None
-    has_average = any(a.function == "avg" for a in group_by_of(plan.plan).aggregates)
-    rules = "SS1, SS2" if has_average else "SS1"
-    shared = f"shared by {explained.members} ({rules})"
+    group_by = group_by_of(plan.plan)
+    has_average = any(a.function == "avg" for a in group_by.aggregates)
+    rules = ["SS1"] + ["SS2"] * has_average + ["SS4"] * (SIGNATURE in group_by.keys)
+    shared = f"shared by {explained.members} ({', '.join(rules)})"
+    if explained.signatures is not None:
+        shared = f"{explained.signatures} signatures, {shared}"
     after = f"; {explained.synopsis_after}" if explained.synopsis_after else ""
     return f"synopsis {explained.number}: {panes_text(plan.plan)}, {shared}{after}"
 

@@ -13,8 +13,10 @@ from panes.operators.input import Entry
 from panes.operators.match import Match
 from panes.operators.match_and_sum import MatchAndSum
 from panes.operators.measures import Measures
+from panes.operators.sign import Sign
 from panes.plan.box_schedule import BoxSchedule
 from panes.sharing.shared_indexes import ForTasks
+from panes.sharing.signer import signer
 from panes.stages.physical_plan import PhysicalInput
 
 _Key = tuple[str, ForTasks | None, int | None, BoxSchedule | None]
@@ -63,6 +65,8 @@ class FragmentRun:
                 if isinstance(operator, (Match, MatchAndSum)):
                     assert members is not None
                     operator.index = members.value[operator.matched.scan_number]
+                if isinstance(operator, Sign):
+                    operator.signer = signer(operator.signed.predicates)
                 if isinstance(operator, DropBox):
                     operator.schedule = box
                 delta = operator.process(inputs, since, FOREVER)

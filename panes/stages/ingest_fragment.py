@@ -21,6 +21,7 @@ from panes.operators.physical_step import Fragment, PhysicalStep
 from panes.operators.pre_aggregate import PreAggregate
 from panes.operators.project import Project
 from panes.operators.select import Select
+from panes.operators.sign import Sign
 from panes.operators.tools.edge import Edge
 from panes.operators.unnest import Unnest
 from panes.operators.window import TimeWindow
@@ -116,6 +117,10 @@ class _Steps:
                 used = [columns_of(expression) for _, expression in columns]
                 self.chain(node.child, frozenset[str]().union(*used))
                 self.add("project", Project(columns), node, replace(self.edge, schema=node.schema))
+            case nodes.Signed():
+                used = [columns_of(predicate) for predicate in node.predicates]
+                self.chain(node.child, frozenset(wanted - {nodes.SIGNATURE}).union(*used))
+                self.add("sign", Sign(node), node, replace(self.edge, schema=node.schema))
             case nodes.Unnest():
                 self.chain(node.child, (wanted - {node.column}) | columns_of(node.expression))
                 edge = replace(self.edge, schema=node.schema)

@@ -27,6 +27,7 @@ from panes.plan.nodes import (
     Rstream,
     Select,
     SemiJoin,
+    Signed,
     StreamScan,
     TopN,
     Union,
@@ -217,7 +218,7 @@ def _may_lie_anywhere(node: Node, inputs: _Inputs) -> bool:
 
 def _is_stream(node: Node) -> bool:
     """Whether an input is a chain over a stream. Rows of others go by their columns, as they may be taken back."""
-    while isinstance(node, (Drop, Select, Project, Unnest, Matched)):
+    while isinstance(node, (Drop, Select, Project, Unnest, Matched, Signed)):
         node = node.child
     return isinstance(node, StreamScan)
 

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from panes.language.statements import Explain
 from panes.onetime.can_ask_once import why_not_once
-from panes.plan.nodes import Node
+from panes.plan.nodes import Node, Synopsis
 from panes.plan.walk import is_table_only
 from panes.stages.explain import Explained, explain, explain_json
 from panes.stages.explain_plans import explain_plans, explain_plans_json
 from panes.stages.physical_plan import Choice, PhysicalPlan
 from panes.statements.context import Context
+from panes.statements.kept_of_synopsis import kept_of_synopsis
 from panes.statements.plan_query import plan_query
+from panes.synopses.definition import group_by_of, predicates_of
 
 
 def explain_query(statement: Explain, context: Context) -> str:
@@ -42,7 +44,15 @@ def _explained(statement: Explain, context: Context) -> Explained:
             context.registered.explained_plan(planned), answered_from=_answered_from(planned.plan, context)
         )
     measures = context.connection.measures if statement.analyze else None
-    return context.registered.explained(statement.target, context.connection.log.latest(), measures)
+    shown = context.registered.explained(statement.target, context.connection.log.latest(), measures)
+    return replace(shown, signatures=_signatures(statement.target, shown, context))
+
+
+def _signatures(name: str, shown: Explained, context: Context) -> int | None:
+    node = shown.plan.plan if isinstance(shown.plan, PhysicalPlan) else None
+    if not isinstance(node, Synopsis) or len(predicates_of(node)) == 1:
+        return None
+    return kept_of_synopsis(context.catalog.query(name).running, group_by_of(node), context).signatures
 
 
 def _answered_from(plan: Node, context: Context) -> str:

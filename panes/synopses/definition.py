@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import gcd, log2
 
 from panes.aggregates.linear import is_linear
 from panes.aggregates.partials import KeptValue
-from panes.plan.expressions import Aggregate, Column, Expression, substitute
-from panes.plan.nodes import GroupBy, Node, Project, Select, StreamScan, Synopsis, Window
+from panes.plan.expressions import Aggregate, Column, Expression, Literal, substitute
+from panes.plan.nodes import SIGNATURE, GroupBy, Node, Project, Select, Signed, StreamScan, Synopsis, Window
+from panes.plan.types import BINARY, BOOLEAN
 from panes.plan.windows import RangeWindow
 from panes.synopses.layout import Layout
 
 AUTO = "auto"
 FORMS = ("running", "interval", "basic")
+EVERY = Literal(BOOLEAN, True)
+"""The predicate of a query that selects nothing: every tuple passes."""
+NEVER = Literal(BOOLEAN, False)
+"""What stands in the place of a predicate that no query has any more."""
 
 
 @dataclass(frozen=True)
 class SynopsisSource:
-    """The tuples that are summed, and by what: all queries of a synopsis have the same.
+    """What is summed, and by what: all queries of a synopsis have the same. Which tuples differs between them.
 
     Whatever a query calls the stream, here its columns are qualified by the name of the stream.
     """
 
     scan: StreamScan
-    predicate: Expression | None
     keys: tuple[Expression, ...]
     values: tuple[KeptValue, ...]
     """What holistic aggregates keep, in any order: where values are kept one by one, all queries read them."""
 
-    def group_by(self, aggregates: Iterable[Aggregate], window: RangeWindow) -> GroupBy:
-        """The group-by of some aggregates over the columns of the stream."""
-        below: Node = self.scan if self.predicate is None else Select(self.scan, self.predicate)
+    def group_by(
+        self, aggregates: Iterable[Aggregate], window: RangeWindow, selected: Node | None = None
+    ) -> GroupBy:
+        """The group-by of some aggregates over the columns of the stream, or over what is selected of it. Tuples
+        that have signatures are summed apart by them."""
+        below = self.scan if selected is None else selected
         keys = tuple((f"_key_{number}", key) for number, key in enumerate(self.keys))
+        if isinstance(below, Signed):
+            keys = ((SIGNATURE, Column(BINARY, SIGNATURE)), *keys)
         columns = tuple((f.name, Column(f.type, f.name)) for f in self.scan.schema)
         names = tuple(name for name, _ in keys)
         return GroupBy(Window(Project(below, keys + columns), window), names, tuple(aggregates))
@@ -45,6 +54,7 @@ class SynopsisReader:
     """What one query needs of a synopsis."""
 
     source: SynopsisSource
+    predicate: Expression
     window: RangeWindow
     aggregates: tuple[Aggregate, ...]
     """Over the columns of the stream."""
@@ -75,10 +85,13 @@ class Definition:
     """The longest range."""
     reach_us: int
     aggregates: tuple[Aggregate, ...]
+    predicates: tuple[Expression, ...]
+    """Which tuples are summed. Where there are several, they are summed apart by which of them they pass."""
 
     @classmethod
-    def of(cls, readers: Iterable[SynopsisReader]) -> Definition:
-        """The least that some queries need, of which there is at least one."""
+    def of(cls, readers: Iterable[SynopsisReader], runs: Definition | None = None) -> Definition:
+        """The least that some queries need, of which there is at least one. `runs` is the synopsis that is to be
+        replaced: those that read it find their predicates under the same numbers."""
         readers = list(readers)
         lengths = [length for reader in readers for length in (reader.window.range_us, reader.slide_us)]
         # Thousands of queries ask for a few different things.
@@ -90,6 +103,7 @@ class Definition:
             max(reader.window.range_us for reader in readers),
             max(reader.reach_us for reader in readers),
             tuple(replace(a, name=f"_aggregate_{number}") for number, a in enumerate(aggregates)),
+            numbered({reader.predicate: None for reader in readers}, () if runs is None else runs.predicates),
         )
 
     @classmethod
@@ -98,7 +112,9 @@ class Definition:
         group_by = group_by_of(node)
         window = window_of(node)
         assert window.slide_us is not None
-        return cls(source, window.slide_us, window.range_us, node.reach_us, group_by.aggregates)
+        return cls(
+            source, window.slide_us, window.range_us, node.reach_us, group_by.aggregates, predicates_of(node)
+        )
 
     @property
     def panes(self) -> int:
@@ -107,7 +123,14 @@ class Definition:
 
     @property
     def group_by(self) -> GroupBy:
-        return self.source.group_by(self.aggregates, RangeWindow(self.range_us, self.pane_us))
+        return self.source.group_by(self.aggregates, RangeWindow(self.range_us, self.pane_us), self._selected)
+
+    @property
+    def _selected(self) -> Node:
+        if len(self.predicates) > 1:
+            return Signed(self.source.scan, self.predicates)
+        (predicate,) = self.predicates
+        return self.source.scan if predicate == EVERY else Select(self.source.scan, predicate)
 
     @cached_property
     def _layout(self) -> Layout:
@@ -120,6 +143,8 @@ class Definition:
 
     def covers(self, reader: SynopsisReader) -> bool:
         """Whether a query can be computed from the synopsis as it is."""
+        if reader.predicate not in self.predicates:
+            return False
         if any(length % self.pane_us for length in (reader.window.range_us, reader.slide_us)):
             return False
         if reader.window.range_us > self.range_us or reader.reach_us > self.reach_us:
@@ -147,10 +172,38 @@ class Definition:
             form = AUTO
         if form != AUTO:
             return form
-        if layout.is_subtractable and not self.source.keys and self.panes > 2:
+        if layout.is_subtractable and not self.group_by.keys and self.panes > 2:
             return "running"
         is_read_together = self.panes < 4 or readers >= self.panes / log2(self.panes)
         return "basic" if is_read_together else "interval"
+
+
+def numbered(needed: Mapping[Expression, None], known: Sequence[Expression]) -> tuple[Expression, ...]:
+    """Predicates in the order of their numbers: those that are needed and have one keep it, others take the places
+    of those that are needed no more."""
+    places = [predicate if predicate in needed else NEVER for predicate in known]
+    is_known = set(known)
+    for predicate in needed:
+        if predicate in is_known:
+            continue
+        if NEVER in places:
+            places[places.index(NEVER)] = predicate
+        else:
+            places.append(predicate)
+    return tuple(places)
+
+
+def predicates_of(node: Synopsis) -> tuple[Expression, ...]:
+    """The predicates of the queries of a synopsis, by number."""
+    window = group_by_of(node).child
+    (project,) = window.children
+    (selected,) = project.children
+    match selected:
+        case Signed(predicates=predicates):
+            return predicates
+        case Select(predicate=predicate):
+            return (predicate,)
+    return (EVERY,)
 
 
 def group_by_of(node: Synopsis) -> GroupBy:

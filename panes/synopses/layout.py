@@ -19,7 +19,7 @@ from panes.aggregates.linear import ROWS, is_linear
 from panes.aggregates.partials import KeptValue, partial_schema, partials_of, values_of
 from panes.delta.delta import TS
 from panes.operators.tools.combined_partials import summed_partials
-from panes.plan.nodes import GroupBy
+from panes.plan.nodes import SIGNATURE, GroupBy
 from panes.plan.types import DOUBLE, Type
 
 UPTO = "_upto"
@@ -52,6 +52,12 @@ class Layout:
         for name in (TS, UPTO):
             schema = schema.append(pa.field(name, pa.int64()))
         return cls(group_by.keys, values, ends, partials, schema)
+
+    @property
+    def signed(self) -> Layout:
+        """The same of rows that have signatures: those of different ones stay apart."""
+        schema = self.schema.insert(0, pa.field(SIGNATURE, pa.binary()))
+        return replace(self, keys=(SIGNATURE, *self.keys), schema=schema)
 
     @property
     def is_subtractable(self) -> bool:

@@ -12,14 +12,15 @@ Source = SynopsisSource | JoinSource
 Reader = SynopsisReader | JoinReader
 
 
-def synopsis_of(readers: Collection[Reader], form: str) -> Synopsis | JoinSynopsis:
+def synopsis_of(readers: Collection[Reader], form: str, runs: Node | None = None) -> Synopsis | JoinSynopsis:
     """The plan that has what some queries need, all of one source; `form` is the one that panes of one stream are
-    to have, where they can."""
+    to have, where they can, and `runs` the one that it follows."""
     joined = [reader for reader in readers if isinstance(reader, JoinReader)]
     if joined:
         return JoinDefinition.of(joined).node()
     plain = [reader for reader in readers if isinstance(reader, SynopsisReader)]
-    return Definition.of(plain).node(form, len(plain))
+    known = Definition.from_node(runs, plain[0].source) if isinstance(runs, Synopsis) else None
+    return Definition.of(plain, known).node(form, len(plain))
 
 
 def not_covered(runs: Node, readers: Mapping[int, Reader]) -> set[int]:

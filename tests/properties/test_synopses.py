@@ -29,7 +29,6 @@ from panes.stages.redistribute import Redistribution
 from panes.stages.routing import Route
 from panes.state.buffers.chunk import Chunk
 from panes.synopses.definition import Definition, SynopsisSource
-from panes.synopses.synopsis_store import SynopsisStore
 from panes.testing import Oracle, same_rows
 from tests.properties.plans import Drawing
 from tests.properties.running import connection, together
@@ -88,23 +87,19 @@ class Shared:
         self.chunks = [moving.chunks(s, {o: states[o] for o in moving.sources(s)}) for s in range(shards)]
         self.shards = shards
 
-    def stores(self, query: WindowedAggregate) -> list[SynopsisStore]:
-        return [SynopsisStore(query.layout, chunks=chunks) for chunks in self.chunks]
-
     def answer(self, query: WindowedAggregate, instant: int) -> pa.Table:
         window = query.reader.window
         at = window.last_slide(instant)
-        held = [store.window(at, window.range_us).rows for store in self.stores(query)]
+        held = [query.held_at(chunks, at) for chunks in self.chunks]
         return query.answer(pa.concat_tables(held), at)
 
     def changes(self, query: WindowedAggregate, since: int, clock: int) -> pa.Table:
-        window = query.reader.window
-        rows = [store.lifetimes(window, since, clock) for store in self.stores(query)]
+        rows = [query.held_in(chunks, since, clock) for chunks in self.chunks]
         return query.changes(pa.concat_tables(rows), since, clock)
 
 
 def drawn_queries(random: Random) -> list[nodes.Node]:
-    """Some queries over one stream, which may differ in all but the stream, its selection and the keys."""
+    """Some queries over one stream, which may differ in all but the stream and the keys."""
     drawing = Drawing(random, has_tables=False)
     stream = drawing.stream()
     if random.randrange(3) == 0:
@@ -118,11 +113,14 @@ def drawn_queries(random: Random) -> list[nodes.Node]:
     assert isinstance(one, nodes.GroupBy)
     count = one.aggregates[0]
     plans = []
+    choices = Random(repr(stream))
+    predicates = [Drawing(choices, has_tables=False).predicate(stream) for _ in range(3)]
     unit = random.choice((1, 1, 2, 3))
     for _ in range(random.randint(1, 5)):
         window = RangeWindow(unit * random.randint(1, 9), unit * random.choice((1, 1, 2, 3)))
         some = tuple(drawing.some(aggregates, 0, 2)) or (count,)
-        plan: nodes.Node = nodes.GroupBy(nodes.Window(stream, window), keys, some)
+        selected = nodes.Select(stream, choices.choice(predicates)) if choices.randrange(3) else stream
+        plan: nodes.Node = nodes.GroupBy(nodes.Window(selected, window), keys, some)
         match random.randrange(6):
             case 0:
                 plan = drawing.select(plan)
@@ -145,8 +143,8 @@ def check(random: Random) -> int:
     ends = {number: random.choice((9, 9, 9, 2, 3)) for number in range(len(plans))}
     shared: dict[SynopsisSource, Shared] = {}
     events: dict[int, list[pa.Table]] = {}
+    read: dict[int, WindowedAggregate] = {}
     rebuilt = 0
-    past: list[pa.Table] = []
     for epoch, (came, since, clock) in enumerate(arrivals.spans()):
         here = {n: r for n, r in enumerate(readings) if r is not None and begins[n] <= epoch < ends[n]}
         for source in {reading.reader.source for reading in here.values()}:
@@ -156,11 +154,9 @@ def check(random: Random) -> int:
             state = shared.get(source)
             if state is not None and random.randrange(4) == 0:
                 state.reshard(random.choice((1, 2, 3)))
-            needed = Definition.of(readers)
-            if state is None or not all(
-                Definition.from_node(state.node, source).covers(reader) for reader in readers
-            ):
-                node = needed.node(form, len(readers))
+            runs = None if state is None else Definition.from_node(state.node, source)
+            if state is None or runs is None or not all(runs.covers(reader) for reader in readers):
+                node = Definition.of(readers, runs).node(form, len(readers))
                 if state is None:
                     state = shared[source] = Shared(random, node, source, random.choice((1, 2, 3)))
                 else:
@@ -169,10 +165,13 @@ def check(random: Random) -> int:
                 state.advance(_history(arrivals, source.scan.stream, clock), since, clock, is_first=True)
             else:
                 state.advance(rows, since, clock, is_first=False)
-            _check_members(random, state, mine, plans, oracle, events, since, clock)
+            for number, reading in mine.items():
+                read.setdefault(number, reading.over(state.node))
+            _check_members(
+                random, state, {number: read[number] for number in mine}, plans, oracle, events, since, clock
+            )
         for source in shared.keys() - {reading.reader.source for reading in here.values()}:
             del shared[source]
-        past.append(came)
     return rebuilt
 
 

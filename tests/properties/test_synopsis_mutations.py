@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from panes.delta.delta import FOREVER
-from panes.synopses import running
+from panes.sharing import signer, windowed_aggregate
+from panes.sharing.bits import Bytes, Flags, Words, unpacked
+from panes.sharing.signer import has_bit
+from panes.synopses import definition, running
 from panes.synopses.basic_interval import BasicInterval
 from panes.synopses.definition import Definition
 from panes.synopses.interval import Interval
@@ -21,6 +26,15 @@ SETS = 12
 
 late, seen = BasicInterval.late, BasicInterval.seen
 complete, expire = Interval.complete, SynopsisStore.expire
+
+
+def bit_before(signatures: pa.ChunkedArray, number: int) -> Flags:
+    return has_bit(signatures, max(number - 1, 0))
+
+
+def first_bit(bits: Words) -> Bytes:
+    found = unpacked(bits)
+    return found & (np.cumsum(found, axis=1) == 1)
 
 
 @dataclass(frozen=True)
@@ -35,17 +49,26 @@ class Mutation:
 
 MUTATIONS = [
     Mutation("panes show tuples early", BasicInterval, "seen", lambda s, a, u, _: seen(s, a, u, FOREVER), 2),
-    Mutation("sums lack late tuples", BasicInterval, "late", lambda s, _, u, at: late(s, u, u, at), 11),
+    Mutation("sums lack late tuples", BasicInterval, "late", lambda s, _, u, at: late(s, u, u, at), 6),
     Mutation(
         "late tuples show too early", BasicInterval, "late", lambda s, a, u, _: late(s, a, u, FOREVER), 6
     ),
     Mutation(
         "intervals are summed early", Interval, "complete", lambda s, a, b, n: complete(s, a, b + 4, n), 6
     ),
-    Mutation("sums go on over a pause", running, "_BORN", running._ACTIVE, 3),
+    Mutation("sums go on over a pause", running, "_BORN", running._ACTIVE, 29),
     Mutation(
         "panes leave too early", SynopsisStore, "expire", lambda s, at, reach: expire(s, at, reach // 2), 2
     ),
+    Mutation("rows of another predicate are read", windowed_aggregate, "has_bit", bit_before, 2),
+    Mutation(
+        "predicates get new numbers",
+        definition,
+        "numbered",
+        lambda needed, _: tuple(sorted(needed, key=repr)),
+        15,
+    ),
+    Mutation("a tuple has one bit only", signer, "unpacked", first_bit, 2),
     Mutation("a synopsis never grows", Definition, "covers", lambda *_: True, 1),
 ]
 

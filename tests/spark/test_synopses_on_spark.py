@@ -27,6 +27,13 @@ ASKED = (
     (30, 5, "src, avg(bytes) AS n", "GROUP BY src HAVING count(*) > 2"),
     (60, 20, "src, sum(bytes) AS n, count(*) AS m", "GROUP BY src"),
 )
+SELECTED = (
+    (20, 10, "src, count(*) AS n", "GROUP BY src"),
+    (40, 10, "src, sum(bytes) AS n", "AND bytes > 700 GROUP BY src"),
+    (30, 5, "src, avg(bytes) AS n", "AND bytes > 300 AND src < 4 GROUP BY src HAVING count(*) > 2"),
+    (60, 20, "src, sum(bytes) AS n, count(*) AS m", "AND (src = 1 OR src = 3) GROUP BY src"),
+    (50, 10, "src, count(*) AS n", "AND bytes < src * 200 GROUP BY src"),
+)
 TOTAL = (50, 10, "count(*) AS n, sum(bytes) AS s", "")
 
 
@@ -55,6 +62,7 @@ class Database:
     def ask(self, name: str, asked: tuple[int, int, str, str]) -> None:
         length, slide, columns, rest = asked
         window = f"[RANGE {length} SECONDS SLIDE {slide} SECONDS]"
+        rest = f"WHERE{rest.removeprefix('AND')}" if rest.startswith("AND") else rest
         self.db.sql(f"CREATE QUERY {name} AS SELECT {columns} FROM packets {window} {rest}")
         self.asked[name] = asked
 
@@ -125,4 +133,39 @@ def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: 
     case.check()
     lines = str(case.db.sql("EXPLAIN q2"))
     assert "12 × 5 s, shared by 2 (SS1" in lines
+    case.db.close()
+
+
+def test_selections_of_any_kind_are_read_from_one_synopsis(spark: Any, tmp_path: Path) -> None:
+    case = Database(spark, tmp_path)
+    case.db.sql("SET share_from = 1")
+    case.ask("q0", SELECTED[0])
+    case.ask("q1", SELECTED[1])
+    case.run()
+    case.check()
+    (first,) = case.db.sql("SHOW SYNOPSES").to_pylist()
+    assert (first["readers"], first["groups"], first["signatures"]) == (2, 6, 2)
+    case.ask("q2", SELECTED[2])
+    case.ask("q3", SELECTED[3])
+    case.run()
+    case.check()
+    (grown,) = case.db.sql("SHOW SYNOPSES").to_pylist()
+    assert (grown["readers"], grown["groups"], grown["number"] != first["number"]) == (4, 6, True)
+    lines = " ".join(str(case.db.sql("EXPLAIN q2")).split())
+    assert f"12 × 5 s, {grown['signatures']} signatures, shared by 4 (SS1, SS2, SS4)" in lines
+    case.reopen()
+    case.db.sql("ALTER QUERY q0 SET shards = 3")
+    for name in ("q1", "q3"):
+        case.db.query(name).drop()
+        del case.asked[name]
+    case.run()
+    case.check()
+    (kept,) = case.db.sql("SHOW SYNOPSES").to_pylist()
+    assert (kept["number"], kept["readers"]) == (grown["number"], 2), "to drop a query builds nothing anew"
+    # The new predicate takes the place of one that is gone.
+    case.ask("q4", SELECTED[4])
+    case.run()
+    case.check()
+    (anew,) = case.db.sql("SHOW SYNOPSES").to_pylist()
+    assert (anew["readers"], anew["number"] != kept["number"]) == (3, True)
     case.db.close()

@@ -29,8 +29,8 @@ SUM = Aggregate("total", "sum", X, BIGINT)
 MAX = Aggregate("most", "max", X, BIGINT)
 MIN = Aggregate("least", "min", X, BIGINT)
 COUNT = Aggregate("n", "count", None, BIGINT)
-ALL = SynopsisSource(SCAN, None, (), ())
-BY_K = SynopsisSource(SCAN, None, (K,), ())
+ALL = SynopsisSource(SCAN, (), ())
+BY_K = SynopsisSource(SCAN, (K,), ())
 
 
 def group_by_of(*aggregates: Aggregate, source: SynopsisSource = ALL) -> GroupBy:

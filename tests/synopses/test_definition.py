@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from panes.plan.expressions import Aggregate
+from panes.plan.expressions import Aggregate, Call, Expression, Literal
+from panes.plan.nodes import SIGNATURE, Signed
+from panes.plan.types import BIGINT, BOOLEAN
 from panes.plan.windows import RangeWindow
-from panes.synopses.definition import AUTO, Definition, SynopsisReader, SynopsisSource, panes_text
-from tests.synopses.figure import ALL, BY_K, COUNT, MAX, SECOND, SUM
+from panes.synopses.definition import (
+    AUTO,
+    EVERY,
+    NEVER,
+    Definition,
+    SynopsisReader,
+    SynopsisSource,
+    panes_text,
+)
+from tests.synopses.figure import ALL, BY_K, COUNT, MAX, SECOND, SUM, X
 
 
-def reader(length: int, slide: int, *aggregates: Aggregate, source: SynopsisSource = BY_K) -> SynopsisReader:
-    return SynopsisReader(source, RangeWindow(length * SECOND, slide * SECOND), aggregates or (COUNT,))
+def reader(
+    length: int,
+    slide: int,
+    *aggregates: Aggregate,
+    source: SynopsisSource = BY_K,
+    predicate: Expression = EVERY,
+) -> SynopsisReader:
+    window = RangeWindow(length * SECOND, slide * SECOND)
+    return SynopsisReader(source, predicate, window, aggregates or (COUNT,))
+
+
+def above(value: int) -> Expression:
+    return Call(BOOLEAN, "gt", (X, Literal(BIGINT, value)))
 
 
 def test_a_pane_divides_all_ranges_and_slides():
@@ -65,3 +86,28 @@ def test_a_plan_that_runs_says_what_it_holds():
     node = known.node("basic", 1)
     assert Definition.from_node(node, BY_K) == known
     assert panes_text(node) == "basic, 6 × 10 s"
+
+
+def test_a_predicate_that_is_new_makes_a_synopsis_begin_anew():
+    one, other = reader(60, 10, predicate=above(1)), reader(30, 10, predicate=above(2))
+    alone = Definition.of([one])
+    assert not isinstance(alone.group_by.child.children[0].children[0], Signed)
+    assert not alone.covers(other)
+    both = Definition.of([one, other], alone)
+    assert both.covers(one)
+    assert both.covers(other)
+    assert both.group_by.keys == (SIGNATURE, "_key_0")
+
+
+def test_a_predicate_keeps_its_number_when_others_go():
+    one, two, three, four = (reader(60, 10, predicate=above(value)) for value in range(4))
+    first = Definition.of([one, two, three])
+    second = Definition.of([two, three], first)
+    assert second.predicates == (NEVER, above(1), above(2))
+    assert Definition.of([three, four], second).predicates == (above(3), NEVER, above(2))
+
+
+def test_a_plan_tells_its_predicates():
+    for some in ([EVERY], [above(1)], [above(1), EVERY, above(3)]):
+        known = Definition.of([reader(60, 10, predicate=predicate) for predicate in some])
+        assert Definition.from_node(known.node(AUTO, 1), BY_K) == known

@@ -11,7 +11,7 @@ from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.store import Arrivals
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
-from panes.synopses.definition import Definition, SynopsisReader
+from panes.synopses.definition import EVERY, Definition, SynopsisReader
 from panes.synopses.synopsis_store import SynopsisStore
 from tests.synopses.figure import BY_K, SECOND, SUM, store_of
 
@@ -20,7 +20,7 @@ ROWS = 4_000
 
 def kept_for(*lengths: int) -> SharedSynopsis:
     """The synopsis of sums over windows of some lengths, after some epochs."""
-    readers = [SynopsisReader(BY_K, RangeWindow(n * SECOND, SECOND), (SUM,)) for n in lengths]
+    readers = [SynopsisReader(BY_K, EVERY, RangeWindow(n * SECOND, SECOND), (SUM,)) for n in lengths]
     node = Definition.of(readers).node("basic", len(readers))
     (stage,) = make_plan(node).stages
     store = SharedSynopsis(node)
