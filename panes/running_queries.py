@@ -202,13 +202,19 @@ class RunningQueries:
         self, group: Group, members: Sequence[QueryRecord], before: EpochRecord
     ) -> str | None:
         """The reason why the history does not give what the queries of a synopsis have; None when it does. It has
-        what all of them need when it has what the one needs whose window reaches back the furthest."""
+        what all of them need when it has what the ones need whose windows reach back the furthest, stream by
+        stream."""
         if not members:
             return None
         ran = before.queries.get(members[0].running)
         clock = before.clock if ran is None else ran.clock
-        furthest = min(members, key=lambda member: group.readers[member.id].window.reach(clock).since)
-        return self._replanning.why_not_rebuilt(furthest, before)
+        windows = {member.id: group.readers[member.id].windows for member in members}
+        for number in range(len(windows[members[0].id])):
+            furthest = min(members, key=lambda member: windows[member.id][number].reach(clock).since)
+            reason = self._replanning.why_not_rebuilt(furthest, before)
+            if reason is not None:
+                return reason
+        return None
 
 
 def _by_group(records: Sequence[QueryRecord]) -> dict[int, list[QueryRecord]]:

@@ -60,6 +60,11 @@ class SynopsisReader:
     """Over the columns of the stream."""
 
     @property
+    def windows(self) -> tuple[RangeWindow, ...]:
+        """The windows of all streams that it reads."""
+        return (self.window,)
+
+    @property
     def slide_us(self) -> int:
         assert self.window.slide_us is not None, "without SLIDE there are no panes"
         return self.window.slide_us

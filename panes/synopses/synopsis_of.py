@@ -24,15 +24,14 @@ def synopsis_of(readers: Collection[Reader], form: str, runs: Node | None = None
 
 
 def not_covered(runs: Node, readers: Mapping[int, Reader]) -> set[int]:
-    """The queries that cannot be computed from the synopsis that runs; `readers` are all of its source."""
-    found: set[int] = set()
-    for query, reader in readers.items():
-        if isinstance(reader, JoinReader):
-            assert isinstance(runs, JoinSynopsis)
-            covers = JoinDefinition.from_node(runs, reader.source).covers(reader)
-        else:
-            assert isinstance(runs, Synopsis)
-            covers = Definition.from_node(runs, reader.source).covers(reader)
-        if not covers:
-            found.add(query)
-    return found
+    """The queries that cannot be computed from the synopsis that runs; `readers` are all of its source, and there
+    is at least one."""
+    if isinstance(runs, JoinSynopsis):
+        joined = {query: reader for query, reader in readers.items() if isinstance(reader, JoinReader)}
+        source = next(iter(joined.values())).source
+        cells = JoinDefinition.from_node(runs, source)
+        return {query for query, reader in joined.items() if not cells.covers(reader)}
+    assert isinstance(runs, Synopsis)
+    plain = {query: reader for query, reader in readers.items() if isinstance(reader, SynopsisReader)}
+    panes = Definition.from_node(runs, next(iter(plain.values())).source)
+    return {query for query, reader in plain.items() if not panes.covers(reader)}

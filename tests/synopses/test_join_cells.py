@@ -81,9 +81,9 @@ def test_windows_of_any_two_lengths_hold_what_they_should(seed: int) -> None:
             )
 
 
-def test_three_values_per_old_interval_do_not_tell_the_windows_of_six_and_eight_panes() -> None:
-    """Figure 8.4: with both tuples in the panes between six and eight back, a pair is in the (6, 8) window or not
-    by its left pane alone, which cells know."""
+def test_cells_tell_which_of_two_old_tuples_a_window_of_six_panes_has_lost() -> None:
+    """Where figure 8.4 fails: of tuples in the panes between six and eight back, a pair is in the (6, 8) window or
+    not by its left pane alone, which cells know."""
     pairs = [(0, 25, 15, 25), (0, 15, 25, 25), (0, 15, 15, 25), (0, 25, 25, 25)]
     cells = cells_of(pairs)
     assert counts(cells.window(80, windows(6, 8))) == {0: 2}
