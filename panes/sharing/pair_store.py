@@ -22,6 +22,7 @@ from panes.delta.keys import group_rows
 from panes.delta.rows import concat, int64, take, where, with_column, without
 from panes.history.retention import Retained
 from panes.plan import nodes
+from panes.plan.patterns import Pattern
 from panes.sharing.bits import Flags, Ints
 from panes.sharing.matched_blocks import MatchedBlocks
 from panes.sharing.pair_join import SIDES, PairJoin
@@ -29,9 +30,9 @@ from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Kept
 from panes.sharing.store import Arrivals
 from panes.sharing.tuple_block import LEFT_TS, RIGHT_TS, SEEN
+from panes.state.buffers.choose import choose_buffer
 from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.chunked import ChunkedBuffer, rank_within
-from panes.state.buffers.fifo import Fifo
 from panes.state.storage.manifest import ANSWER
 
 
@@ -148,7 +149,7 @@ class _Side:
     def __init__(self, join: PairJoin, number: int, keys: Sequence[str]) -> None:
         self.node = join.node.children[number]
         self.young = join.buffers[number]
-        self.old = Fifo(keys)
+        self.old = choose_buffer(Pattern.WEAKEST, "upa", keys)
         self._join = join
         self._number = number
 
