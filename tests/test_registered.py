@@ -22,7 +22,9 @@ def test_the_plan_of_a_synopsis_is_put_together_when_it_begins_and_when_it_grows
 ):
     made = []
     plan_of = Group.plan
-    monkeypatch.setattr(Group, "plan", lambda group, form: made.append(form) or plan_of(group, form))
+    monkeypatch.setattr(
+        Group, "plan", lambda group, form, runs: made.append(form) or plan_of(group, form, runs)
+    )
     with panes.connect() as db:
         db.sql(f"SET share_from = 1; {STREAM}")
         for seconds in range(1, 21):
