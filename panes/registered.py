@@ -38,7 +38,7 @@ from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
-from panes.stored_plans import StoredPlans
+from panes.stored_plans import StoredPlans, sheds
 from panes.synopses.definition import Definition, panes_text, window_of
 from panes.why_not_refreshed import is_refreshed
 
@@ -82,7 +82,7 @@ class Registered:
                 tuple(given),
                 answers,
                 _synopsis(planned.plan, settings),
-                _computes(planned.plan),
+                _computes(planned.plan, settings),
             )
             self._begin(record, planned)
 
@@ -124,7 +124,7 @@ class Registered:
             answers = self._answers(planned.plan, record.settings, record.given)
             template = self._template(planned.plan, record.settings, answers)
             synopsis = _synopsis(planned.plan, record.settings)
-            computes = _computes(planned.plan)
+            computes = _computes(planned.plan, record.settings)
             self._begin(self._catalog.replace_query(old, template, answers, synopsis, computes), planned)
         # An epoch that is being prepared may still ask for them.
         self._left += [old.id for old, _ in plans]
@@ -441,10 +441,11 @@ def _synopsis(plan: Node, settings: QuerySettings) -> str | None:
     return next(found, None)
 
 
-def _computes(plan: Node) -> str | None:
-    """What is the same, in every process, for queries with equal plans; None where a function of a user is called:
-    when it fails, it fails for one query."""
-    return None if own_calls(plan) else hashlib.sha256(repr(plan).encode()).hexdigest()
+def _computes(plan: Node, settings: QuerySettings) -> str | None:
+    """What is the same, in every process, for queries with equal plans; None where a query has something of its
+    own: drop boxes, or a function of a user, which fails for one query when it fails."""
+    is_its_own = bool(own_calls(plan)) or sheds(plan, settings)
+    return None if is_its_own else hashlib.sha256(repr(plan).encode()).hexdigest()
 
 
 def _number(shards: Value) -> int | None:

@@ -92,7 +92,7 @@ def make(place: Path, spark) -> Small:
         db.sql(TABLES)
         for name, sql in QUERIES.items():
             ways = " WITH (answers = 'none')" if name == "between" else ""
-            db.sql(f"CREATE QUERY {name}{ways} AS {sql}")
+            db.sql(f'CREATE QUERY "{name}"{ways} AS {sql}')
 
         def after_epoch(epoch) -> None:
             if epoch.number == READER_STOPS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from random import Random
 
 import pyarrow as pa
@@ -19,11 +20,12 @@ from panes.testing import Oracle, counted, same_rows
 from tests.properties.running import connection
 from tests.properties.streams import COLUMNS, Arrivals
 from tests.sharing.drawn import drawn
-from tests.sharing.drawn_joins import Joined, call, column
+from tests.sharing.drawn_joins import SHORT, Joined, call, column
 from tests.sharing.shared_pairs import Member, SharedPairs, reading_of
 
 CASES = int(os.environ.get("PANES_JOIN_CASES", "20"))
 """Sets of queries that are drawn."""
+LONG = (RangeWindow(20), RangeWindow(30))
 
 
 @drawn(CASES)
@@ -31,8 +33,9 @@ def test_joins_are_answered_as_sql_does_while_queries_come_and_go(random: Random
     run(random)
 
 
-def run(random: Random) -> None:
-    """Epochs of tuples, some of which come late or early; joins that come and go; shards that are cut anew."""
+def run(random: Random, *, is_growing: bool = False) -> None:
+    """Epochs of tuples, some of which come late or early; joins that come and go; shards that are cut anew. Where
+    it grows, the first joins have short windows, and longer ones come when tuples have left those."""
     arrivals = Arrivals.drawn(random, 40, 5)
     if random.random() < 0.6:
         arrivals = arrivals.out_of_order(random)
@@ -42,7 +45,8 @@ def run(random: Random) -> None:
     store = SharedPairs(join, random.choice((1, 1, 3)) if join.left_keys else 1, retain)
     oracle = Oracle(arrivals.streams, connection())
     for number, (came, since, clock) in enumerate(arrivals.spans()):
-        new = drawn_members(random, joined, number)
+        windows = (SHORT if number < 2 else LONG) if is_growing else None
+        new = drawn_members(random, joined, number, windows)
         for query in random.sample(list(store.members), min(len(store.members), random.choice((0, 0, 1, 2)))):
             del store.members[query]
         store.run(came, since, new)
@@ -54,8 +58,10 @@ def run(random: Random) -> None:
             check(random, store, oracle, query, since, clock)
 
 
-def drawn_members(random: Random, joined: Joined, epoch: int) -> dict[int, Member]:
-    plans = [joined.query(random) for _ in range(random.randint(0 if epoch else 1, 3))]
+def drawn_members(
+    random: Random, joined: Joined, epoch: int, windows: Sequence[WindowSpec] | None
+) -> dict[int, Member]:
+    plans = [joined.query(random, windows) for _ in range(random.randint(0 if epoch else 1, 3))]
     return {100 * epoch + n: Member.of(plan) for n, plan in enumerate(plans)}
 
 
