@@ -66,6 +66,7 @@ def check(random: Random) -> int:
         return 0
     definition = Definition.of([reading.reader for reading in readings.values()])
     node = definition.node(random.choice(("auto", "running", "interval", "basic")), len(readings))
+    readings = {number: reading.over(node) for number, reading in readings.items()}
     state = Shared(random, node, source, random.choice((1, 2, 3)))
     open_ = Epochs({})
     ran: QueryProgress | None = None
