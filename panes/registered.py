@@ -248,7 +248,8 @@ class Registered:
     def group(self, number: int, plan: Node) -> Group:
         """The group of that number; `plan` is that of one of its queries."""
         if number not in self._groups:
-            self._groups[number] = Group.of(plan, self._catalog.template_of(number))
+            key, is_synopsis = self._catalog.template_of(number), self._catalog.is_synopsis(number)
+            self._groups[number] = Group.of(plan, key, is_synopsis=is_synopsis)
         return self._groups[number]
 
     def begin_group_anew(self, number: int, member: QueryRecord, epoch: int, reason: str) -> None:

@@ -525,6 +525,11 @@ class Catalog:
         ((template,),) = self._select("SELECT template FROM groups WHERE id = ?", group)
         return str(template)
 
+    def is_synopsis(self, group: int) -> bool:
+        """Whether the queries of a group share a synopsis."""
+        alike = "SELECT 1 FROM queries, groups WHERE group_id = groups.id AND synopsis = groups.template"
+        return bool(self._select(f"{alike} AND groups.id = ? LIMIT 1", group))
+
     def has_group(self, number: int) -> bool:
         """Whether queries share a plan under that number."""
         return bool(self._select("SELECT 1 FROM groups WHERE id = ?", number))

@@ -43,9 +43,13 @@ class Group:
     """The indexes as epochs get them: one object for as long as the queries stay the same."""
 
     @classmethod
-    def of(cls, plan: Node, key: str) -> Group:
-        """A group without queries, for those that are like this one in the template of that key."""
-        template = next(template for template in templates_of(plan) if template.key == key)
+    def of(cls, plan: Node, key: str, *, is_synopsis: bool = False) -> Group:
+        """A group without queries, for those that are like this one in the template of that key. Where the stream
+        has got columns since, no template has the key: then it is the one of the same kind."""
+        found = templates_of(plan)
+        same = [template for template in found if template.key == key]
+        alike = [template for template in found if (template.source is not None) == is_synopsis]
+        template = (same or alike)[0]
         return cls(template, [QueryIndex(matched) for matched in template.matched])
 
     def plan(self, form: str, runs: Node | None = None) -> Node:
