@@ -265,6 +265,8 @@ class EpochLog:
         self.holds = Leases()
         self.bell = Bell()
         """Rings when an epoch is committed."""
+        self.ahead: list[Callable[[EpochRecord], None]] = []
+        """Called with the record of each epoch that is committed, just before readers see it."""
 
     def take(self, term: Term) -> None:
         """Begins the term of this driver after the last epoch. It was claimed before the log was made."""
@@ -294,6 +296,8 @@ class EpochLog:
         checksum = write_record(self.path(epoch), self._name(epoch), record.as_json(), before)
         # Another may have come since. Then it decides whether it has seen this epoch; nobody is told of it here.
         self.check_term()
+        for prepare in self.ahead:
+            prepare(record)
         with self._lock:
             self._committed = epoch, checksum
             self._kept = range(min(epoch, self._kept.start) if self._kept else epoch, epoch + 1)
