@@ -151,8 +151,8 @@ class Registered:
             running = queries.get(number, number)
             if self._catalog.fail_plan(number, error):
                 self._physical.forget(number)
-            elif self._catalog.has_group(running):
-                self._catalog.dissolve(running, self._without_group(running))
+            elif self._catalog.query_groups.has(running):
+                self._catalog.query_groups.dissolve(running, self._without_group(running))
             else:
                 self._catalog.suspend(running, error)
 
@@ -254,7 +254,8 @@ class Registered:
     def group(self, number: int, plan: Node) -> Group:
         """The group of that number; `plan` is that of one of its queries."""
         if number not in self._groups:
-            key, is_synopsis = self._catalog.template_of(number), self._catalog.is_synopsis(number)
+            groups = self._catalog.query_groups
+            key, is_synopsis = groups.template_of(number), groups.is_synopsis(number)
             self._groups[number] = Group.of(plan, key, is_synopsis=is_synopsis)
         return self._groups[number]
 

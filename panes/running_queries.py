@@ -195,7 +195,7 @@ class RunningQueries:
                 self._registered.begin_group_anew(number, members[0], epoch, why)
             else:
                 alone = ChosenAnswers(EAGER, f"the synopsis of others cannot grow: {reason}")
-                self._catalog.leave_group(outgrown, alone)
+                self._catalog.query_groups.leave(outgrown, alone)
         return has_grown
 
     def _why_not_rebuilt(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -77,10 +78,16 @@ def imported_modules(source: str, package: str) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def imported_parts(path: Path) -> set[str]:
+@cache
+def imported_by(path: Path) -> frozenset[str]:
+    """What a module of Panes imports."""
     package = ".".join(path.relative_to(ROOT.parent).parent.parts)
+    return frozenset(imported_modules(path.read_text(), package))
+
+
+def imported_parts(path: Path) -> set[str]:
     parts = set()
-    for name in imported_modules(path.read_text(), package):
+    for name in imported_by(path):
         top, _, rest = name.partition(".")
         if top == "panes":
             first = rest.partition(".")[0]
@@ -133,12 +140,12 @@ def test_parts_do_not_import_each_other_in_a_circle():
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_the_spark_package_imports_pyspark(path: Path):
-    tops = {name.partition(".")[0] for name in imported_modules(path.read_text(), package="panes")}
+    tops = {name.partition(".")[0] for name in imported_by(path)}
     assert part_of(path) == "spark" or "pyspark" not in tops
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_is_unpickled_from_files(path: Path):
     """To read a pickle is to execute it. What tasks need goes through Spark."""
-    tops = {name.partition(".")[0] for name in imported_modules(path.read_text(), package="panes")}
+    tops = {name.partition(".")[0] for name in imported_by(path)}
     assert tops & {"pickle", "cloudpickle", "shelve", "marshal", "dill", "joblib"} == set()

@@ -34,7 +34,8 @@ from panes.state.storage.checkpoint_copy import PIN as CHECKPOINT_COPY
 from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.epoch_states import EpochStates, pin_of_task
+from panes.state.storage.epoch_states import EpochStates
+from panes.state.storage.index import pin_of_task
 from panes.state.storage.locations import Location, remove_files
 from panes.tables.horizon import horizon
 from panes.tables.table_manifest import NO_MANIFEST
