@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import gcd
 
 from panes.answers.answer_index import AnswerIndex
-from panes.catalog import Catalog, QueryRecord
+from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
 from panes.config import AUTO, DEADLINE, EAGER, LAZY, NONE, Value
@@ -25,7 +25,7 @@ from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.durations import duration_text
-from panes.plan.nodes import Node, Synopsis
+from panes.plan.nodes import JoinSynopsis, Node, Synopsis
 from panes.plan.own_calls import own_calls
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
@@ -231,6 +231,12 @@ class Registered:
         found = self._physical.numbered(number)
         assert found is not None, f"plan {number} is in the catalog as long as it is to begin"
         return found
+
+    def synopsis(self, group: GroupRecord) -> Synopsis | JoinSynopsis | None:
+        """The synopsis that the queries of a group share; None when they share something else."""
+        found = self._physical.numbered(group.plan_number)
+        plan = None if found is None else found.plan
+        return plan if isinstance(plan, (Synopsis, JoinSynopsis)) else None
 
     def newest_plan(self, record: QueryRecord) -> PhysicalPlan:
         """The plan that runs a query after the switch that is under way, if one is."""
