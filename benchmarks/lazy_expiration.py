@@ -50,7 +50,7 @@ class Point:
     touched_per_1000: float
 
 
-def measure(experiment: Experiment, setting: str, window: int) -> Point:
+def measure(experiment: Experiment, setting: str, window: int, warm: int = WARM, timed: int = TIMED) -> Point:
     (statement,) = parse(experiment.sql.replace("{w}", f"RANGE {window} MILLISECONDS"))
     assert isinstance(statement, SelectQuery)
     dataflow = lower(optimize(bind(statement, Links.made())), lazy_expiration=setting)
@@ -58,12 +58,12 @@ def measure(experiment: Experiment, setting: str, window: int) -> Point:
     feed = Feed(experiment, list(dataflow.inputs), window)
     for span in feed.filling(SPAN):
         dataflow.process(*span)
-    for _ in range(WARM):
+    for _ in range(warm):
         dataflow.process(*feed.take(feed.units(SPAN)))
     before = sum(state.touched for state in states)
     seconds = came = 0.0
     held, alive = [], []
-    for _ in range(TIMED):
+    for _ in range(timed):
         arrivals, since, clock = feed.take(feed.units(SPAN))
         begin = time.process_time()
         dataflow.process(arrivals, since, clock)
