@@ -45,8 +45,9 @@ NAME = "isolation"
 LENGTHS = {1: 40, 5: 100}
 """Periodic queries by the length of a sub-window."""
 SUB_WINDOWS = (10, 40, 70, 100)
-SCANNED = 75
-"""The sub-windows whose reading takes a period of t = 1: scans that queries share have some fewer than 100."""
+SCANNED = 120
+"""The sub-windows whose reading alone takes a period of t = 1: a scheduler has more to do, and scans that queries
+share have some fewer than 100."""
 SETTLED_EPOCHS = 8
 TURNS = 2
 """Without readers and with them, one after the other, so that both meet the same machine."""
@@ -68,33 +69,30 @@ def figures(trials: int, sub_windows: tuple[int, ...] = SUB_WINDOWS) -> Iterator
     period = SCANNED * seconds_of_a_file(1)
     for n in sub_windows:
         for length, queries in LENGTHS.items():
+            groups = queries // SHARED
+            runs = [
+                run(n, length, groups=groups, period=length * period, seed=seed) for seed in range(trials)
+            ]
             for scheduler in SCHEDULERS:
-                given = {"groups": queries // SHARED, "period": length * period}
-                found = [run(scheduler, n, length, **given, seed=seed) for seed in range(trials)]  # type: ignore[arg-type]
+                found = [outcomes[scheduler] for outcomes in runs]
                 line = f"{scheduler}, t = {length}"
                 if scheduler in ("LWS", "TTU"):
                     yield Point("7.8", line, n, mean([one.aborted for one in found]))
                 yield Point("7.9", line, n, mean([mean(one.staleness) for one in found]) / period)
                 yield Point("7.10", line, n, mean([mean(one.between) for one in found]) / period)
                 yield Point("7.11", line, n, mean([one.throughput for one in found]) * period)
-        length = 5
+        length = max(LENGTHS)
+        groups = LENGTHS[length] // SHARED
+        mixed = [
+            run(n, length, groups=groups, period=length * period, seed=seed, one_time_every=period)
+            for seed in range(trials)
+        ]
         for scheduler in SCHEDULERS:
-            mixed = [
-                run(
-                    scheduler,
-                    n,
-                    length,
-                    groups=LENGTHS[length] // SHARED,
-                    period=length * period,
-                    seed=seed,
-                    one_time_every=period,
-                )
-                for seed in range(trials)
-            ]
+            found = [outcomes[scheduler] for outcomes in mixed]
             line = f"{scheduler}, t = {length}"
-            yield Point("7.12", line, n, mean([mean(one.one_time_response) for one in mixed]) / period)
-            yield Point("7.13", line, n, mean([mean(one.one_time_staleness) for one in mixed]) / period)
-            yield Point("7.14", line, n, mean([mean(one.staleness) for one in mixed]) / period)
+            yield Point("7.12", line, n, mean([mean(one.one_time_response) for one in found]) / period)
+            yield Point("7.13", line, n, mean([mean(one.one_time_staleness) for one in found]) / period)
+            yield Point("7.14", line, n, mean([mean(one.staleness) for one in found]) / period)
 
 
 def live(threads: int, seconds: float, rate: int) -> dict[str, float]:

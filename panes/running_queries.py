@@ -44,6 +44,8 @@ class RunningQueries:
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
+        self._running: dict[int, tuple[QueryRecord, RunningQuery]] = {}
+        """The queries of the last epoch that share no plan, as they were registered and as they ran."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
         self._shares: tuple[int, Shares] = -1, {}
         """The last epoch after which shares of drop boxes were changed, and these. An epoch that is done again
@@ -83,18 +85,8 @@ class RunningQueries:
         run = [record for record in records if not record.answers.is_asked_anew]
         # Equal queries have one id, and one state.
         self.alone = list({record.id: record for record in run if record.group is None}.values())
-        standing = [
-            RunningQuery(
-                id=record.plan_number,
-                plan=self._registered.physical_plan(record),
-                shards=_shards(record),
-                first_epoch=epoch if record.first_epoch is None else record.first_epoch,
-                of=record.id,
-                expiration=record.settings.expiration,
-                index=AnswerIndex.of(record.settings),
-            )
-            for record in self.alone
-        ]
+        self._running = {record.id: self._running_alone(record, epoch) for record in self.alone}
+        standing = [running for _, running in self._running.values()]
         standing += self._beginning(epoch)
         of_group = _by_group(records)
         by_name = {stream.name: kept[stream.number] for stream in streams}
@@ -113,6 +105,22 @@ class RunningQueries:
             tables=self._catalog.tables(),
             missing=self._incomplete.next(records, before),
             boxes=next_boxes(before, standing, numbers, shares if decided_after == before.epoch else None),
+        )
+
+    def _running_alone(self, record: QueryRecord, epoch: int) -> tuple[QueryRecord, RunningQuery]:
+        """A query that shares no plan, as it ran in the epoch before where nothing has happened to it since."""
+        plan = self._registered.physical_plan(record)
+        known = self._running.get(record.id)
+        if known is not None and known[0] is record and known[1].plan is plan:
+            return known
+        return record, RunningQuery(
+            id=record.plan_number,
+            plan=plan,
+            shards=_shards(record),
+            first_epoch=epoch if record.first_epoch is None else record.first_epoch,
+            of=record.id,
+            expiration=record.settings.expiration,
+            index=AnswerIndex.of(record.settings),
         )
 
     def _with_refreshes(
@@ -195,7 +203,7 @@ class RunningQueries:
                 self._registered.begin_group_anew(number, members[0], epoch, why)
             else:
                 alone = ChosenAnswers(EAGER, f"the synopsis of others cannot grow: {reason}")
-                self._catalog.leave_group(outgrown, alone)
+                self._catalog.query_groups.leave(outgrown, alone)
         return has_grown
 
     def _why_not_rebuilt(

@@ -129,6 +129,12 @@ class PhysicalPlan:
         return frozenset(stream for stream in found if stream is not None)
 
     @cached_property
+    def shed_streams(self) -> frozenset[str]:
+        """The names of the streams that its drop boxes may keep a share of alone."""
+        found = (source for stage in self.stages for source in stage.inputs if source.has_drop_box)
+        return frozenset(source.stream for source in found if source.stream is not None)
+
+    @cached_property
     def tables(self) -> frozenset[str]:
         """The names of the tables that it reads."""
         found = (source.table for stage in self.stages for source in stage.inputs)
