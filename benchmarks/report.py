@@ -1,4 +1,4 @@
-"""Writes the figures of docs/benchmarks.md, docs/standing-queries.md and docs/scale.md from the result files:
+"""Writes the figures of docs/benchmarks.md and of the pages about single topics from the result files:
 `python -m benchmarks.report`.
 
 A mark is a pair of comments, `<!-- name -->` and `<!-- /name -->`. What stands between them is made here.
@@ -17,6 +17,7 @@ from benchmarks import (
     isolation,
     live,
     object_store,
+    psoup,
     readers,
     run,
     scale,
@@ -34,15 +35,18 @@ from benchmarks.lazy_expiration import NAME as LAZY_EXPIRATION
 from benchmarks.lazy_expiration import lazy_expiration_table
 from benchmarks.markdown import Content, measured_on, rate, short, table
 from benchmarks.operators_report import operator_table
+from benchmarks.psoup_report import psoup_tables
 from benchmarks.result_files import load
 from benchmarks.update_patterns_report import NAME as UPDATE_PATTERNS
 from benchmarks.update_patterns_report import update_pattern_tables
+from benchmarks.windows_report import windows_table
 from benchmarks.workloads import WORKLOADS
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 STANDING_PAGE = PAGE.with_name("standing-queries.md")
 SCALE_PAGE = PAGE.with_name("scale.md")
 READING_PAGE = PAGE.with_name("reading.md")
+ANSWERS_PAGE = PAGE.with_name("answers.md")
 
 TARGETS = {
     "spark": ("Spark's own streaming", dict.fromkeys(WORKLOADS, 10.0)),
@@ -435,7 +439,11 @@ def written(page: str) -> str:
 def standing_written(page: str) -> str:
     """The page of standing queries with the figures of its result file."""
     content = load(standing_queries.NAME)
-    return page if content is None else between(page, "costs", standing_costs(content))
+    if content is None:
+        return page
+    windows = windows_table(content)
+    page = page if windows is None else between(page, "windows", windows)
+    return between(page, "costs", standing_costs(content))
 
 
 def scale_written(page: str) -> str:
@@ -456,6 +464,12 @@ def reading_written(page: str) -> str:
     return page if content is None else between(page, "isolation", isolation_tables(content))
 
 
+def answers_written(page: str) -> str:
+    """The page of answers with the figures of its result file."""
+    content = load(psoup.NAME)
+    return page if content is None else between(page, "psoup", psoup_tables(content))
+
+
 def between(page: str, mark: str, text: str) -> str:
     """The page with a text between the two comments of a mark."""
     pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
@@ -470,6 +484,7 @@ def main() -> None:
         (STANDING_PAGE, standing_written),
         (SCALE_PAGE, scale_written),
         (READING_PAGE, reading_written),
+        (ANSWERS_PAGE, answers_written),
     )
     for page, write in pages:
         page.write_text(write(page.read_text(encoding="utf-8")), encoding="utf-8")

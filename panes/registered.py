@@ -320,6 +320,7 @@ class Registered:
             equals=self._catalog.equal_queries(record),
             refresh=self._refresh_of(record),
             store=self._store(record),
+            stream_indexes=self._stream_indexes(record),
             synopsis_after=self._synopsis_after(record),
         )
         costs = self._costs()
@@ -371,6 +372,22 @@ class Registered:
             return ""
         members = [other for other in self._catalog.queries() if other.group == record.group]
         return describe_pairs([self.plan_of(member) for member in members])
+
+    def _stream_indexes(self, record: QueryRecord) -> tuple[str, ...]:
+        """The indexes in which the queries of a group are with those of other groups, in words."""
+        if record.group is None:
+            return ()
+        queries: dict[str, Counter[int]] = {}
+        for other in self._catalog.queries():
+            if other.group is not None:
+                for stream in self.physical_plan(other).matched_streams:
+                    queries.setdefault(stream, Counter())[other.group] += 1
+        return tuple(
+            f"index of {stream}: {sum(groups.values()):,} queries of {len(groups):,} groups; a value is looked up "
+            "once for all"
+            for stream, groups in sorted(queries.items())
+            if record.group in groups and len(groups) > 1
+        )
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
