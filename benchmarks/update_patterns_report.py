@@ -49,6 +49,7 @@ def figures_table(results: Sequence[Result]) -> str:
             figures, found = experiment.space
             here = _here(results, experiment, lambda r: f"{r['state_bytes'] / 1e6:.2f}")
             rows.append([figures, experiment.name, "state", found, f"{here} MB"])
+    rows.sort(key=lambda row: int(row[0].split(",")[0]))
     header = ["figure", "query", "what it asks", "the paper", f"here, at {PAPERS_LARGEST:,}; at {LARGEST:,}"]
     return table(header, rows, left=5)
 
