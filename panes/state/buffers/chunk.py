@@ -100,10 +100,15 @@ class Chunk:
         values = self.numbers(self.sort_key)
         return int(np.min(values[values > instant]))
 
-    @property
-    def table(self) -> pa.Table:
+    def open(self) -> None:
+        """Has the rows ready for whoever asks for them."""
         if self._table is None:
             self._table = self._load()
+
+    @property
+    def table(self) -> pa.Table:
+        self.open()
+        assert self._table is not None
         return self._table
 
     def numbers(self, name: str) -> npt.NDArray[Any]:
