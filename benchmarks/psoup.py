@@ -4,7 +4,7 @@
 
 PSoup-C is `answers = 'eager'` (answers are kept up to date), PSoup-P is 'lazy' (windows are applied when somebody
 asks), NoMat is 'none': the registered plan is run over the history. An answer is asked for once after each of some
-epochs, so that nobody has it ready.
+epochs, so that nobody has it ready. Times are those of the processor.
 
 * selections: figures 7a (equality) and 7b (intervals), response time by window; table 2, by number of intervals.
 * joins: figure 8, response time of joins by inequality.
@@ -164,9 +164,9 @@ def _responses(
                 db.push(name, source.take(count))
             db.run()
             for key, query in registered if count == 64 else ():
-                began = time.perf_counter()
+                began = time.process_time()
                 query.invoke()
-                times.setdefault(key, []).append(time.perf_counter() - began)
+                times.setdefault(key, []).append(time.process_time() - began)
     for (figure, line, x), found in times.items():
         yield Point(figure, line, x, statistics.median(found) * 1e3)
 
