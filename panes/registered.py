@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import gcd
 
 from panes.answers.answer_index import AnswerIndex
-from panes.catalog import Catalog, QueryRecord
+from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
 from panes.config import AUTO, DEADLINE, EAGER, LAZY, NONE, Value
@@ -25,7 +25,7 @@ from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.durations import duration_text
-from panes.plan.nodes import Node, Synopsis
+from panes.plan.nodes import JoinSynopsis, Node, Synopsis
 from panes.plan.own_calls import own_calls
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
@@ -232,6 +232,12 @@ class Registered:
         assert found is not None, f"plan {number} is in the catalog as long as it is to begin"
         return found
 
+    def synopsis(self, group: GroupRecord) -> Synopsis | JoinSynopsis | None:
+        """The synopsis that the queries of a group share; None when they share something else."""
+        found = self._physical.numbered(group.plan_number)
+        plan = None if found is None else found.plan
+        return plan if isinstance(plan, (Synopsis, JoinSynopsis)) else None
+
     def newest_plan(self, record: QueryRecord) -> PhysicalPlan:
         """The plan that runs a query after the switch that is under way, if one is."""
         number = self._catalog.newest_plan(record)
@@ -314,6 +320,7 @@ class Registered:
             equals=self._catalog.equal_queries(record),
             refresh=self._refresh_of(record),
             store=self._store(record),
+            stream_indexes=self._stream_indexes(record),
             synopsis_after=self._synopsis_after(record),
         )
         costs = self._costs()
@@ -365,6 +372,22 @@ class Registered:
             return ""
         members = [other for other in self._catalog.queries() if other.group == record.group]
         return describe_pairs([self.plan_of(member) for member in members])
+
+    def _stream_indexes(self, record: QueryRecord) -> tuple[str, ...]:
+        """The indexes in which the queries of a group are with those of other groups, in words."""
+        if record.group is None:
+            return ()
+        queries: dict[str, Counter[int]] = {}
+        for other in self._catalog.queries():
+            if other.group is not None:
+                for stream in self.physical_plan(other).matched_streams:
+                    queries.setdefault(stream, Counter())[other.group] += 1
+        return tuple(
+            f"index of {stream}: {sum(groups.values()):,} queries of {len(groups):,} groups; a value is looked up "
+            "once for all"
+            for stream, groups in sorted(queries.items())
+            if record.group in groups and len(groups) > 1
+        )
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""

@@ -46,7 +46,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "replanning refreshing",
         "answer_sources running_queries",
         "standing_answers shedding",
-        "answered_from",
+        "answered_from synopsis_answers",
         "reads",
         "runs query",
         "statements",
