@@ -13,7 +13,7 @@ from panes.plan.nodes import SIGNATURE, GroupBy, Node, Synopsis, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.windows import RangeWindow
 from panes.sharing.aggregate_of_partials import AggregateOfPartials, group_by_in
-from panes.sharing.signatures import has_bit
+from panes.sharing.signed_rows import has_bit
 from panes.sharing.stateless import stateless_of
 from panes.sharing.store import Chunks
 from panes.sharing.windowed_stream import under_its_own_name

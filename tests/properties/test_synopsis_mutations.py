@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from panes.delta.delta import FOREVER
-from panes.sharing import signatures, windowed_aggregate
+from panes.sharing import signed_rows, windowed_aggregate
 from panes.sharing.bits import Bytes, Flags, Words, unpacked
-from panes.sharing.signatures import has_bit
+from panes.sharing.signed_rows import has_bit
 from panes.synopses import definition, running
 from panes.synopses.basic_interval import BasicInterval
 from panes.synopses.definition import Definition
@@ -68,7 +68,7 @@ MUTATIONS = [
         lambda needed, _: tuple(sorted(needed, key=repr)),
         15,
     ),
-    Mutation("a tuple has one bit only", signatures, "unpacked", first_bit, 2),
+    Mutation("a tuple has one bit only", signed_rows, "unpacked", first_bit, 2),
     Mutation("a synopsis never grows", Definition, "covers", lambda *_: True, 1),
 ]
 

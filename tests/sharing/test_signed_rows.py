@@ -12,7 +12,7 @@ from panes.plan.nodes import SIGNATURE, Signed, StreamScan
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN
 from panes.sharing.index_slice import IndexSlice
-from panes.sharing.signatures import has_bit
+from panes.sharing.signed_rows import has_bit
 from panes.synopses.definition import EVERY, NEVER
 
 SCAN = StreamScan("s", "s", Schema.of([("s.a", BIGINT), ("s.b", BIGINT)]))
