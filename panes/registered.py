@@ -25,7 +25,7 @@ from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.durations import duration_text
-from panes.plan.nodes import Node, Synopsis
+from panes.plan.nodes import JoinSynopsis, Node, Synopsis
 from panes.plan.own_calls import own_calls
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
@@ -34,6 +34,7 @@ from panes.sharing.describe_pairs import describe_pairs
 from panes.sharing.group import Group
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
+from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.stages.explain import Explained
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
@@ -42,6 +43,8 @@ from panes.stored_plans import StoredPlans, sheds
 from panes.synopses.definition import Definition, panes_text, window_of
 from panes.why_not_refreshed import is_refreshed
 
+from panes.synopses.join_definition import pane_of
+from panes.synopses.synopsis_of import Reader
 
 class Registered:
     """Plans are made once per query and process; groups follow the catalog from epoch to epoch."""
@@ -321,10 +324,10 @@ class Registered:
     def _refresh_of(self, record: QueryRecord) -> str:
         """By which deadline the answer of a query is refreshed, in words; nothing when it is at every slide."""
         pane_us = self.refreshed_panes(record)
-        reading = windowed_aggregate_of(self.plan_of(record))
-        if pane_us is None or reading is None:
+        reader = _reader_of_panes(self.plan_of(record))
+        if pane_us is None or reader is None:
             return ""
-        updates = reading.reader.slide_us // pane_us
+        updates = reader.slide_us // pane_us
         return (
             f"after at most {updates} {'update' if updates == 1 else 'updates'} of the synopsis, every "
             f"{duration_text(pane_us)}; schedule {self._catalog.setting('schedule')!r}"
@@ -336,11 +339,11 @@ class Registered:
         if record.group is None or record.settings.refresh != DEADLINE:
             return None
         plan = self.physical_plan(record).stages[-1].plan
-        reading = windowed_aggregate_of(self.plan_of(record))
-        if not isinstance(plan, Synopsis) or reading is None:
+        reader = _reader_of_panes(self.plan_of(record))
+        if not isinstance(plan, (Synopsis, JoinSynopsis)) or reader is None:
             return None
         # A synopsis with longer panes begins anew with the next epoch.
-        return gcd(window_of(plan).slide_us or 0, reading.reader.slide_us, reading.reader.window.range_us)
+        return gcd(pane_us, *reader.lengths)
 
     def _synopsis_after(self, record: QueryRecord) -> str:
         """The synopsis that the next epoch begins in the place of the one that runs, because its queries need more
@@ -402,6 +405,7 @@ class Registered:
     def _with_cost(self, shown: Explained, mine: PlanCost, others: Iterable[PlanCost]) -> Explained:
         together = utilization([mine, *others], self._catalog.marks.cores)
         own = utilization([mine], self._catalog.marks.cores)
+        pane_us = pane_of(plan) if isinstance(plan, JoinSynopsis) else window_of(plan).slide_us or 0
         text = f"{together}; this query {percent(own.share)}"
         return replace(shown, expected={**mine.steps, **mine.shuffles}, utilization=(text,))
 
@@ -452,3 +456,9 @@ def _computes(plan: Node, settings: QuerySettings) -> str | None:
 def _number(shards: Value) -> int | None:
     """The number of shards that a setting says; None: as many as the cluster has cores."""
     return None if shards == AUTO else int(shards)
+def _reader_of_panes(plan: Node) -> Reader | None:
+    """What a query needs of a synopsis, over one stream or over a join; None when it is read from none."""
+    reading = windowed_aggregate_of(plan) or joined_aggregate_of(plan)
+    return None if reading is None else reading.reader
+
+

@@ -15,7 +15,7 @@ from panes.delta.rows import take
 from panes.delta.zeros import with_unsigned_zeros
 from panes.plan.expressions import Expression, columns_of
 from panes.plan.nodes import SIGNATURE
-from panes.sharing.bits import Flags, unpacked
+from panes.sharing.bits import unpacked
 from panes.sharing.matches import Matches
 from panes.sharing.matches import columns_of as queries_of
 from panes.sharing.member_block import MOST, MemberBlock
@@ -80,14 +80,3 @@ class Signer:
 def signer(predicates: tuple[Expression, ...]) -> Signer:
     """The index of some predicates: made once, for many tasks."""
     return Signer.of(predicates)
-
-
-def has_bit(signatures: pa.ChunkedArray, number: int) -> Flags:
-    """Which rows are for the predicate of that number, by their signatures."""
-    encoded = signatures.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    byte, bit = divmod(number, 8)
-    is_set = [bool(name[byte] >> bit & 1) for name in encoded.dictionary.to_pylist()]
-    found: Flags = np.array(is_set, np.bool_)[encoded.indices.to_numpy(zero_copy_only=False)]
-    return found
