@@ -6,6 +6,7 @@ from datetime import datetime
 
 from panes.answered_from import AnsweredFrom
 from panes.answers.answer import Answer
+from panes.answers.invocations import Invocations
 from panes.answers.measured_reads import MeasuredReads
 from panes.catalog import Catalog
 from panes.config import WINDOW, check_setting
@@ -31,12 +32,14 @@ class Reads:
         one_time: OneTime,
         answered_from: AnsweredFrom,
         measured: MeasuredReads,
+        invocations: Invocations,
     ) -> None:
         self._catalog = catalog
         self._answers = answers
         self._one_time = one_time
         self._answered_from = answered_from
         self.measured = measured
+        self._invocations = invocations
         self._default: str | None = None
         """What `SET isolation` says, where no other process can have said otherwise since."""
 
@@ -67,9 +70,11 @@ class Reads:
         """The answer of a registered query, or its rows for which a condition is true."""
         self._answers.check()
         level = self.level(isolation)
-        return self.measured.measured(
+        answer = self.measured.measured(
             level, lambda: self._answers.invoke(name, as_of, where, isolation=level, epoch=epoch)
         )
+        self._invocations.count(name)
+        return answer
 
     def select(
         self,
@@ -114,4 +119,5 @@ class Reads:
             found = self._answers.invoke(record.name, isolation=level, epoch=epoch)
         except (CatalogError, QueryFailed):
             return None  # it was dropped just now, or has failed
+        self._invocations.count(record.name)
         return found if self._answered_from.is_same(record, plan, found.epoch) else None
