@@ -7,22 +7,25 @@
   index is Rebuild or NoRebuild by G x E cells, round robin or chronological (chr), or one by times of coming
   alone, which is the wave index: R-ins and D-ins. The large data set is four times the small one; the thesis has
   500 MB and ten times that. In figure 4.8 the rate varies by a factor of up to four.
-* lookups: one key of an answer of 10^7 rows, while epochs bring rows in a second thread, and without them; beside
-  reading the whole answer.
+* lookups: one key of an answer of 10^7 rows, while epochs bring rows, and without them; beside reading the whole
+  answer. A second process writes what epochs bring, as tasks do, and this one commits it, as the driver does.
 
 Updates write segments and manifests as the tasks of epochs do, to the disk of the folder for temporary files. The
-first reader of a segment also computes its checksum. No Spark.
+first reader of a segment also computes its checksum. No Spark. Times are CPU times, but for lookups.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from time import perf_counter, thread_time
+from time import perf_counter, process_time, thread_time
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -106,39 +109,59 @@ class Records:
         return rows.filter(pa.array(rows.column(EXP).to_numpy() > 0))
 
 
-def run(layout: Layout, records: int, *, varies: bool = False) -> Mapping[str, float]:
-    """The mean times in ms of an update, a probe and a scan, and the KB and cells that an update writes."""
-    random = np.random.default_rng(7)
-    source = Records(records // UPDATES, random)
-    # The same number of records in all, at a rate that varies by a factor of up to four.
-    shares = random.uniform(1, 4, UPDATES) if varies else np.ones(UPDATES)
-    counts = np.round(source.per_update * shares / shares.mean()).astype(int)
+Found = Mapping[str, float]
+"""The mean times in ms of an update, a probe and a scan, and the KB and cells that an update writes."""
+
+
+class Measured:
+    """An index under way."""
+
+    def __init__(self, folder: Path, layout: Layout, records: int, *, varies: bool) -> None:
+        self._random = np.random.default_rng(7)
+        self._source = Records(records // UPDATES, self._random)
+        # The same number of records in all, at a rate that varies by a factor of up to four.
+        shares = self._random.uniform(1, 4, UPDATES) if varies else np.ones(UPDATES)
+        self._counts = np.round(self._source.per_update * shares / shares.mean()).astype(int)
+        self._store = IndexedStore(folder, RECORDS, layout.index)
+        self._store.apply(self._source.alive(), 0)
+        self._found: dict[str, list[float]] = {
+            name: [] for name in ("update", "probe", "scan", "written", "cells")
+        }
+
+    def update(self, number: int) -> None:
+        """Measures an update, and a probe and a scan after it."""
+        store, found, clock = self._store, self._found, (number + 1) * PANE
+        rows = self._source.between(number * PANE, clock, int(self._counts[number]))
+        found["update"].append(timed(lambda: store.apply(rows, clock)))
+        lookup = store.source.lookup_of(equals("key", int(self._random.integers(KEYS))))
+        found["probe"].append(timed(lambda: store.readers.invoke(store.source, None, lookup)))
+        found["scan"].append(timed(lambda: store.readers.invoke(store.source)))
+        found["written"].append(store.written_bytes / 1000)
+        found["cells"].append(store.touched_cells)
+
+    def end(self) -> Found:
+        self._store.close()
+        return {name: float(np.mean(values)) for name, values in self._found.items()}
+
+
+def run(layouts: Sequence[Layout], records: int, *, varies: bool = False) -> list[Found]:
+    """What some indexes take. They are updated in turn, so that all meet the same machine."""
     with tempfile.TemporaryDirectory(prefix="panes-index-") as folder:
-        store = IndexedStore(Path(folder), RECORDS, layout.index)
-        store.apply(source.alive(), 0)
-        found: dict[str, list[float]] = {name: [] for name in ("update", "probe", "scan", "written", "cells")}
-        for number, count in enumerate(counts):
-            rows = source.between(number * PANE, (number + 1) * PANE, int(count))
-            found["update"].append(
-                timed(lambda rows=rows, clock=(number + 1) * PANE: store.apply(rows, clock))
-            )
-            lookup = store.source.lookup_of(equals("key", int(random.integers(KEYS))))
-            found["probe"].append(
-                timed(lambda lookup=lookup: store.readers.invoke(store.source, None, lookup))
-            )
-            found["scan"].append(timed(lambda: store.readers.invoke(store.source)))
-            found["written"].append(store.written_bytes / 1000)
-            found["cells"].append(store.touched_cells)
-        store.close()
-    return {name: float(np.mean(values)) for name, values in found.items()}
+        made = [
+            Measured(Path(folder) / str(place), layout, records, varies=varies)
+            for place, layout in enumerate(layouts)
+        ]
+        for number in range(UPDATES):
+            for one in made:
+                one.update(number)
+        return [one.end() for one in made]
 
 
-def timed(work: object) -> float:
-    """The ms that something takes."""
-    assert callable(work)
-    began = perf_counter()
+def timed(work: Callable[[], object]) -> float:
+    """The ms of CPU time that something takes."""
+    began = process_time()
     work()
-    return 1000 * (perf_counter() - began)
+    return 1000 * (process_time() - began)
 
 
 def equals(column: str, value: int) -> Expression:
@@ -152,20 +175,20 @@ def measure_cells(megabytes: int) -> Iterator[Point]:
         Layout(name, 1, 1, name in ("Rebuild", "R-ins"))
         for name in ("Rebuild", "NoRebuild", "R-ins", "D-ins")
     ]
-    for layout in (*one, *(found for side in SIDES for found in of_cells(side))):
-        for what, value in run(layout, small).items():
-            yield Point(f"small, {what}", layout.name, layout.cells, value)
-        if "chr" in layout.name or layout.cells == 1:
-            continue
-        for what, value in run(layout, 4 * small).items():
-            yield Point(f"large, {what}", layout.name, layout.cells, value)
-        if layout.cells in (side * side for side in FLUCTUATING):
-            for what, value in run(layout, small, varies=True).items():
-                yield Point(f"fluctuating, {what}", layout.name, layout.cells, value)
-    for comings, leavings in ((4, 4), (2, 8), (8, 2)):
-        layout = Layout(f"Rebuild{comings}x{leavings}", comings, leavings, rebuild=True)
-        for what, value in run(layout, small).items():
-            yield Point(f"shape, {what}", layout.name, layout.cells, value)
+    every = [*one, *(found for side in SIDES for found in of_cells(side))]
+    main = [layout for layout in every if "chr" not in layout.name and layout.cells > 1]
+    shapes = [Layout(f"Rebuild{g}x{e}", g, e, rebuild=True) for g, e in ((4, 4), (2, 8), (8, 2))]
+    squares = [side * side for side in FLUCTUATING]
+    for name, layouts, records in (
+        ("small", every, small),
+        ("fluctuating", [layout for layout in main if layout.cells in squares], small),
+        ("shape", shapes, small),
+        ("large", main, 4 * small),
+    ):
+        measured = run(layouts, records, varies=name == "fluctuating")
+        for layout, found in zip(layouts, measured, strict=True):
+            for what, value in found.items():
+                yield Point(f"{name}, {what}", layout.name, layout.cells, value)
 
 
 class Answer:
@@ -181,11 +204,39 @@ class Answer:
         self._longest = cells.panes * PANE
         self._per_pane = 2 * rows // cells.panes
         self._clock = 0
-        for _ in range(cells.panes):
+        self._panes = cells.panes
+
+    def fill(self) -> None:
+        """Lets as many rows come as there are to be."""
+        for _ in range(self._panes):
             self.advance(PANE)
 
-    def advance(self, us: int) -> float:
-        """An epoch of some length; gives the seconds that it took."""
+    @property
+    def place(self) -> tuple[int, dict[str, str], int]:
+        """How far it has come: what `go_on` takes."""
+        return self._clock, *self.store.place
+
+    def go_on(self, clock: int, states: dict[str, str], epoch: int) -> None:
+        """Writes what comes after that."""
+        self._clock = clock
+        self.store.go_on(states, epoch)
+
+    def advance(self, us: int) -> None:
+        """An epoch of some length."""
+        rows = self._rows(us)
+        self._clock += us
+        self.store.apply(rows, self._clock)
+
+    def write(self, us: int) -> tuple[dict[str, Any], int, float]:
+        """What a task writes in an epoch of some length, the clock at its end, and the seconds that it took."""
+        rows = self._rows(us)
+        self._clock += us
+        began = perf_counter()
+        states = self.store.write(rows, self._clock)
+        self.store.go_on(states["states"], self.store.place[1] + 1)
+        return states, self._clock, perf_counter() - began
+
+    def _rows(self, us: int) -> pa.Table:
         count = self._per_pane * us // PANE
         ts = self._random.integers(self._clock + 1, self._clock + us + 1, count)
         columns = {
@@ -195,10 +246,7 @@ class Answer:
             TS: ts,
             EXP: ts + self._random.integers(1, self._longest, count),
         }
-        self._clock += us
-        began = perf_counter()
-        self.store.apply(pa.table(columns), self._clock)
-        return perf_counter() - began
+        return pa.table(columns)
 
     def look_up(self, key: int) -> tuple[float, float]:
         """The ms of wall time and of CPU time that the lookup of a key takes."""
@@ -215,11 +263,12 @@ def measure_lookups(rows: int, seconds: float) -> Iterator[Point]:
     for name, rebuild in (("NoRebuild", False), ("Rebuild", True)):
         with tempfile.TemporaryDirectory(prefix="panes-index-") as folder:
             answer = Answer(Path(folder), rows, rebuild=rebuild)
+            answer.fill()
             yield Point("lookup, segments", name, 0, answer.store.chunks)
             yield Point("lookup, first", name, 0, answer.look_up(1)[0])
             quiet = [answer.look_up(int(random.integers(answer.keys))) for _ in range(500)]
             yield from _quantiles("lookup, quiet", name, quiet)
-            busy, epochs = beside_epochs(answer, random, seconds)
+            busy, epochs = beside_epochs(answer, Path(folder), rows, random, seconds, rebuild=rebuild)
             yield from _quantiles("lookup, busy", name, busy)
             yield Point("lookup, epochs", name, len(epochs), 1000 * float(np.mean(epochs)))
             whole = answer.store
@@ -230,17 +279,33 @@ def measure_lookups(rows: int, seconds: float) -> Iterator[Point]:
 
 
 def beside_epochs(
-    answer: Answer, random: np.random.Generator, seconds: float
+    answer: Answer,
+    folder: Path,
+    rows: int,
+    random: np.random.Generator,
+    seconds: float,
+    *,
+    rebuild: bool,
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """What lookups take for some time while epochs run in a second thread, and the seconds of these."""
+    """What lookups take for some time while epochs run, and the seconds of these. As in a database, a task of
+    another process writes what an epoch brings, and a second thread of this one commits it."""
     stop, epochs = threading.Event(), []
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    task = context.Process(target=_write, args=(there, folder, rows, rebuild, answer.place))
+    task.start()
 
     def advance() -> None:
         # An epoch is a tenth of a pane; as much time again is without one, as on a machine that keeps up.
         while not stop.is_set():
-            epochs.append(answer.advance(PANE // 10))
-            stop.wait(epochs[-1])
+            here.send(PANE // 10)
+            states, clock, took = here.recv()
+            answer.store.commit(states, clock)
+            epochs.append(took)
+            stop.wait(took)
+        here.send(None)
 
+    here.recv()  # it is ready
     thread = threading.Thread(target=advance)
     thread.start()
     began, found = perf_counter(), []
@@ -249,7 +314,19 @@ def beside_epochs(
         stop.wait(0.002)
     stop.set()
     thread.join()
+    task.join()
     return found, epochs
+
+
+def _write(
+    driver: Connection, folder: Path, rows: int, rebuild: bool, place: tuple[int, dict[str, str], int]
+) -> None:
+    """Writes epochs of the lengths that the driver says, until it says None."""
+    answer = Answer(folder, rows, rebuild=rebuild)
+    answer.go_on(*place)
+    driver.send(None)
+    while (us := driver.recv()) is not None:
+        driver.send(answer.write(us))
 
 
 def _quantiles(figure: str, name: str, found: Sequence[tuple[float, float]]) -> Iterator[Point]:

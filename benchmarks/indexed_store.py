@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -32,7 +33,7 @@ class IndexedStore:
         self._log = EpochLog(folder / "epochs")
         self._states = KeptStates(folder / "states")
         self._collector = StateCollector(folder / "states", self._log)
-        self._readers = Readers(self._log, folder / "states", MemoryCursors(), lambda _: True)
+        self._readers = Readers(self._log, folder / "states", MemoryCursors(), lambda _query, _origin: True)
         self._clock, self._epoch = BEGINNING, -1
         self.written_bytes = 0
         """By the last epoch."""
@@ -40,20 +41,38 @@ class IndexedStore:
 
     def apply(self, rows: pa.Table, clock: int) -> None:
         """An epoch that brings rows, with their times of coming and leaving, and ends at a clock."""
+        self.commit(self.write(rows, clock), clock)
+
+    def write(self, rows: pa.Table, clock: int) -> dict[str, Any]:
+        """What a task does in an epoch; gives what the driver is to commit."""
         answer = answer_store(self._index, self._states.chunks(ANSWER))
         answer.apply(Delta(rows, clock))
         before = self._states.manifest()
         known = set() if before is None else {entry.name for entry in before.entries}
-        self._epoch += 1
-        states = self._states.save(self._epoch, {ANSWER: answer.chunks})
+        states = self._states.save(self._epoch + 1, {ANSWER: answer.chunks})
         after = self._states.manifest()
         assert after is not None
         self.written_bytes = sum(entry.bytes for entry in after.entries if entry.name not in known)
         self.touched_cells = answer.touched_cells if isinstance(answer, IndexedAnswer) else 0
+        return states
+
+    def commit(self, states: dict[str, Any], clock: int) -> None:
+        """What the driver does at the end of an epoch."""
+        self._epoch += 1
+        self._states.pins = dict(states["states"])  # the record keeps its own
         self._log.commit(replace(self._record(clock), **states))
         self._clock = clock
         oldest = self._log.holds.release_before(self._epoch - 2)
         self._collector.collect(oldest, self._epoch)
+
+    def go_on(self, states: dict[str, str], epoch: int) -> None:
+        """Begins with what another process has written up to an epoch, for `write` alone."""
+        self._states.pins, self._epoch = dict(states), epoch
+
+    @property
+    def place(self) -> tuple[dict[str, str], int]:
+        """What `go_on` takes."""
+        return self._states.pins, self._epoch
 
     @property
     def source(self) -> AnswerSource:

@@ -7,9 +7,9 @@
   periodic queries at t = 1 and 100 at t = 5, five of which share a scan, over windows of random lengths. A run
   lasts as long as the window is. In 7.12 to 7.14 a one-time query comes every t / 5, over half of the
   window at most, and suspends others.
-* live: threads that invoke queries without pause under `latest`, and ask one-time queries, while a stream runs in
-  the background. Prints the median seconds of an epoch without and with them, the aborts, and whether the recorded
-  history passes theorem 7.2.
+* live: threads that invoke queries under `latest`, and ask one-time queries, while a stream runs in the
+  background: without pause, and with a tenth of a second between two reads of a thread. Prints the median seconds
+  of an epoch without and with them, the aborts, and whether the recorded history passes theorem 7.2.
 
 Times of the figures are in periods of t = 1.
 """
@@ -45,11 +45,15 @@ NAME = "isolation"
 LENGTHS = {1: 40, 5: 100}
 """Periodic queries by the length of a sub-window."""
 SUB_WINDOWS = (10, 40, 70, 100)
-SCANNED = 75
-"""The sub-windows whose reading takes a period of t = 1: scans that queries share have some fewer than 100."""
+SCANNED = 120
+"""The sub-windows whose reading alone takes a period of t = 1: a scheduler has more to do, and scans that queries
+share have some fewer than 100."""
 SETTLED_EPOCHS = 8
 TURNS = 2
-"""Without readers and with them, one after the other, so that both meet the same machine."""
+"""Without readers, with them, and with readers that think, one after the other, so that all meet the same
+machine."""
+THINKING_S = 0.1
+"""Between two reads of a thread that thinks."""
 ONCE = "SELECT proto, count(*) AS n, sum(bytes) AS total FROM packets [RANGE 7 SECONDS] GROUP BY proto"
 
 
@@ -68,33 +72,30 @@ def figures(trials: int, sub_windows: tuple[int, ...] = SUB_WINDOWS) -> Iterator
     period = SCANNED * seconds_of_a_file(1)
     for n in sub_windows:
         for length, queries in LENGTHS.items():
+            groups = queries // SHARED
+            runs = [
+                run(n, length, groups=groups, period=length * period, seed=seed) for seed in range(trials)
+            ]
             for scheduler in SCHEDULERS:
-                given = {"groups": queries // SHARED, "period": length * period}
-                found = [run(scheduler, n, length, **given, seed=seed) for seed in range(trials)]  # type: ignore[arg-type]
+                found = [outcomes[scheduler] for outcomes in runs]
                 line = f"{scheduler}, t = {length}"
                 if scheduler in ("LWS", "TTU"):
                     yield Point("7.8", line, n, mean([one.aborted for one in found]))
                 yield Point("7.9", line, n, mean([mean(one.staleness) for one in found]) / period)
                 yield Point("7.10", line, n, mean([mean(one.between) for one in found]) / period)
                 yield Point("7.11", line, n, mean([one.throughput for one in found]) * period)
-        length = 5
+        length = max(LENGTHS)
+        groups = LENGTHS[length] // SHARED
+        mixed = [
+            run(n, length, groups=groups, period=length * period, seed=seed, one_time_every=period)
+            for seed in range(trials)
+        ]
         for scheduler in SCHEDULERS:
-            mixed = [
-                run(
-                    scheduler,
-                    n,
-                    length,
-                    groups=LENGTHS[length] // SHARED,
-                    period=length * period,
-                    seed=seed,
-                    one_time_every=period,
-                )
-                for seed in range(trials)
-            ]
+            found = [outcomes[scheduler] for outcomes in mixed]
             line = f"{scheduler}, t = {length}"
-            yield Point("7.12", line, n, mean([mean(one.one_time_response) for one in mixed]) / period)
-            yield Point("7.13", line, n, mean([mean(one.one_time_staleness) for one in mixed]) / period)
-            yield Point("7.14", line, n, mean([mean(one.staleness) for one in mixed]) / period)
+            yield Point("7.12", line, n, mean([mean(one.one_time_response) for one in found]) / period)
+            yield Point("7.13", line, n, mean([mean(one.one_time_staleness) for one in found]) / period)
+            yield Point("7.14", line, n, mean([mean(one.staleness) for one in found]) / period)
 
 
 def live(threads: int, seconds: float, rate: int) -> dict[str, float]:
@@ -102,6 +103,7 @@ def live(threads: int, seconds: float, rate: int) -> dict[str, float]:
     epochs: list[float] = []
     alone: list[float] = []
     beside: list[float] = []
+    thinking: list[float] = []
     reads: list[RecordedRead] = []
     aborts: list[errors.WindowMoved] = []
     with panes.connect() as db:
@@ -116,9 +118,13 @@ def live(threads: int, seconds: float, rate: int) -> dict[str, float]:
                 raise RuntimeError(f"there were no {SETTLED_EPOCHS} epochs within {STARTING_S} seconds")
             time.sleep(0.2)
         for _ in range(TURNS):
-            for readers, found in ((0, alone), (threads, beside)):
+            for readers, pause, found in (
+                (0, 0.0, alone),
+                (threads, 0.0, beside),
+                (threads, THINKING_S, thinking),
+            ):
                 before = len(epochs)
-                _read(db, queries, log, readers, seconds / (2 * TURNS), reads, aborts)
+                _read(db, queries, log, readers, pause, seconds / (3 * TURNS), reads, aborts)
                 # The first epoch of a turn began in the one before it.
                 found += epochs[before + 1 :]
         times = db.status().reads["latest"]
@@ -137,6 +143,9 @@ def live(threads: int, seconds: float, rate: int) -> dict[str, float]:
         "median epoch without readers, s": round(statistics.median(alone), 3),
         "median epoch with readers, s": round(statistics.median(beside), 3),
         "ratio": round(statistics.median(beside) / statistics.median(alone), 2),
+        "median epoch with readers that think 0.1 s, s": round(statistics.median(thinking), 3),
+        "ratio with readers that think": round(statistics.median(thinking) / statistics.median(alone), 2),
+        "epochs measured": len(alone) + len(beside) + len(thinking),
         "median response, ms": round(1_000 * times.response_seconds.median, 2),
         "99 % of responses within, ms": round(1_000 * times.response_seconds.p99, 2),
         "median staleness, s": round(staleness.median, 3),
@@ -149,12 +158,13 @@ def _read(
     queries: Sequence[panes.Query],
     log: RecordedLog,
     threads: int,
+    pause: float,
     seconds: float,
     reads: list[RecordedRead],
     aborts: list[errors.WindowMoved],
 ) -> None:
-    """Lets threads read under `latest`, in turn and without pause, for some seconds; one of ten asks one-time
-    queries."""
+    """Lets threads read under `latest`, in turn and with a pause after each read, for some seconds; one of ten
+    asks one-time queries."""
     stop = Event()
 
     def asked() -> panes.Answer:
@@ -172,6 +182,7 @@ def _read(
                 reads.append(log.recorded(one))
             except errors.WindowMoved as error:
                 aborts.append(error)
+            stop.wait(pause)
 
     readers = [Thread(target=read, args=(place,)) for place in range(threads)]
     for reader in readers:

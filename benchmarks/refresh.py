@@ -1,32 +1,48 @@
 """How many queries are refreshed, and how late, under each schedule: figures 8.7 to 8.10 of the thesis.
 
     python -m benchmarks.refresh [--updates 600] [--save]
+    python -m benchmarks.refresh --epochs 60 [--save]
     python -m benchmarks.refresh --live [--seconds 60] [--queries 0] [--save]
 
 Eight groups of queries read a basic interval synopsis each, which is updated every second. The clock is virtual;
-what a refresh takes is measured by going over real panes of counters, and multiplied by one factor for all, which
+what a refresh takes is measured by merging the panes of real synopses, and multiplied by one factor for all, which
 stands for the machine of the thesis: with it 40 queries without sharing need somewhat more than all of its time.
+`--epochs` refreshes real synopses in overload, with the time of the processor as clock (`epoch_refreshes.py`);
 `--live` runs real queries on a real clock (`live_refresh.py`).
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import os
+import time
 import timeit
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
+# As in the tasks of Spark.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
-from benchmarks import charts, live_refresh
+import numpy as np
+import pyarrow as pa
+
+from benchmarks import charts, epoch_refreshes, live_refresh
 from benchmarks.result_files import save
 from benchmarks.virtual_refreshes import VirtualRun
+from panes.delta.delta import TS
+from panes.delta.rows import int64
+from panes.plan.expressions import Aggregate, Column
+from panes.plan.nodes import StreamScan
+from panes.plan.schema import Schema
+from panes.plan.types import BIGINT
+from panes.plan.windows import RangeWindow
 from panes.schedule.hybrid_partition import sub_groups
 from panes.schedule.member import Member, cost_of
 from panes.schedule.policies import POLICIES, Policy
 from panes.schedule.task import Task
+from panes.synopses.basic_interval import BasicInterval
+from panes.synopses.definition import SynopsisSource
+from panes.synopses.layout import UPTO, Layout
 
 NAME = "refresh"
 QUERIES = (40, 80, 160, 240)
@@ -48,7 +64,7 @@ GROUPS = {
 NEED = 1.25
 """The part of the machine that 40 queries need without sharing at the lower rate."""
 K, REPEATS = 10, 9
-ANSWER_COSTS = (0, 20, 60)
+ANSWER_COSTS = (0, 5, 20)
 """How many panes could be merged while an answer is made."""
 COMPARED = ("conservative", "hybrid", "aggressive", "hybrid_late_pending")
 
@@ -62,10 +78,6 @@ SCHEDULES: Mapping[str, Policy] = {
     **{name: policy for name, policy in POLICIES.items() if name != "edf"},
 }
 """Without sharing queries of one period are refreshed together, and nothing else."""
-
-
-Pane = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Values, and the bandwidth of each."""
 
 
 @dataclass(frozen=True)
@@ -87,36 +99,37 @@ class Point:
 
 
 def measured(rate: int, fields: Sequence[int], panes: int = 60) -> ProbeTimes:
-    """What it takes to add up panes of counters, and to make the list of the heaviest values of the sums."""
+    """What it takes to merge panes of counters, and to make the list of the heaviest values of the sums."""
     random = np.random.default_rng(8)
-    values = math.prod(field * rate // RATES[0] for field in fields)
-    keys, sizes = random.integers(0, values, (panes, rate)), random.integers(40, 1500, (panes, rate))
-    synopsis = _numbered([_pane(*pane) for pane in zip(keys, sizes, strict=True)])
-    totals = np.zeros(1 + max(int(keys.max()) for keys, _ in synopsis), np.int64)
+    layout = counters(len(fields))
+    rows = panes * rate
+    columns = dict.fromkeys(layout.schema.names, np.ones(rows, np.int64))
+    columns |= dict.fromkeys((TS, UPTO), np.repeat(np.arange(1, panes + 1), rate))
+    for key, values in zip(layout.keys, fields, strict=True):
+        columns[key] = random.integers(0, values * rate // RATES[0], rows)
+    (bandwidth,) = (name for name in columns if name.startswith("_sum"))
+    columns[bandwidth] = random.integers(40, 1500, rows)
+    synopsis = BasicInterval(layout, 1)
+    synopsis.add(pa.table(columns, schema=layout.schema))
+    totals = int64(synopsis.window(panes, panes).rows, bandwidth)
+    return ProbeTimes(
+        _seconds(lambda: synopsis.window(panes, panes)) / panes,
+        _seconds(lambda: np.argpartition(totals, -K)[-K:]),
+    )
 
-    def scan() -> None:
-        for keys, sums in synopsis:
-            totals[keys] += sums
 
-    return ProbeTimes(_seconds(scan) / panes, _seconds(lambda: np.argpartition(totals, -K)[-K:]))
+def counters(fields: int) -> Layout:
+    """What a synopsis holds that sums bandwidth by some fields."""
+    names = [f"p.field_{number}" for number in range(fields)]
+    scan = StreamScan("p", "p", Schema.of([(name, BIGINT) for name in (*names, "p.bytes")]))
+    source = SynopsisSource(scan, tuple(Column(BIGINT, name) for name in names), ())
+    total = Aggregate("total", "sum", Column(BIGINT, "p.bytes"), BIGINT)
+    return Layout.of(source.group_by((total,), RangeWindow(WINDOWS[1], 1)))
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """What it takes at best: other processes only add to it."""
-    return min(timeit.repeat(work, number=1, repeat=REPEATS))
-
-
-def _pane(keys: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Pane:
-    """The bandwidth of each value in one pane."""
-    distinct, places = np.unique(keys, return_inverse=True)
-    return distinct, np.bincount(places, sizes).astype(np.int64)
-
-
-def _numbered(synopsis: Sequence[Pane]) -> list[Pane]:
-    """The panes with numbers from 0 on for the values that are in any of them."""
-    _, places = np.unique(np.concatenate([keys for keys, _ in synopsis]), return_inverse=True)
-    ends = np.cumsum([len(keys) for keys, _ in synopsis])
-    return [(keys, sums) for keys, (_, sums) in zip(np.split(places, ends[:-1]), synopsis, strict=True)]
+    """What it takes at best, of the processor: other processes only add to it."""
+    return min(timeit.repeat(work, number=1, repeat=REPEATS, timer=time.process_time))
 
 
 def drawn(count: int, times: Sequence[ProbeTimes], factor: float) -> list[Member]:
@@ -194,13 +207,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--updates", type=int, default=600)
+    parser.add_argument("--epochs", type=int, help="refresh real synopses for a number of epochs in overload")
     parser.add_argument("--live", action="store_true", help="run real queries on a live stream")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each live run is measured")
     parser.add_argument("--queries", type=int, help="how many of them; else as many as are too many")
     parser.add_argument("--save", action="store_true", help="write the result file and the charts")
     arguments = parser.parse_args()
+    if arguments.epochs:
+        _compare(epoch_refreshes.NAME, epoch_refreshes.overloaded(arguments.epochs), save_it=arguments.save)
+        return
     if arguments.live:
-        _live(arguments.seconds, arguments.queries, save_it=arguments.save)
+        found = live_refresh.live(arguments.seconds, arguments.queries)
+        _compare(live_refresh.NAME, found, save_it=arguments.save)
         return
     times = {rate: [measured(rate, fields) for fields in GROUPS.values()] for rate in RATES}
     found = simulated(times, arguments.updates)
@@ -220,14 +238,14 @@ def main() -> None:
         )
 
 
-def _live(seconds: float, queries: int | None, *, save_it: bool) -> None:
-    found = live_refresh.live(seconds, queries)
+def _compare(name: str, found: Sequence[live_refresh.LiveRun], *, save_it: bool) -> None:
+    """Prints the two runs of an overload, and keeps them."""
     for run in found:
         print("  ".join(f"{name}={value}" for name, value in asdict(run).items()))
     alone, together = found
     print(f"{together.refreshed_per_s / alone.refreshed_per_s:.2f} times as many, aim {live_refresh.AIM:g}")
     if save_it:
-        save(live_refresh.NAME, [asdict(run) for run in found])
+        save(name, [asdict(run) for run in found])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Schedulers of queries and window updates over files, as section 7.5 of Golab's thesis (2006) compares them.
 
 A window is a ring of n sub-windows, each a file of packets. Queries read it file by file and add up counters; an
-update writes a file and puts it in the place of the oldest one. The clock is the CPU time that all of this takes,
-so other processes do not count.
+update writes a file and puts it in the place of the oldest one. The clock of a run is the CPU time that its own
+steps take, so other processes do not count. The runs that are compared take turns, step by step: what makes the
+machine slower for a while makes it slower for all of them.
 
 * Serial: a query runs to its end; updates and other queries wait.
 * WS: updates are done at once, and a query goes on with the files that were there when it began.
@@ -23,17 +24,17 @@ from time import process_time
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tests.reference.window_reader import Reader, Ring, SequentialReader, TtuReader
 
 SERIAL, WS, LWS, TTU = "Serial", "WS", "LWS", "TTU"
 SCHEDULERS = (SERIAL, WS, LWS, TTU)
 ADDRESSES = 1_000
-ROWS = 250
+ROWS = 1_000
 """Packets of a sub-window of length 1, on average."""
 SHARED = 5
 """Queries that one scan answers."""
+_OVER = object()
 _LEAST, _MOST = 0.1, 1.9
 """The rate of a sub-window, as a share of the usual one."""
 
@@ -41,41 +42,49 @@ _LEAST, _MOST = 0.1, 1.9
 class Window:
     """The files of n sub-windows."""
 
+    files: list[Path]
+
     def __init__(self, folder: Path, n: int, length: float, seed: int) -> None:
+        folder.mkdir()
         self._folder = folder
         self._random = np.random.default_rng(seed)
         self._length = length
         self.ring = Ring(n)
-        self.files = [self._written(j) for j in range(n)]
+        self.files = []
+        for j in range(n):
+            self.arrive()
+            self.files.append(self._written(j))
+        self.arrive()
         self.last = n - 1
         """The last update."""
+        self.is_empty = False
+        """Whether the packets of the next sub-window are still to come."""
 
     def update(self) -> int:
         """Moves the window on; gives the number of the update. The file that left stays, for those who read it."""
         self.last += 1
+        self.is_empty = True
         self.files[self.last % self.ring.n] = self._written(self.last)
         self.ring.update(self.last)
         return self.last
 
-    def _written(self, j: int) -> Path:
+    def arrive(self) -> None:
+        """Makes the packets of the next sub-window. They come by themselves, so no clock counts it."""
         rows = max(1, int(ROWS * self._length * self._random.uniform(_LEAST, _MOST)))
-        packets = {
-            "src": self._random.integers(0, ADDRESSES, rows, np.int64),
-            "bytes": self._random.integers(1, 101, rows, np.int64),
-        }
-        path = self._folder / f"{j:06d}.arrow"
-        table = pa.table(packets)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table)
+        src = self._random.integers(0, ADDRESSES, rows, np.int64)
+        self.is_empty = False
+        self._arrived = np.stack([src, self._random.integers(1, 101, rows, np.int64)])
+
+    def _written(self, j: int) -> Path:
+        path = self._folder / f"{j:06d}"
+        path.write_bytes(self._arrived.tobytes())
         return path
 
 
 def add_file(path: Path, totals: npt.NDArray[np.float64]) -> None:
     """Adds the bytes of each address in a file."""
-    with pa.memory_map(str(path)) as file:
-        packets = pa.ipc.open_file(file).read_all()
-        src, size = (packets.column(name).combine_chunks().to_numpy() for name in ("src", "bytes"))
-        totals += np.bincount(src, weights=size, minlength=ADDRESSES)
+    src, size = np.frombuffer(path.read_bytes(), np.int64).reshape(2, -1)
+    totals += np.bincount(src, weights=size, minlength=ADDRESSES)
 
 
 @dataclass
@@ -148,10 +157,10 @@ class Run:
         self._committed: dict[int, float] = {}
         self._reported: dict[int, float] = {}
 
-    def run(self, periods: int) -> Outcome:
-        """Runs until the window has moved on that many times."""
+    def steps(self, periods: int, outcome: Outcome) -> Iterator[None]:
+        """Runs until the window has moved on that many times, one step of a query after the other. Between two of
+        them the clock stands still."""
         self._began = process_time()
-        outcome = Outcome()
         self._committed = {self._window.last: 0.0}
         next_update, updates = self._period, 0
         asks = self._asks(periods * self._period)
@@ -174,8 +183,12 @@ class Run:
             # A one-time query suspends others: it is the last one.
             if self._step(running[-1]):
                 self._report(running.pop(), outcome)
+            stopped = process_time()
+            if self._window.is_empty:
+                self._window.arrive()
+            yield
+            self._began += process_time() - stopped
         outcome.seconds = self._now()  # updates that wait make a run longer
-        return outcome
 
     def _now(self) -> float:
         return process_time() - self._began
@@ -248,7 +261,6 @@ class Run:
 
 
 def run(
-    scheduler: str,
     n: int,
     length: float,
     *,
@@ -257,13 +269,20 @@ def run(
     seed: int,
     periods: int | None = None,
     one_time_every: float | None = None,
-) -> Outcome:
-    """One run, as long as the window is; files lie in a folder that goes afterwards."""
+) -> dict[str, Outcome]:
+    """A run of each scheduler over the same packets and queries, as long as the window is; they take turns."""
     folder = Path(tempfile.mkdtemp(prefix="panes-isolation-"))
+    given = {"groups": groups, "period": period, "seed": seed}
     try:
-        window = Window(folder, n, length, seed)
-        made = Run(window, scheduler, groups=groups, period=period, seed=seed, one_time_every=one_time_every)
-        return made.run(n if periods is None else periods)
+        outcomes = {scheduler: Outcome() for scheduler in SCHEDULERS}
+        under_way = []
+        for scheduler, outcome in outcomes.items():
+            window = Window(folder / scheduler, n, length, seed)
+            made = Run(window, scheduler, **given, one_time_every=one_time_every)  # type: ignore[arg-type]
+            under_way.append(made.steps(n if periods is None else periods, outcome))
+        while under_way:
+            under_way = [steps for steps in under_way if next(steps, _OVER) is not _OVER]
+        return outcomes
     finally:
         shutil.rmtree(folder)
 
@@ -272,7 +291,7 @@ def seconds_of_a_file(length: float) -> float:
     """What it takes to read one file, in seconds of CPU time."""
     folder = Path(tempfile.mkdtemp(prefix="panes-isolation-"))
     try:
-        window, totals = Window(folder, 100, length, 0), np.zeros(ADDRESSES)
+        window, totals = Window(folder / "files", 100, length, 0), np.zeros(ADDRESSES)
         for path in window.files:
             add_file(path, totals)
         began = process_time()

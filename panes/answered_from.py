@@ -17,6 +17,9 @@ from panes.registered import Registered
 from panes.state.storage.epoch_log import EpochLog
 from panes.stored_plans import sheds
 
+_MOST_KNOWN = 10_000
+"""Then it begins to forget what queries compute: they come and go for as long as a process lives."""
+
 
 class AnsweredFrom:
     """Finds the registered query that computes what a one-time query asks for.
@@ -38,20 +41,30 @@ class AnsweredFrom:
         self._sources = sources
         self._one_time = one_time
         self._log = log
+        self._known: dict[int, Hashable] = {}
+        """What each query computes, by its id: an altered query gets another one."""
 
     def query(self, plan: Node) -> QueryRecord | None:
         """The registered query whose answer is that of a plan, whenever both are of one instant."""
-        if is_table_only(plan) or why_not_once(plan) is not None or _is_estimated(plan):
+        if not is_exact(plan):
             return None
         asked = _computes(plan)
         for record in self._catalog.queries():
             is_kept = record.group is None and not record.answers.is_asked_anew
             if not is_kept or record.error is not None or record.settings.is_input_triggered:
                 continue
-            own = self._registered.plan_of(record)
-            if _computes(own) == asked and not sheds(own, record.settings):
+            if self._computed_by(record) == asked and not sheds(
+                self._registered.plan_of(record), record.settings
+            ):
                 return record
         return None
+
+    def _computed_by(self, record: QueryRecord) -> Hashable:
+        if record.id not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[record.id] = _computes(self._registered.plan_of(record))
+        return self._known[record.id]
 
     def is_same(self, record: QueryRecord, plan: Node, epoch: int | None) -> bool:
         """Whether the answers of a query and of a plan are of one instant as of an epoch, and the query has seen
@@ -64,6 +77,11 @@ class AnsweredFrom:
         if ran is None or now == BEGINNING or ran.clock != now or ran.clock < source.whole_from:
             return False
         return source.complete_from(ran.clock, ran.epoch) is None
+
+
+def is_exact(plan: Node) -> bool:
+    """Whether a standing query can compute what a one-time query asks for: it is over streams, and no estimate."""
+    return not is_table_only(plan) and why_not_once(plan) is None and not _is_estimated(plan)
 
 
 def _computes(plan: Node) -> Hashable:

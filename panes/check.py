@@ -26,8 +26,9 @@ from panes.plan.walk import walk
 from panes.stages.measure_log import PIN, MeasureLog
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.epoch_states import EpochStates, Index
+from panes.state.storage.epoch_states import EpochStates
 from panes.state.storage.home import home_of
+from panes.state.storage.index import Index
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import FOR_READERS, Place
 from panes.state.storage.opening import CATALOG, check_opening, check_place

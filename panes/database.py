@@ -55,6 +55,7 @@ from panes.statements.create_query import create_query_from
 from panes.statements.handlers import AS_OF, Result, execute, execute_all
 from panes.statements.load_table import load_table
 from panes.status import RECENT, Epoch, Status, status_of
+from panes.synopsis_answers import SynopsisAnswers
 from panes.tables.load_rows import LoadConflict
 from panes.tables.row_counts import RowCounts
 
@@ -140,6 +141,7 @@ class Database:
             self._answers,
             one_time,
             AnsweredFrom(self._catalog, self._registered, self._answers.sources, one_time, self._log),
+            SynopsisAnswers(self._catalog, self._registered, self._answers.readers, one_time, self._log),
             MeasuredReads(self._clock),
             invocations,
         )

@@ -10,7 +10,7 @@ from math import gcd
 
 from panes.answer_ways import AnswerWays, fact_of_shape
 from panes.answers.answer_index import AnswerIndex
-from panes.catalog import Catalog, QueryRecord
+from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
 from panes.config import AUTO, DEADLINE, EAGER, LAZY, NONE, Value
@@ -211,8 +211,8 @@ class Registered:
             running = queries.get(number, number)
             if self._catalog.fail_plan(number, error):
                 self._physical.forget(number)
-            elif self._catalog.has_group(running):
-                self._catalog.dissolve(running, self._without_group(running))
+            elif self._catalog.query_groups.has(running):
+                self._catalog.query_groups.dissolve(running, self._without_group(running))
             else:
                 self._catalog.suspend(running, error)
 
@@ -292,6 +292,12 @@ class Registered:
         assert found is not None, f"plan {number} is in the catalog as long as it is to begin"
         return found
 
+    def synopsis(self, group: GroupRecord) -> Synopsis | JoinSynopsis | None:
+        """The synopsis that the queries of a group share; None when they share something else."""
+        found = self._physical.numbered(group.plan_number)
+        plan = None if found is None else found.plan
+        return plan if isinstance(plan, (Synopsis, JoinSynopsis)) else None
+
     def newest_plan(self, record: QueryRecord) -> PhysicalPlan:
         """The plan that runs a query after the switch that is under way, if one is."""
         number = self._catalog.newest_plan(record)
@@ -308,7 +314,8 @@ class Registered:
     def group(self, number: int, plan: Node) -> Group:
         """The group of that number; `plan` is that of one of its queries."""
         if number not in self._groups:
-            key, is_synopsis = self._catalog.template_of(number), self._catalog.is_synopsis(number)
+            groups = self._catalog.query_groups
+            key, is_synopsis = groups.template_of(number), groups.is_synopsis(number)
             self._groups[number] = Group.of(plan, key, is_synopsis=is_synopsis)
         return self._groups[number]
 
@@ -374,6 +381,7 @@ class Registered:
             equals=self._catalog.equal_queries(record),
             refresh=self._refresh_of(record),
             store=self._store(record),
+            stream_indexes=self._stream_indexes(record),
             synopsis_after=self._synopsis_after(record),
         )
         costs = self._costs()
@@ -431,6 +439,22 @@ class Registered:
             return ""
         members = [other for other in self._catalog.queries() if other.group == record.group]
         return describe_pairs([self.plan_of(member) for member in members])
+
+    def _stream_indexes(self, record: QueryRecord) -> tuple[str, ...]:
+        """The indexes in which the queries of a group are with those of other groups, in words."""
+        if record.group is None:
+            return ()
+        queries: dict[str, Counter[int]] = {}
+        for other in self._catalog.queries():
+            if other.group is not None:
+                for stream in self.physical_plan(other).matched_streams:
+                    queries.setdefault(stream, Counter())[other.group] += 1
+        return tuple(
+            f"index of {stream}: {sum(groups.values()):,} queries of {len(groups):,} groups; a value is looked up "
+            "once for all"
+            for stream, groups in sorted(queries.items())
+            if record.group in groups and len(groups) > 1
+        )
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""

@@ -50,7 +50,7 @@ class StandingAnswers:
         self._check_run = check_run
         self._names: dict[int, str | None] = {}
         """Names of queries that were asked for, so that the catalog is not asked again and again."""
-        self.current = CurrentAnswers(lambda: self._log.last)
+        self.current = CurrentAnswers(lambda: self._log.last, self._log.gate.wait)
         """What is kept ready, and the limits of what readers compute."""
         self.readers = connection.readers
         self.sources = AnswerSources(connection.catalog, registered, connection.readers)
@@ -119,6 +119,9 @@ class StandingAnswers:
     def _as_of_the_end(self, name: str) -> Answer:
         """The answer of the epoch that is the last one when this returns: one that was overtaken meanwhile is
         brought forward."""
+        ready = self.current.ready(name)
+        if ready is not None and self._is_last(ready):
+            return ready
         once = self._asked_once(name)
         if once is not None:
             ask, step = self._one_time.answer, self.current.step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 # How long a case takes says nothing on a machine that others use too.
 settings.register_profile("panes", deadline=None)
 settings.load_profile("panes")
+
+
+def pytest_configure() -> None:
+    """Lets Ctrl-C interrupt: a shell has the programs that it starts in the background ignore it, and so would the
+    tests of interruptions, and the programs that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

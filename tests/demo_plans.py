@@ -24,7 +24,7 @@ from panes.stages.fragment_run import FragmentRun
 from panes.stages.measure_log import Measured, StepPlace, measured_after
 from panes.stages.physical_plan import PhysicalPlan
 from panes.stages.running_query import RunningQuery
-from panes.state.storage.epoch_states import pin_of_task
+from panes.state.storage.index import pin_of_task
 from panes.state.storage.task_states import TaskStates
 
 PAGE = Path(__file__).parent.parent / "docs" / "demo-plans.md"

@@ -11,7 +11,8 @@ from panes.catalog import Catalog
 from panes.stages.running_query import RunningQuery
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_log import EpochLog
-from panes.state.storage.epoch_states import EpochStates, StagePlace, pin_of_task
+from panes.state.storage.epoch_states import EpochStates, StagePlace
+from panes.state.storage.index import pin_of_task
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import FOR_READERS, Manifest, Place
 from panes.state.storage.segments import SegmentEntry

@@ -64,6 +64,9 @@ class AnswerFromSegments:
     ) -> list[pa.Table]:
         """Of the rows that add up to the answer at the end of an epoch, those that are there later than `now`, and
         for which the condition of a lookup is true."""
+        if lookup is not None and lookup.is_narrow:
+            for shard in self._shards(ran, spread):
+                self.open.expect_lookups(ran.answer, shard)
         in_order: list[pa.Table] = []
         by_key: list[pa.Table] = []
         are_dead = False
@@ -111,8 +114,11 @@ class AnswerFromSegments:
 
     def _chunks(self, ran: QueryProgress, epoch: int, spread: int, buffer: str) -> Iterator[Chunk]:
         """The chunks of a buffer on all shards that an epoch had."""
-        for shard in range(ran.answer.shards(spread)):
+        for shard in self._shards(ran, spread):
             yield from self.open.chunks(ran.answer, shard, epoch)[buffer]
+
+    def _shards(self, ran: QueryProgress, spread: int) -> range:
+        return range(ran.answer.shards(spread))
 
     def _mine(self, rows: pa.Table) -> pa.Table:
         if self.member is None:

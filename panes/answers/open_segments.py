@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 
 from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.epoch_log import EpochLog
+from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.epoch_states import EpochStates, StagePlace
 from panes.state.storage.locations import Location
-from panes.state.storage.manifest import FOR_READERS, Manifest
+from panes.state.storage.manifest import ANSWER, FOR_READERS, Manifest
 from panes.state.storage.recently_used import RecentlyUsed
 from panes.state.storage.records import missing
 
 _EPOCHS_IN_MEMORY = 512
 _STATES_IN_MEMORY = 16
 _SEGMENTS_IN_MEMORY = 2_048
+_LATELY = 64
+"""For this many epochs after a lookup the segments of its answer are opened ahead of the next one."""
 
 
 class OpenSegments:
-    """The chunks of shards by epoch. What was used last stays open: manifests and segments never change."""
+    """The chunks of shards by epoch. What was used last stays open: manifests and segments never change.
+
+    To open a segment takes as long as its checksum does, some milliseconds for a few megabytes. A lookup by key
+    takes less, so where there were some lately, what an epoch has written is opened before readers see the epoch.
+    """
 
     def __init__(self, log: EpochLog, states: Location) -> None:
         """The records of epochs say which manifests are theirs; `states` is the folder of all states."""
@@ -28,13 +35,38 @@ class OpenSegments:
         self._indexes: RecentlyUsed[int, EpochStates] = RecentlyUsed(_STATES_IN_MEMORY)
         self._epochs: RecentlyUsed[Hashable, Mapping[str, Sequence[Chunk]]] = RecentlyUsed(_EPOCHS_IN_MEMORY)
         self._chunks: RecentlyUsed[Hashable, Chunk] = RecentlyUsed(_SEGMENTS_IN_MEMORY)
+        self._looked_up: dict[tuple[StagePlace, int], int] = {}
+        """The shards of answers that keys were looked up in, with the epoch of the last lookup."""
+        log.ahead.append(self._open_ahead)
 
     def chunks(self, stage: StagePlace, shard: int, epoch: int) -> Mapping[str, Sequence[Chunk]]:
         """The chunks that a shard had for readers at the end of an epoch that ran its query, by buffer."""
         return self._epochs.get((stage, shard, epoch), lambda: self._open(stage, shard, epoch))
 
+    def expect_lookups(self, stage: StagePlace, shard: int) -> None:
+        """Lets what the next epochs write of a shard be open by the time that readers see it."""
+        self._looked_up[stage, shard] = self._log.last
+
+    def _open_ahead(self, record: EpochRecord) -> None:
+        """Opens what an epoch has written of the answers that keys were looked up in lately."""
+        states = EpochStates(self._states, record.states, record.tasks)
+        for (stage, shard), last in list(self._looked_up.items()):
+            if record.epoch - last > _LATELY:
+                self._looked_up.pop((stage, shard), None)
+                continue
+            # A damaged file concerns whoever reads it, and no epoch.
+            with suppress(StateError):
+                manifest = states.load(stage, shard)
+                if manifest is not None and manifest.epoch == record.epoch:
+                    opened = self._opened(states, manifest)
+                    self._epochs.put((stage, shard, record.epoch), opened)
+                    for chunk in opened[ANSWER]:
+                        chunk.open()
+
     def _open(self, stage: StagePlace, shard: int, epoch: int) -> Mapping[str, Sequence[Chunk]]:
-        states, manifest = self._manifest(stage, shard, epoch)
+        return self._opened(*self._manifest(stage, shard, epoch))
+
+    def _opened(self, states: EpochStates, manifest: Manifest) -> Mapping[str, Sequence[Chunk]]:
         return {
             buffer: [self._once(chunk) for chunk in states.chunks(manifest, buffer)] for buffer in FOR_READERS
         }

@@ -18,13 +18,19 @@ from panes.clock import WallClock
 class Pace:
     """Turns in the order in which they are asked for, each for some seconds; whoever comes early waits.
 
-    A reader that comes now and then never waits. `is_kept` says whether anyone does: it is off until epochs run.
+    A reader that comes now and then never waits, nor one that wants a few turns together: as many as `burst` may
+    follow each other at once after a time in which nobody came. `is_kept` says whether anyone waits: it is off
+    until epochs run.
     """
 
     def __init__(
-        self, elapsed: Callable[[], float] | None = None, sleep: Callable[[float], None] = time.sleep
+        self,
+        elapsed: Callable[[], float] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        burst: int = 1,
     ) -> None:
         self.is_kept = False
+        self._burst = burst
         self._elapsed = elapsed or WallClock().elapsed
         self._sleep = sleep
         self._lock = threading.Lock()
@@ -42,7 +48,8 @@ class Pace:
             return
         with self._lock:
             now = self._elapsed()
-            begin = max(now, self._free)
+            # What was not used of the time before counts, up to a burst.
+            begin = max(now - (self._burst - 1) * seconds, self._free)
             self._free = begin + seconds
         if begin > now:
             self._sleep(begin - now)

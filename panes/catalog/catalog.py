@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -17,10 +16,13 @@ from uuid import uuid4
 
 from panes.catalog.comments import Comments
 from panes.catalog.created_functions import CreatedFunctions
+from panes.catalog.definitions import Definitions
 from panes.catalog.marks import Marks
 from panes.catalog.parsed_once import parsed_once
 from panes.catalog.plan_history import ChosenPlan, PlanHistory, PlanRow, Successor
+from panes.catalog.query_groups import QueryGroups
 from panes.catalog.query_record import GroupRecord, QueryRecord
+from panes.catalog.settings_columns import SETTINGS_COLUMNS, SETTINGS_DEFINED, marks_for
 from panes.config import EAGER, LAZY, SETTINGS, Value, check_setting
 from panes.errors import CatalogError
 from panes.language.names import same
@@ -31,32 +33,24 @@ from panes.language.statements import (
     CreateStream,
     CreateTable,
     SelectQuery,
-    renamed,
 )
 from panes.plan.stream import Stream
 from panes.query_settings import KEPT, ChosenAnswers, QuerySettings
 from panes.sqlite_file import Change, Copy, SqliteFile
 
-_SETTINGS = ", ".join(f'"{name}"' for name in QuerySettings._fields)
-_SETTINGS_DEFINED = ", ".join(f'"{name}" NOT NULL' for name in QuerySettings._fields)
 _SCHEMA = f"""
-CREATE TABLE objects (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
-  sql TEXT NOT NULL, created_with INTEGER, retains_from INTEGER);
+{Definitions.SCHEMA}
 CREATE TABLE queries (
   id INTEGER NOT NULL, origin INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  {_SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL, template TEXT,
+  {SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL, template TEXT,
   synopsis TEXT, computes TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER,
   first_clock INTEGER, error TEXT, plan_number INTEGER);
 CREATE INDEX queries_by_id ON queries (id);
 CREATE INDEX queries_by_what_they_compute ON queries (computes);
 CREATE INDEX queries_by_template ON queries (template);
 CREATE INDEX queries_by_synopsis ON queries (synopsis);
-CREATE TABLE groups (
-  id INTEGER PRIMARY KEY, template TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  {_SETTINGS_DEFINED}, first_epoch INTEGER, plan_number INTEGER, plan_epoch INTEGER,
-  UNIQUE (template, {_SETTINGS}));
+{QueryGroups.SCHEMA}
 {PlanHistory.SCHEMA}
 CREATE TABLE settings (name TEXT PRIMARY KEY, value NOT NULL);
 {Comments.SCHEMA}
@@ -76,10 +70,14 @@ class Catalog:
         """`database` is the id that a new one gets; None makes one up."""
         self._file = SqliteFile(path, _SCHEMA, database=database or uuid4().hex, read_only=read_only)
         self._select, self._execute = self._file.select, self._file.execute
+        self._known_queries: tuple[tuple[int, ...], list[QueryRecord]] = (), []
+        """What was read of all queries last, and of which version of the tables."""
         self._plans = PlanHistory(self._file)
         self.comments = Comments(self._file)
         self.created_functions = CreatedFunctions(self._file)
         self.marks = Marks(self._file)
+        self.definitions = Definitions(self._file)
+        self.query_groups = QueryGroups(self._file, self.marks)
         self.is_read_only = read_only
 
     def close(self) -> None:
@@ -115,75 +113,57 @@ class Catalog:
     # Streams and tables.
 
     def create(self, statement: CreateStream | CreateDerivedStream | CreateTable) -> None:
-        kind = "TABLE" if isinstance(statement, CreateTable) else "STREAM"
         with self._file.transaction():
             self._check_free(statement.name)
-            self._execute(
-                "INSERT INTO objects (kind, name, sql) VALUES (?, ?, ?)", kind, statement.name, statement.sql
-            )
+            self.definitions.add(statement)
 
     def _check_free(self, name: str) -> None:
         """Streams, tables and queries have one space of names, because all of them can be read in FROM."""
-        for table, kind in (("objects", "stream or table"), ("queries", "query")):
-            if self._sql_of(table, name) is not None:
-                raise CatalogError(
-                    f"there is already a {kind} named {name!r}; drop it first or choose another name"
-                )
-
-    def alter(self, statement: CreateStream, retains_from: int | None = None) -> None:
-        """Puts another definition in the place of that of a stream, which may have more columns.
-
-        `retains_from` is the clock from which on it keeps what its RETAIN says, when it kept less before.
-        """
-        stream = statement.stream
-        self._execute(
-            "UPDATE objects SET sql = ?, created_with = ?, retains_from = coalesce(?, retains_from) WHERE id = ?",
-            *(statement.sql, stream.created_with, retains_from, stream.number),
-        )
+        if self.is_taken(name):
+            kind = "query" if self.has("QUERY", name) else "stream or table"
+            raise CatalogError(
+                f"there is already a {kind} named {name!r}; drop it first or choose another name"
+            )
 
     def retains_from(self, stream: int) -> int | None:
         """The clock from which on a stream keeps what its RETAIN says; None: it always did."""
-        rows = self._select("SELECT retains_from FROM objects WHERE id = ?", stream)
-        return rows[0][0] if rows else None
+        return self.definitions.retains_from(stream)
 
     def drop(self, kind: str, name: str) -> None:
         with self._file.transaction():
-            if not self._execute("DELETE FROM objects WHERE kind = ? AND name = ?", kind, name):
+            if not self.definitions.drop(kind, name):
                 raise self._missing(kind, name)
             self.comments.forget(name)
 
     def has(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str) -> bool:
         """Whether there is a query, a stream or a table of that name."""
         if kind == "QUERY":
-            return self._sql_of("queries", name) is not None
+            return bool(self._select("SELECT 1 FROM queries WHERE name = ?", name))
         return (self.stream(name) if kind == "STREAM" else self.table(name)) is not None
 
     def stream(self, name: str) -> CreateStream | CreateDerivedStream | None:
-        statement = self._object(name)
+        statement = self.definitions.find(name)
         return None if isinstance(statement, CreateTable) else statement
 
     def table(self, name: str) -> CreateTable | None:
-        statement = self._object(name)
+        statement = self.definitions.find(name)
         return statement if isinstance(statement, CreateTable) else None
 
     def streams(self) -> list[CreateStream | CreateDerivedStream]:
         """In the order of creation."""
-        found = (self._object(name) for name in self._names("STREAM"))
-        return [
-            statement for statement in found if isinstance(statement, (CreateStream, CreateDerivedStream))
-        ]
+        return self.definitions.streams()
 
     def base_streams(self) -> list[Stream]:
         """The streams that have a source, each with a number that is never given to another."""
         return [statement.stream for statement in self.streams() if isinstance(statement, CreateStream)]
 
     def tables(self) -> list[CreateTable]:
-        found = (self._object(name) for name in self._names("TABLE"))
-        return [statement for statement in found if isinstance(statement, CreateTable)]
+        """In the order of creation."""
+        return self.definitions.tables()
 
     def names(self) -> Sequence[str]:
         queries = self._select("SELECT name FROM queries ORDER BY origin")
-        return self._names("STREAM") + self._names("TABLE") + [str(name) for (name,) in queries]
+        return [*self.definitions.names(), *(str(name) for (name,) in queries)]
 
     def rename(self, kind: Literal["QUERY", "STREAM", "TABLE"], name: str, new_name: str) -> None:
         """Gives a query, a stream or a table another name. Files go by numbers, so nothing else changes."""
@@ -193,12 +173,10 @@ class Catalog:
             if not same(name, new_name):  # to write its own name in another way is no conflict
                 self._check_free(new_name)
             self.comments.rename(name, new_name)
-            definition = self._object(name)
-            if definition is None:
+            if kind == "QUERY":
                 self._execute("UPDATE queries SET name = ? WHERE name = ?", new_name, name)
             else:
-                sql = renamed(definition, new_name).sql
-                self._execute("UPDATE objects SET name = ?, sql = ? WHERE name = ?", new_name, sql, name)
+                self.definitions.rename(name, new_name)
 
     def functions(self) -> dict[str, CreateFunction]:
         """The functions and aggregates of users, by name."""
@@ -238,8 +216,8 @@ class Catalog:
             first = (number, number, name, sql, shards, shards is None)
             values = (*first, *settings, named, *answers, template, synopsis, computes, group)
             self._execute(
-                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {_SETTINGS}, given, mode, "
-                f"why_mode, template, synopsis, computes, group_id) VALUES ({_marks(values)})",
+                f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {SETTINGS_COLUMNS}, given, "
+                f"mode, why_mode, template, synopsis, computes, group_id) VALUES ({marks_for(values)})",
                 *values,
             )
             return self.query(name)
@@ -248,7 +226,7 @@ class Catalog:
         """The id of a query that runs by itself and computes and keeps what another one would; None when there is
         none. Over how many shards one is spread that follows the cluster makes no difference."""
         rows = self._select(
-            f"SELECT id FROM queries WHERE (computes, {_SETTINGS}) = ({_marks((computes, *settings))}) "
+            f"SELECT id FROM queries WHERE (computes, {SETTINGS_COLUMNS}) = ({marks_for((computes, *settings))}) "
             "AND group_id IS NULL AND error IS NULL AND mode = ? AND iif(follows_cores, NULL, shards) IS ? "
             "ORDER BY origin LIMIT 1",
             *(computes, *settings, EAGER, shards),
@@ -260,8 +238,8 @@ class Catalog:
     ) -> QueryRecord:
         """Adds a query that shares the state of an equal one, as if both had been registered together."""
         same = (
-            f"shards, follows_cores, {_SETTINGS}, mode, why_mode, template, synopsis, computes, first_epoch, "
-            "first_clock, plan_number"
+            f"shards, follows_cores, {SETTINGS_COLUMNS}, mode, why_mode, template, synopsis, computes, "
+            "first_epoch, first_clock, plan_number"
         )
         self._execute(
             f"INSERT INTO queries (id, origin, name, sql, given, {same}) "
@@ -295,7 +273,9 @@ class Catalog:
         """Gives a query other settings; `replace_query` is to follow. `given` are those of its own statement."""
         values = (*settings, ",".join(given))
         self._execute(
-            f"UPDATE queries SET ({_SETTINGS}, given) = ({_marks(values)}) WHERE origin = ?", *values, origin
+            f"UPDATE queries SET ({SETTINGS_COLUMNS}, given) = ({marks_for(values)}) WHERE origin = ?",
+            *values,
+            origin,
         )
 
     def replace_query(
@@ -355,20 +335,7 @@ class Catalog:
         """The group that the next query of a template joins; None while there are too few of them."""
         if answers.mode != LAZY and self.alike(template) + 1 < int(self.setting("share_from")):
             return None
-        settings = settings.of_group
-        alike_ones = (
-            f"SELECT id FROM groups WHERE (template, {_SETTINGS}) = ({_marks((template, *settings))})"
-        )
-        found = self._select(alike_ones, template, *settings)
-        if found:
-            return int(found[0][0])
-        number = self.marks.take_number()
-        values = (number, template, *settings, shards, shards is None)
-        self._execute(
-            f"INSERT INTO groups (id, template, {_SETTINGS}, shards, follows_cores) VALUES ({_marks(values)})",
-            *values,
-        )
-        return number
+        return self.query_groups.of(template, shards, settings)
 
     def query(self, name: str) -> QueryRecord:
         found = self._queries("WHERE name = ?", name)
@@ -387,7 +354,7 @@ class Catalog:
 
     def is_taken(self, name: str) -> bool:
         """Whether a stream, table or query has that name."""
-        return any(self._sql_of(table, name) is not None for table in ("objects", "queries"))
+        return self.definitions.has(name) or self.has("QUERY", name)
 
     def find_query(self, query: int) -> QueryRecord | None:
         """A registered query by its id; None when there is none."""
@@ -403,8 +370,11 @@ class Catalog:
         return self.name_of(origin) is not None
 
     def queries(self) -> list[QueryRecord]:
-        """In the order of registration."""
-        return self._queries("ORDER BY origin")
+        """In the order of registration. The records are the same ones as long as nothing happens to any query."""
+        version = self._file.version("queries", "groups")
+        if self._known_queries[0] != version:
+            self._known_queries = version, self._queries("ORDER BY origin")
+        return list(self._known_queries[1])
 
     def name_of(self, origin: int) -> str | None:
         """The name of a query by the id under which it was first registered; None when it was dropped."""
@@ -450,10 +420,9 @@ class Catalog:
                     "UPDATE queries SET first_epoch = ?, first_clock = ? WHERE id = ?",
                     *(epoch, clock_of(record), record.id),
                 )
-            used = "SELECT group_id FROM queries WHERE group_id IS NOT NULL"
-            if self._execute(f"DELETE FROM groups WHERE id NOT IN ({used})"):
+            if self.query_groups.forget_unused():
                 self._plans.forget_groups()
-            self._execute("UPDATE groups SET first_epoch = ? WHERE first_epoch IS NULL", epoch)
+            self.query_groups.begin(epoch)
             for table in ("queries", "groups"):
                 follow = f"UPDATE {table} SET shards = ? WHERE follows_cores AND shards IS NOT ?"
                 self._execute(follow, cores, cores)
@@ -496,27 +465,6 @@ class Catalog:
             self._plans.forget_current(record.id, self.marks.last_begun, record.first_epoch)
             return record
 
-    def dissolve(self, group: int, answers: Mapping[int, ChosenAnswers]) -> None:
-        """Lets the queries of a group go on without it: each begins anew, by itself, with the next epoch.
-
-        `answers` says how the answer of each is had from then on.
-        """
-        alone = "group_id = NULL, template = NULL, synopsis = NULL, first_epoch = NULL, first_clock = NULL"
-        shards = "(shards, follows_cores) = (SELECT shards, follows_cores FROM groups WHERE id = group_id)"
-        with self._file.transaction():
-            for query, chosen in answers.items():
-                self._execute("UPDATE queries SET mode = ?, why_mode = ? WHERE id = ?", *chosen, query)
-            self._execute(f"UPDATE queries SET {alone}, {shards} WHERE group_id = ?", group)
-
-    def leave_group(self, queries: Iterable[int], answers: ChosenAnswers) -> None:
-        """Lets some queries of a group, which no epoch has run yet, begin by themselves; `answers` says how their
-        answers are had from then on."""
-        alone = "group_id = NULL, template = NULL, synopsis = NULL, mode = ?, why_mode = ?"
-        shards = "(shards, follows_cores) = (SELECT shards, follows_cores FROM groups WHERE id = group_id)"
-        with self._file.transaction():
-            for query in queries:
-                self._execute(f"UPDATE queries SET {shards}, {alone} WHERE id = ?", *answers, query)
-
     def begin_group_anew(self, group: int, plan: str, chosen: ChosenPlan, epoch: int) -> None:
         """Lets a group go on with another plan: an epoch begins it, and runs no other for the group."""
         with self._file.transaction():
@@ -524,29 +472,11 @@ class Catalog:
             self._plans.add_successor(group, group, number, plan, chosen)
             self._plans.begin(number, epoch)
             self._plans.take_over(group, number, epoch, None)
-            self._execute(
-                "UPDATE groups SET plan_number = ?, plan_epoch = ? WHERE id = ?", number, epoch, group
-            )
-
-    def template_of(self, group: int) -> str:
-        """The key of what the queries of a group have in common."""
-        ((template,),) = self._select("SELECT template FROM groups WHERE id = ?", group)
-        return str(template)
-
-    def is_synopsis(self, group: int) -> bool:
-        """Whether the queries of a group share a synopsis."""
-        alike = "SELECT 1 FROM queries, groups WHERE group_id = groups.id AND synopsis = groups.template"
-        return bool(self._select(f"{alike} AND groups.id = ? LIMIT 1", group))
-
-    def has_group(self, number: int) -> bool:
-        """Whether queries share a plan under that number."""
-        return bool(self._select("SELECT 1 FROM groups WHERE id = ?", number))
+            self.query_groups.set_plan(group, number, epoch)
 
     def groups(self) -> list[GroupRecord]:
         """The groups that have begun."""
-        columns = "id, shards, first_epoch, coalesce(plan_number, id), coalesce(plan_epoch, first_epoch)"
-        rows = self._select(f"SELECT {columns} FROM groups WHERE first_epoch IS NOT NULL ORDER BY id")
-        return [GroupRecord(*row) for row in rows]
+        return self.query_groups.begun()
 
     # Physical plans.
 
@@ -630,36 +560,13 @@ class Catalog:
             *(name, check_setting(name, value)),
         )
 
-    def _object(self, name: str) -> CreateStream | CreateDerivedStream | CreateTable | None:
-        rows = self._select("SELECT id, sql, created_with FROM objects WHERE name = ?", name)
-        if not rows:
-            return None
-        number, sql, created_with = rows[0]
-        statement = parsed_once(str(sql))
-        if isinstance(statement, CreateStream):
-            return CreateStream(replace(statement.stream, number=int(number), created_with=created_with))
-        if isinstance(statement, CreateTable):
-            return replace(statement, number=int(number))
-        if not isinstance(statement, CreateDerivedStream):
-            raise CatalogError(f"the catalog holds no definition under {name!r} but: {sql}")
-        return statement
-
-    def _sql_of(self, table: str, name: str) -> str | None:
-        rows = self._select(f"SELECT sql FROM {table} WHERE name = ?", name)
-        return str(rows[0][0]) if rows else None
-
-    def _names(self, kind: str) -> list[str]:
-        return [
-            str(row[0]) for row in self._select("SELECT name FROM objects WHERE kind = ? ORDER BY id", kind)
-        ]
-
     def _queries(self, clause: str, *values: Value) -> list[QueryRecord]:
         of_group = "SELECT groups.shards FROM groups WHERE groups.id = group_id"
         before = ("id", "origin", "name", "sql", f"iif(group_id IS NULL, shards, ({of_group}))")
         plan_of_group = "SELECT groups.plan_number FROM groups WHERE groups.id = group_id"
         number = f"coalesce(plan_number, ({plan_of_group}), group_id, id)"
         after = ("group_id", "first_epoch", "first_clock", "error", number)
-        columns = ", ".join((*before, _SETTINGS, "given", "mode", "why_mode", *after))
+        columns = ", ".join((*before, SETTINGS_COLUMNS, "given", "mode", "why_mode", *after))
         rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
         first, given = len(before), len(before) + len(QuerySettings._fields)
         return [
@@ -674,14 +581,9 @@ class Catalog:
         ]
 
     def _missing(self, kind: str, name: str) -> CatalogError:
-        known = [q.name for q in self.queries()] if kind == "QUERY" else self._names(kind)
+        known = [q.name for q in self.queries()] if kind == "QUERY" else self.definitions.names_of(kind)
         there = f"there are {', '.join(known)}" if known else "there are none yet"
         return CatalogError(f"there is no {kind.lower()} named {name!r}; {there}")
-
-
-def _marks(values: Sequence[object]) -> str:
-    """A parameter of a statement for each value."""
-    return ", ".join("?" * len(values))
 
 
 def _statement_of(record: QueryRecord) -> CreateQuery:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 import panes
 from panes.cli.interrupts import ctrl_c
+from panes.cli.isolation import Isolation, IsolationOption, invoke_under, sql_under
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.row_notes import row_notes
 from panes.cli.split_statements import in_transactions, split
@@ -49,6 +50,7 @@ def run(
     ] = None,
     form: FormatOption = Format.TABLE,
     limit: LimitOption = None,
+    isolation: IsolationOption = None,
 ) -> None:
     """Run a file of statements, take in what the sources hold, and print the answers of its queries."""
     out = console()
@@ -57,20 +59,26 @@ def run(
         results_in(form, limit) as results,
         closing(panes.connect(database)) as db,
     ):
-        Script(db, results, progress, seconds).run(file.read_text())
+        Script(db, results, progress, seconds, isolation).run(file.read_text())
 
 
 class Script:
     """Runs statements in order, and lets the data flow in before the first one that asks for an answer."""
 
     def __init__(
-        self, db: Database, results: Results, progress: Console | None, seconds: float | None
+        self,
+        db: Database,
+        results: Results,
+        progress: Console | None,
+        seconds: float | None,
+        isolation: Isolation | None = None,
     ) -> None:
         """`progress` is the terminal on which a progress bar is shown."""
         self._db = db
         self._results = results
         self._progress = progress
         self._seconds = seconds
+        self._isolation = isolation
         self._is_behind = False
         self._unanswered: list[str] = []
         self._streams: list[str] = []
@@ -89,7 +97,8 @@ class Script:
         statement = statements[-1]
         if isinstance(statement, (SelectQuery, Invoke)):
             self._catch_up()
-        print_result(self._results, self._db.sql(sql), _name_of(statement))
+        result = sql_under(self._db, sql, self._isolation)
+        print_result(self._results, result, _name_of(statement))
         if isinstance(statement, CreateAgain):
             statement = statement.statement
         if isinstance(statement, CreateStream):
@@ -128,7 +137,7 @@ class Script:
             self._results.note(note)
 
     def _print_answer(self, name: str) -> None:
-        print_result(self._results, self._db.query(name).invoke(), name)
+        print_result(self._results, invoke_under(self._db, name, self._isolation), name)
 
 
 def _name_of(statement: Statement) -> str | None:

@@ -15,6 +15,7 @@ from rich.console import Console
 
 import panes
 from panes.cli.exits_on_failure import INTERRUPTED
+from panes.cli.isolation import Isolation, IsolationOption, sql_under
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
 from panes.cli.row_notes import row_notes
 from panes.cli.split_statements import in_transactions, split
@@ -52,6 +53,7 @@ def shell(
     ] = False,
     form: FormatOption = Format.TABLE,
     limit: LimitOption = None,
+    isolation: IsolationOption = None,
 ) -> None:
     """Type statements and see their answers."""
     keep_history()
@@ -65,7 +67,7 @@ def shell(
         if is_typed:
             results.note("Statements end with a semicolon; .help tells more.")
         progress = out if out.is_terminal and form is Format.TABLE else None
-        Shell(db, results, progress, read).loop()
+        Shell(db, results, progress, read, isolation).loop()
 
 
 def _read_piped(_prompt: str) -> str:
@@ -99,13 +101,19 @@ class Shell:
     """Reads lines, runs what is complete, prints results and errors, until the end of input or .quit."""
 
     def __init__(
-        self, db: Database, results: Results, progress: Console | None, read: Callable[[str], str]
+        self,
+        db: Database,
+        results: Results,
+        progress: Console | None,
+        read: Callable[[str], str],
+        isolation: Isolation | None = None,
     ) -> None:
         """`progress` is the terminal on which a progress bar is shown."""
         self._db = db
         self._results = results
         self._progress = progress
         self._read = read
+        self._isolation = isolation
         self._commands: dict[str, Callable[[], object]] = {
             ".help": lambda: results.note(HELP),
             ".run": self._run,
@@ -133,7 +141,7 @@ class Shell:
                 continue
             pieces = split(f"{pending}{line}\n")
             for sql in in_transactions(pieces.statements):
-                self._try(partial(self._db.sql, sql))
+                self._try(partial(sql_under, self._db, sql, self._isolation))
             pending = pieces.rest.lstrip()
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""CAST over Arrow columns, as the table of casts in `plan/functions.py` says."""
+"""CAST over Arrow columns, as the table of casts in `plan/can_cast.py` says."""
 
 from __future__ import annotations
 

@@ -119,6 +119,11 @@ class OneTime:
         """The instant of an answer as of an epoch that is kept: the least clock of the streams that it reads."""
         return self._clocks_of(plan).at(epoch)
 
+    def has_all(self, plan: Node, epoch: int) -> bool:
+        """Whether the history has all rows that the windows of a plan hold as of an epoch that is kept."""
+        now = self.clock_at(plan, epoch)
+        return history_complete_from(plan, self._streams(), self._history, epoch, now) is None
+
     def files_read(self, plan: Node) -> int:
         """How many files of the history an answer as of the last epoch is read from."""
         with self._latest() as epoch:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 from math import lcm
 from typing import NamedTuple
 
@@ -81,15 +80,30 @@ def hybrid_partition(subs: Sequence[SubGroup]) -> Partition:
     states = [_Divided.begun(_horizon([sub.period for sub in ordered]))]
     for sub in ordered:
         found: dict[tuple[tuple[int, float], ...], _Divided] = {}
-        for state in states:
-            for block in range(len(state.blocks) + 1):
-                extended = state.with_one(sub, block)
-                known = found.get(extended.tops)
-                if known is None or extended.cost < known.cost:
-                    found[extended.tops] = extended
-        states = nsmallest(_STATES, found.values(), key=lambda state: state.cost)
-    best = states[0]
+        for number, block in _cheapest_first(states, sub):
+            extended = states[number].with_one(sub, block)
+            found.setdefault(extended.tops, extended)
+            if len(found) == _STATES:
+                break
+        states = list(found.values())
+    best = min(states, key=lambda state: state.cost)
     return Partition(best.blocks, best.cost)
+
+
+def _cheapest_first(states: Sequence[_Divided], sub: SubGroup) -> Iterator[tuple[int, int]]:
+    """The ways to add a sub-group to one of the divisions so far, cheapest first: the numbers of the division
+    and of the block."""
+    scans = np.stack([state.scans for state in states])
+    more = np.maximum(sub.scan - scans, 0.0)
+    periods = {period for state in states for period, _ in state.tops} | {sub.period}
+    scanned = {period: more[:, period - 1 :: period].sum(axis=1) / scans.shape[1] for period in periods}
+    ways = [
+        (number, block, state.cost + scanned[period][number] + sub.finish / period)
+        for number, state in enumerate(states)
+        for block, period in enumerate([*(period for period, _ in state.tops), sub.period])
+    ]
+    for number, block, _ in sorted(ways, key=lambda way: way[2]):
+        yield number, block
 
 
 class _Divided(NamedTuple):

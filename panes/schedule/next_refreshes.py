@@ -77,13 +77,22 @@ def costs_of(ran: QueryProgress | None) -> ProbeCosts:
     return ProbeCosts() if ran is None or ran.probe is None else ProbeCosts(*ran.probe, is_measured=True)
 
 
+class _Division(NamedTuple):
+    """What the queries of a group are divided into tasks by."""
+
+    schedule: str
+    group: int
+    panes_per_answer: float
+
+
 @dataclass
 class NextRefreshes:
     """Decides by a schedule, from the record of the epoch before and the queries alone: an epoch that is done
     again refreshes the same answers, also after a crash."""
 
-    _tasks: dict[tuple[str, tuple[Member, ...]], list[Task]] = field(default_factory=dict)
-    """The tasks of each group: to find them takes longer than to use them."""
+    _divided: dict[_Division, tuple[tuple[Member, ...], list[tuple[int, ...]]]] = field(default_factory=dict)
+    """The queries of each task, with the members that they were found for: to find them takes longer than to
+    use them. They are found from relative costs, which seldom change."""
 
     def after(
         self, before: EpochRecord, groups: Sequence[RefreshedGroup], schedule: str, *, is_live: bool
@@ -96,24 +105,21 @@ class NextRefreshes:
         batches: dict[int, list[tuple[Refresh, ...]]] = {}
         ages: dict[int, int] = {}
         tasks: list[Task] = []
-        used = {}
         for group in groups:
             ran = group.ran(before)
             known = {} if ran is None else ran.refreshed
             fresh = tuple(group.refresh(query) for query in group.asked if query not in known)
             batches[group.number] = [fresh] if fresh else []
-            members = group.members(costs_of(ran).rounded)
-            waiting = tuple(members[query] for query in group.asked if query in known)
+            waiting = [query for query in group.asked if query in known]
             if ran is None or not waiting:
                 continue
-            key = schedule, waiting
-            used[key] = self._tasks.get(key) or POLICIES[schedule].tasks(waiting)
-            tasks += used[key]
+            tasks += self._tasks(schedule, group, waiting, costs_of(ran))
             reached = _expected_clock(ran) // group.pane_us
-            for query in (member.query for member in waiting):
+            for query in waiting:
                 age = reached - known[query].slide // group.pane_us
                 ages[query] = age if is_live else max(age, 1)
-        self._tasks = used
+        numbers = {group.number for group in groups}
+        self._divided = {key: found for key, found in self._divided.items() if key.group in numbers}
         of_query = {query: group for group in groups for query in group.asked}
         budget = _budget(before, groups) if is_live else inf
         for batch in plan_refreshes(POLICIES[schedule], tasks, ages, budget):
@@ -123,6 +129,22 @@ class NextRefreshes:
             group.number: Refreshes(group.pane_us, tuple(batches[group.number]), dict(_shown(before, group)))
             for group in groups
         }
+
+    def _tasks(
+        self, schedule: str, group: RefreshedGroup, waiting: Sequence[int], costs: ProbeCosts
+    ) -> Iterator[Task]:
+        """The tasks of some queries of a group."""
+        key = _Division(schedule, group.number, costs.panes_per_answer)
+        relative = group.members(ProbeCosts(1.0, key.panes_per_answer))
+        asked = tuple(relative[query] for query in waiting)
+        known = self._divided.get(key)
+        if known is None or known[0] != asked:
+            found = POLICIES[schedule].tasks(asked)
+            known = asked, [tuple(member.query for member in task.members) for task in found]
+            self._divided[key] = known
+        members = group.members(costs)
+        for queries in known[1]:
+            yield Task.of(members[query] for query in queries)
 
 
 def _expected_clock(ran: QueryProgress) -> int:

@@ -34,14 +34,12 @@ class ProbeCosts:
         )
 
     @property
-    def rounded(self) -> ProbeCosts:
-        """The same in steps of a fifth, so that schedules that are made from them stay for a while."""
-        return ProbeCosts(_rounded(self.per_pane_s), _rounded(self.per_answer_s), self.is_measured)
+    def panes_per_answer(self) -> float:
+        """How many panes could be gone over while an answer is made, as a power of two: what is refreshed with
+        what depends on nothing else, and is to stay while measured costs go up and down.
 
-
-def _rounded(seconds: float) -> float:
-    """
-    >>> [_rounded(seconds) for seconds in (0.24, 0.25, 0.27)]
-    [0.25, 0.25, 0.25]
-    """
-    return float(2 ** (round(4 * log2(max(seconds, _LEAST))) / 4))
+        >>> ProbeCosts(0.001, 0.0049).panes_per_answer
+        4.0
+        """
+        ratio = max(self.per_answer_s, _LEAST) / max(self.per_pane_s, _LEAST)
+        return float(2 ** round(log2(ratio)))

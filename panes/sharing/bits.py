@@ -14,6 +14,8 @@ Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+At = slice | Ints
+"""Which rows: some that follow each other, or any."""
 
 WORD = 64
 _PART_BLOCKS = 16

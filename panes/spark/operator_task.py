@@ -41,8 +41,9 @@ from panes.stages.sketches import Sketches
 from panes.stages.store_kinds import StoreKind, store_kind
 from panes.state.buffers.base import next_expiry
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.epoch_states import EpochStates, pin_of_task
+from panes.state.storage.epoch_states import EpochStates
 from panes.state.storage.files import flushed_together
+from panes.state.storage.index import pin_of_task
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import ANSWER, CHANGES, COUNTED, FOR_READERS, Manifest
 from panes.state.storage.records import missing

@@ -113,6 +113,8 @@ class Explained:
     several."""
     synopsis_after: str = ""
     """What becomes of its synopsis with the next epoch, in words, where that is something else."""
+    stream_indexes: tuple[str, ...] = ()
+    """The indexes of streams that its queries share with those of other groups, in words."""
     store: str = ""
     """What is kept for all queries that share it, in words, where that says more than the plan."""
 
@@ -154,6 +156,8 @@ def explain(explained: Explained) -> str:
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
     if explained.store:
         lines += _wrapped(explained.store, WIDTH, "", "  ")
+    for line in explained.stream_indexes:
+        lines += _wrapped(line, WIDTH, "", "  ")
     synopsis = _synopsis(explained)
     if synopsis is not None:
         lines += _wrapped(synopsis, WIDTH, "", "  ")
@@ -208,6 +212,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "shared_by": explained.members,
             "equal_queries": explained.equals,
             "store": explained.store,
+            "stream_indexes": list(explained.stream_indexes),
             "rules": list(plan.choice.rules),
             "utilization": list(explained.utilization),
             "stages": [

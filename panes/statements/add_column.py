@@ -46,7 +46,7 @@ def add_column(statement: AddColumn, context: Context) -> None:
     def change() -> None:
         with context.catalog.transaction():
             _check_readers(new, column, context.catalog)
-            context.catalog.alter(CreateStream(new))
+            context.catalog.definitions.alter(CreateStream(new))
 
     _check_readers(new, column, context.catalog)  # before a background run is stopped for it
     context.runs.change_streams(change)

@@ -33,7 +33,7 @@ def alter_stream(statement: AlterStream, context: Context) -> None:
             "times of arrival go on by themselves"
         )
     context.runs.change_streams(
-        lambda: context.catalog.alter(CreateStream(new), _keeps_more_from(old, new, context))
+        lambda: context.catalog.definitions.alter(CreateStream(new), _keeps_more_from(old, new, context))
     )
 
 

@@ -12,6 +12,7 @@ from panes.delta.delta import TS
 from panes.delta.rows import int64, take, where
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import Log, MergePolicy
+from panes.synopses.cumulative_sums import cumulative_sums
 from panes.synopses.layout import UPTO, Layout
 
 _LATE, PANE = "late", "pane"
@@ -86,8 +87,10 @@ class BasicInterval:
 
     def seen(self, after: int, upto: int, seen: int) -> pa.Table:
         """The rows of some panes that are seen at an instant."""
-        rows = self._between(after, upto, (0, 1))
-        return take(rows, where(int64(rows, TS) <= seen))
+        rows = self._between(after, upto, (0,))
+        if upto > seen:
+            rows = take(rows, where(int64(rows, TS) <= seen))
+        return pa.concat_tables([rows, self.late(after, upto, seen)])
 
     def window(self, at: int, range_us: int) -> Probed:
         """What a window holds that ends at an instant, merged by group."""
@@ -97,14 +100,29 @@ class BasicInterval:
     def windows(self, at: int, ranges: Sequence[int]) -> list[Probed]:
         """What windows of several lengths hold that end together, in the order in which they are given: one pass
         over the panes, from the youngest to the oldest. `probes` of each is how far the pass had come by then."""
-        found: dict[int, Probed] = {}
-        before, merged = 0, self.merged(self.layout.schema.empty_table())
-        for range_us in sorted(set(ranges)):
-            more = self.merged(self.seen(at - range_us, at - before, at))
-            merged = self.layout.merged(pa.concat_tables([merged, more]))
-            found[range_us] = Probed(merged, -(-range_us // self.pane_us))
-            before = range_us
-        return [found[range_us] for range_us in ranges]
+        lengths = sorted(set(ranges))
+        if not lengths:
+            return []
+        rows = self.seen(at - lengths[-1], at, at)
+        found = [self.merged(rows)] if len(lengths) == 1 else self._together(rows, at, lengths)
+        probed = {
+            range_us: Probed(merged, -(-range_us // self.pane_us))
+            for range_us, merged in zip(lengths, found, strict=True)
+        }
+        return [probed[range_us] for range_us in ranges]
+
+    def _together(self, rows: pa.Table, at: int, lengths: Sequence[int]) -> list[pa.Table]:
+        """The rows of several windows, shortest first, out of those of the longest."""
+        sums = cumulative_sums(self.layout, rows, at, lengths)
+        if sums is not None:
+            return sums
+        age, before, merged, found = at - int64(rows, UPTO), 0, None, []
+        for length in lengths:
+            more = self.merged(take(rows, where((before <= age) & (age < length))))
+            merged = more if merged is None else self.layout.merged(pa.concat_tables([merged, more]))
+            found.append(merged)
+            before = length
+        return found
 
     def merged(self, rows: pa.Table) -> pa.Table:
         """The rows merged by group, of whatever panes they are."""

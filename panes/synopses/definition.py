@@ -35,6 +35,12 @@ class SynopsisSource:
     values: tuple[KeptValue, ...]
     """What holistic aggregates keep, in any order: where values are kept one by one, all queries read them."""
 
+    def has(self, other: SynopsisSource) -> bool:
+        """Whether what is summed of this one has what is summed of the other: it may keep more values. The stream
+        may have got columns in between."""
+        is_same = (self.scan.stream, self.keys) == (other.scan.stream, other.keys)
+        return is_same and set(self.values).issuperset(other.values)
+
     def group_by(
         self, aggregates: Iterable[Aggregate], window: RangeWindow, selected: Node | None = None
     ) -> GroupBy:
@@ -161,8 +167,7 @@ class Definition:
             return False
         asked = reader.aggregates
         if asked not in self._has_columns:
-            own = Layout.of(reader.group_by).schema.names
-            self._has_columns[asked] = set(self._layout.schema.names).issuperset(own)
+            self._has_columns[asked] = self._layout.has(Layout.of(reader.group_by))
         return self._has_columns[asked]
 
     def node(self, form: str, readers: int) -> Synopsis:
@@ -216,6 +221,23 @@ def predicates_of(node: Synopsis) -> tuple[Expression, ...]:
         case Select(predicate=predicate):
             return (predicate,)
     return (EVERY,)
+
+
+def source_of(node: Synopsis) -> SynopsisSource:
+    """What a synopsis is computed from."""
+    group_by = group_by_of(node)
+    (project,) = group_by.child.children
+    assert isinstance(project, Project)
+    below = project.child
+    while not isinstance(below, StreamScan):
+        (below,) = below.children
+    return SynopsisSource(below, key_columns(group_by, project), kept_values(group_by.aggregates))
+
+
+def key_columns(group_by: GroupBy, project: Project) -> tuple[Expression, ...]:
+    """What tuples are summed by, beside their signatures."""
+    columns = dict(project.columns)
+    return tuple(columns[key] for key in group_by.keys if key != SIGNATURE)
 
 
 def group_by_of(node: Synopsis) -> GroupBy:

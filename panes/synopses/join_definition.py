@@ -11,7 +11,7 @@ from panes.aggregates.partials import KeptValue
 from panes.plan.expressions import Aggregate, Column, Expression
 from panes.plan.nodes import GroupBy, Join, JoinSynopsis, Project, Window
 from panes.plan.windows import RangeWindow
-from panes.synopses.definition import length_text
+from panes.synopses.definition import kept_values, key_columns, length_text
 from panes.synopses.join_cells import Windows
 from panes.synopses.layout import Layout
 
@@ -25,6 +25,11 @@ class JoinSource:
     keys: tuple[Expression, ...]
     values: tuple[KeptValue, ...]
     """What holistic aggregates keep, in any order."""
+
+    def has(self, other: JoinSource) -> bool:
+        """Whether what is summed of this one has what is summed of the other: it may keep more values."""
+        is_same = (self.join, self.keys) == (other.join, other.keys)
+        return is_same and set(self.values).issuperset(other.values)
 
     def group_by(self, aggregates: Iterable[Aggregate], windows: Windows) -> GroupBy:
         """The group-by of some aggregates over the columns of the join."""
@@ -123,11 +128,18 @@ class JoinDefinition:
         wanted = zip((*ranges, *reader.reaches), (*self.ranges, *self.reaches), strict=True)
         if any(mine > there for mine, there in wanted):
             return False
-        return set(self._layout.schema.names).issuperset(Layout.of(reader.group_by).schema.names)
+        return self._layout.has(Layout.of(reader.group_by))
 
     def node(self) -> JoinSynopsis:
         """The plan of the cells."""
         return JoinSynopsis(self.group_by, self.reaches)
+
+
+def join_source_of(node: JoinSynopsis) -> JoinSource:
+    """What the cells are computed from."""
+    group_by = joined_group_by_of(node)
+    keys = key_columns(group_by, pairs_of(node))
+    return JoinSource(joined_of(node), keys, kept_values(group_by.aggregates))
 
 
 def joined_group_by_of(node: JoinSynopsis) -> GroupBy:

@@ -65,6 +65,12 @@ class Layout:
         are_integers = all(partial.type.is_integer for partial in self.partials)
         return not self.values and not self.ends and are_integers
 
+    def has(self, other: Layout) -> bool:
+        """Whether rows of these columns say all that rows of the other ones do. Where only the least and the
+        greatest of some values are kept, the column is there, and what lies between them is not."""
+        names, ends = set(self.schema.names), {name for name, _ in self.ends}
+        return names.issuperset(other.schema.names) and ends.isdisjoint(other.values)
+
     def merged(self, rows: pa.Table) -> pa.Table:
         """The rows of one group, and of one time where they have times, as one; as two where the least and the
         greatest value are kept. Rows whose sums would not say all that they say stay as they are."""

@@ -15,13 +15,14 @@ from panes.delta.rows import int64, take
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import Log, MergePolicy
 from panes.synopses.basic_interval import BasicInterval, Probed
+from panes.synopses.group_numbers import group_numbers
 from panes.synopses.layout import UPTO
 
 _BORN, _ACTIVE = "_born", "_active"
 """The pane from which on the tuples of a group are summed, and the last one that had any."""
 _MOST = float(2**62)
 """A sum that is smaller can be subtracted from another without a loss."""
-_IS_END, _GROUP = "_is_end", "_group"
+_IS_END = "_is_end"
 
 Ints = npt.NDArray[np.int64]
 
@@ -120,7 +121,7 @@ class _Sums:
         known = own.slice(0, 0) if base is None else base.select(self._keys)
         self._known = known.num_rows
         self._all = pa.concat_tables([known, own])
-        self._group, self._example = _groups(self._all, self._known + came.num_rows)
+        self._group, self._example = group_numbers(self._all, self._known + came.num_rows)
         self._ends, self._pane = np.unique(int64(came, UPTO), return_inverse=True)
 
     def rows(self) -> pa.Table | None:
@@ -161,21 +162,3 @@ class _Sums:
         data |= {name: pa.array(values[group, pane]) for name, values in sums.items()}
         data |= {_BORN: pa.array(born[:, 1:][group, pane]), _ACTIVE: pa.array(active[:, 1:][group, pane])}
         return pa.table({**data, UPTO: pa.array(self._ends[pane])})
-
-
-def _groups(keys: pa.Table, rows: int) -> tuple[Ints, Ints]:
-    """The number of the group of each row, and a row of each group."""
-    if not keys.num_columns:
-        return np.zeros(rows, np.int64), np.zeros(min(rows, 1), np.int64)
-    places = (
-        pl.DataFrame(keys)
-        .with_row_index(_GROUP)
-        .group_by(keys.column_names, maintain_order=True)
-        .agg(pl.col(_GROUP))
-        .get_column(_GROUP)
-    )
-    lengths = places.list.len().to_numpy().astype(np.int64)
-    order = places.explode().to_numpy().astype(np.int64)
-    group = np.empty(rows, np.int64)
-    group[order] = np.repeat(np.arange(len(lengths)), lengths)
-    return group, order[np.cumsum(lengths) - lengths]

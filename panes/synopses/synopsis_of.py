@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from panes.plan.nodes import JoinSynopsis, Node, Synopsis
-from panes.synopses.definition import Definition, SynopsisReader, SynopsisSource
-from panes.synopses.join_definition import JoinDefinition, JoinReader, JoinSource
+from panes.synopses.definition import Definition, SynopsisReader, SynopsisSource, source_of
+from panes.synopses.join_definition import JoinDefinition, JoinReader, JoinSource, join_source_of
 
 Source = SynopsisSource | JoinSource
 Reader = SynopsisReader | JoinReader
@@ -35,3 +35,15 @@ def not_covered(runs: Node, readers: Mapping[int, Reader]) -> set[int]:
     plain = {query: reader for query, reader in readers.items() if isinstance(reader, SynopsisReader)}
     panes = Definition.from_node(runs, next(iter(plain.values())).source)
     return {query for query, reader in plain.items() if not panes.covers(reader)}
+
+
+def has_what_is_asked(runs: Node, reader: Reader) -> bool:
+    """Whether a query that may be of another source can be computed from the synopsis that runs."""
+    match runs, reader:
+        case Synopsis(), SynopsisReader():
+            source = source_of(runs)
+            return source.has(reader.source) and Definition.from_node(runs, source).covers(reader)
+        case JoinSynopsis(), JoinReader():
+            pairs = join_source_of(runs)
+            return pairs.has(reader.source) and JoinDefinition.from_node(runs, pairs).covers(reader)
+    return False

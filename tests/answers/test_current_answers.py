@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from threading import Barrier, Thread
+from functools import partial
+from threading import Barrier, Event, Thread
 
 import pyarrow as pa
 import pytest
@@ -157,3 +158,68 @@ def test_a_one_time_answer_is_given_again_to_those_who_do_not_wait(asked):
     assert answers.once("plan", lambda: 1 // 0, may_wait=False) is first
     assert answers.once("plan", asked.compute).to_pylist() == [{"number": 2}]
     assert answers.once(None, asked.compute, may_wait=False).to_pylist() == [{"number": 3}]
+
+
+def test_what_is_ready_is_of_the_last_epoch(asked):
+    assert asked.answers.ready("q") is None
+    asked.get()
+    assert asked.answers.ready("q").to_pylist() == [{"number": 1}]
+    asked.epoch += 1
+    assert asked.answers.ready("q") is None
+
+
+def test_one_time_queries_leave_a_place_to_standing_answers(asked, monkeypatch):
+    monkeypatch.setattr(current_answers, "_COMPUTED_AT_ONCE", 3)
+    answers = CurrentAnswers(lambda: 0)
+    has_begun, may_end = Barrier(3), Event()
+    began = []
+
+    def slow(number: int) -> Answer:
+        began.append(number)
+        if len(began) <= 2:
+            has_begun.wait()
+        may_end.wait()
+        return asked.compute()
+
+    threads = [Thread(target=answers.once, args=(None, partial(slow, number))) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    has_begun.wait()
+    # Two are under way and two wait, and a standing answer is computed at once.
+    assert answers.get("q", lambda _: replace(asked.compute(), epoch=len(began))).epoch == 2
+    may_end.set()
+    for thread in threads:
+        thread.join()
+    assert len(began) == 4
+
+
+def test_who_does_not_wait_is_given_an_earlier_answer_when_one_time_queries_have_their_places(
+    asked, monkeypatch
+):
+    monkeypatch.setattr(current_answers, "_COMPUTED_AT_ONCE", 2)
+    answers = asked.answers = CurrentAnswers(lambda: asked.epoch)
+    first = answers.once("plan", lambda: replace(asked.compute(), epoch=0))
+    asked.epoch += 1
+
+    def meanwhile() -> Answer:
+        assert answers.once("plan", lambda: 1 // 0, may_wait=False) is first
+        return asked.compute()
+
+    answers.once("other", meanwhile)
+
+
+def test_readers_compute_when_no_epoch_is_being_committed():
+    done: list[str] = []
+    answers = CurrentAnswers(lambda: 0, lambda: done.append("committed"))
+    nothing = Answer(None, pa.table({"n": [0]}))
+
+    def work(_epoch: int = 0) -> Answer:
+        done.append("computed")
+        return nothing
+
+    answers.get("q", work)
+    answers.computed(work)
+    answers.once(None, lambda: answers.step(work))
+    assert done == ["committed", "computed"] * 3
+    answers.get("q", work)
+    assert len(done) == 6, "what is ready is given at once"

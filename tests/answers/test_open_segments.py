@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from panes.answers.open_segments import OpenSegments
+from panes.answers.open_segments import _LATELY, OpenSegments
 from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.epoch_log import NOTHING, EpochLog
+from panes.state.storage.epoch_log import NOTHING, EpochLog, EpochRecord
 from panes.state.storage.manifest import ANSWER
 from tests.kept_states import STAGE, KeptStates
 
@@ -56,3 +56,65 @@ def test_objects_of_a_copy_of_the_database_are_refused(tmp_path, oldest, epoch):
     shutil.copytree(tmp_path / "other" / "states", tmp_path / "db" / "states")
     with pytest.raises(StateError, match=r"answers\.arrow at \d+ is not the record that belongs here"):
         answer(tmp_path / "db", log, epoch)
+
+
+class Epochs:
+    """A query whose answer in each epoch is the number of the epoch."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log, self.states = EpochLog(folder / "epochs"), KeptStates(folder / "states")
+        self.open = OpenSegments(self.log, folder / "states")
+
+    def written(self, epoch: int) -> EpochRecord:
+        """What an epoch is to commit, when its tasks have written it."""
+        chunk = Chunk.of(pa.table({"_exp": pa.array([epoch], pa.int64())}))
+        return replace(NOTHING, epoch=epoch, **self.states.save(epoch, {ANSWER: [chunk]}))
+
+    def commit(self, epochs: range) -> None:
+        for epoch in epochs:
+            self.log.commit(self.written(epoch))
+
+    def lose_files(self) -> None:
+        assert isinstance(self.states.states, Path)
+        shutil.rmtree(self.states.states)
+
+    def answer(self, epoch: int) -> list[int]:
+        (chunk,) = self.open.chunks(STAGE, 0, epoch)[ANSWER]
+        return list(chunk.table.column("_exp").to_pylist())
+
+
+def test_where_keys_are_looked_up_segments_are_open_before_readers_see_the_epoch(tmp_path):
+    epochs = Epochs(tmp_path)
+    epochs.commit(range(1))
+    epochs.open.expect_lookups(STAGE, 0)
+    seen = []
+    epochs.log.ahead.append(lambda record: seen.append((record.epoch, epochs.log.last)))
+    epochs.commit(range(1, 3))
+    assert seen == [(1, 0), (2, 1)]
+    epochs.lose_files()
+    assert (epochs.answer(1), epochs.answer(2)) == ([1], [2])
+    with pytest.raises(StateError):
+        epochs.answer(0)
+
+
+def test_a_while_after_the_last_lookup_segments_wait_for_their_reader(tmp_path):
+    epochs = Epochs(tmp_path)
+    epochs.commit(range(1))
+    epochs.open.expect_lookups(STAGE, 0)
+    epochs.commit(range(1, _LATELY + 2))
+    epochs.lose_files()
+    assert epochs.answer(_LATELY) == [_LATELY]
+    with pytest.raises(StateError):
+        epochs.answer(_LATELY + 1)
+
+
+def test_a_damaged_segment_fails_its_reader_and_no_epoch(tmp_path):
+    epochs = Epochs(tmp_path)
+    epochs.commit(range(1))
+    epochs.open.expect_lookups(STAGE, 0)
+    record = epochs.written(1)
+    epochs.lose_files()
+    epochs.log.commit(record)
+    assert epochs.log.last == 1
+    with pytest.raises(StateError):
+        epochs.answer(1)

@@ -73,3 +73,16 @@ def test_after_a_rest_the_next_turn_comes_no_sooner(time, pace):
     assert (time.slept, time.now) == ([2.0], 4.0)
     pace.turn()
     assert time.slept == [2.0]
+
+
+def test_a_few_turns_follow_each_other_at_once_after_a_while(time):
+    pace = Pace(lambda: time.now, time.sleep, burst=3)
+    pace.is_kept = True
+    time.now = 100.0
+    for _ in range(5):
+        pace.turn(1.0)
+    assert time.slept == [1.0, 1.0]
+    time.now += 2.0  # room for two
+    for _ in range(3):
+        pace.turn(1.0)
+    assert time.slept == [1.0, 1.0, 1.0]

@@ -18,7 +18,7 @@ def test_as_many_records_come_in_all_updates_as_are_alive():
     "layout", [layout for layout in of_cells(2) if layout.name in ("Rebuild", "NoRebuild", "R-ins")], ids=str
 )
 def test_an_update_touches_the_cells_that_it_must(layout: Layout):
-    found = run(layout, 1_800)
+    (found,) = run([layout], 1_800)
     expected = layout.index.cells.per_update if layout.rebuild else layout.leavings
     assert found["cells"] == pytest.approx(expected, rel=0.15)
     if not layout.rebuild:

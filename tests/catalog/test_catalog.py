@@ -2,55 +2,19 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
 from panes.catalog import Catalog
 from panes.errors import CatalogError, SettingError, StateError
 from panes.language import parse
-from panes.language.statements import CreateStream
-from panes.query_settings import KEPT, QuerySettings
-
-
-@pytest.fixture
-def catalog(tmp_path):
-    catalog = Catalog(tmp_path / "catalog.sqlite")
-    yield catalog
-    catalog.close()
+from panes.query_settings import QuerySettings
 
 
 def created(catalog, sql):
     (statement,) = parse(sql)
     catalog.create(statement)
     return statement
-
-
-def test_streams_and_tables_come_back_as_they_were_written(catalog):
-    base = created(
-        catalog, "CREATE STREAM s (a BIGINT, t TIMESTAMP) TIMESTAMP BY t SLACK INTERVAL 2 SECONDS FROM RATE"
-    )
-    derived = created(catalog, "CREATE STREAM d AS SELECT a FROM s WHERE a > 1")
-    table = created(catalog, "CREATE TABLE hosts (a BIGINT, PRIMARY KEY (a)) NON RETROACTIVE")
-    numbered = CreateStream(replace(base.stream, number=1))
-    assert catalog.stream("s") == numbered
-    assert catalog.streams() == [numbered, derived]
-    assert catalog.table("hosts") == table
-    assert catalog.tables() == [table]
-    assert (catalog.stream("hosts"), catalog.table("s"), catalog.stream("x")) == (None, None, None)
-    assert catalog.names() == ["s", "d", "hosts"]
-
-
-def test_a_base_stream_keeps_its_number_for_life(catalog):
-    for name in "abc":
-        created(catalog, f"CREATE STREAM {name} (value BIGINT) FROM RATE")
-    catalog.drop("STREAM", "b")
-    created(catalog, "CREATE STREAM b (value BIGINT) FROM RATE")
-    assert [(stream.number, stream.name) for stream in catalog.base_streams()] == [
-        (1, "a"),
-        (3, "c"),
-        (4, "b"),
-    ]
 
 
 def test_names_are_taken_in_any_case(catalog):
@@ -89,18 +53,6 @@ def test_the_id_of_a_dropped_query_is_not_used_again(catalog):
     assert not catalog.has_query(first.id, first.origin)
     with pytest.raises(CatalogError, match="no query named 'x'; there are q"):
         catalog.drop_query("x")
-
-
-def test_queries_share_a_plan_with_those_that_tell_the_same_changes(catalog):
-    catalog.set("share_from", 1)
-    net, exact, other = (
-        catalog.register(name, "SELECT 1", 2, QuerySettings(changes=changes), "template")
-        for name, changes in (("net", "epoch"), ("exact", "instant"), ("other", "instant"))
-    )
-    assert net.group != exact.group == other.group
-    assert [record.settings.changes for record in (net, exact)] == ["epoch", "instant"]
-    catalog.begin_queries(0, lambda _: 0, 2)
-    assert len(catalog.groups()) == 2
 
 
 def test_settings_have_defaults_and_are_checked(catalog):
@@ -166,16 +118,3 @@ def test_queries_that_follow_the_cores_have_their_number_from_the_next_epoch_on(
     catalog.set_shards("follows", 5)
     catalog.set_shards("fixed", None)
     assert shards_with(cores=16) == {"fixed": 16, "follows": 5}
-
-
-def test_queries_of_a_group_go_by_its_number_of_shards_and_keep_it_when_it_is_dissolved(catalog):
-    catalog.set("share_from", 1)
-    one, two = (
-        catalog.register(name, "SELECT 1", shards, QuerySettings(), "template")
-        for name, shards in (("one", 3), ("two", 4))
-    )
-    assert one.group == two.group
-    assert one.shards == two.shards == 3
-    catalog.set_shards("two", 6)
-    catalog.dissolve(one.group, {one.id: KEPT, two.id: KEPT})
-    assert {record.shards for record in catalog.queries()} == {6}

@@ -38,7 +38,10 @@ class FakeQuery:
     sql: str
     table: pa.Table
 
-    def invoke(self) -> Answer:
+    levels: list[str | None] = field(default_factory=list)
+
+    def invoke(self, isolation: str | None = None) -> Answer:
+        self.levels.append(isolation)
         return Answer(NOON, self.table)
 
 
@@ -57,8 +60,13 @@ class FakeDatabase:
     def queries(self) -> list[FakeQuery]:
         return list(self.registered.values())
 
-    def sql(self, text: str) -> object:
+    levels: dict[str, str] = field(default_factory=dict)
+    """The isolation levels that statements were given."""
+
+    def sql(self, text: str, *, isolation: str | None = None) -> object:
         self.calls.append(text.strip())
+        if isolation is not None:
+            self.levels[text.strip()] = isolation
         words = text.split()
         if "wrong" in words:
             raise SqlError("this is wrong", sql=text, line=1, column=text.index("wrong") + 1)

@@ -17,8 +17,9 @@ from panes.delta.arrow_functions import KERNELS
 from panes.delta.casts import cast
 from panes.delta.evaluate import evaluate
 from panes.errors import EvaluationError
+from panes.plan.can_cast import CASTS
 from panes.plan.expressions import Call, Case, Cast, Column, Expression, Literal
-from panes.plan.functions import CASTS, DATE_PARTS, DIFF_UNITS, FUNCTIONS, TRUNC_UNITS
+from panes.plan.functions import DATE_PARTS, DIFF_UNITS, FUNCTIONS, TRUNC_UNITS
 from panes.plan.to_sql import expression_sql
 from panes.plan.types import (
     BIGINT,

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,8 @@ from panes.errors import SqlError
 from panes.language import bind, bind_copy, bind_delete, bind_insert, bind_stream, bind_update, parse
 from panes.language import statements as st
 from panes.language.binder.bind_insert import BoundValues
+from panes.optimizer.optimizer import optimize
+from panes.plan.nodes import Node
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, DOUBLE
 from panes.stages.explain import Explained, explain, explain_json
@@ -71,9 +74,35 @@ class Case:
         return f"{self.file}: {self.title}"
 
 
+@functools.cache
+def parsed(sql: str) -> tuple[st.Statement, ...]:
+    """The statements of a text. Many tests go over the whole corpus, and none of them changes what it is given."""
+    return tuple(parse(sql))
+
+
+@functools.cache
+def bound(sql: str, number: int = 0) -> Node | None:
+    """The plan of the query in a statement of the text, over the catalog of the corpus; None when it has none."""
+    statement = parsed(sql)[number]
+    query = getattr(statement, "query", statement)
+    return bind(query, _catalog()) if isinstance(query, st.SelectQuery) else None
+
+
+@functools.cache
+def optimized(sql: str, number: int = 0) -> Node | None:
+    """The same plan, rewritten."""
+    plan = bound(sql, number)
+    return None if plan is None else optimize(plan)
+
+
+@functools.cache
+def _catalog() -> Shelf:
+    return read_catalog()
+
+
 def read_catalog(text: str | None = None, folder: Path = FOLDER) -> Shelf:
     shelf = Shelf()
-    for statement in parse(text or (folder / "catalog.sql").read_text(encoding="utf-8")):
+    for statement in parsed(text or (folder / "catalog.sql").read_text(encoding="utf-8")):
         assert isinstance(
             statement, st.CreateStream | st.CreateDerivedStream | st.CreateTable | st.CreateQuery
         )
@@ -97,7 +126,7 @@ def _cases_of(file: Path) -> list[Case]:
 def outcome(sql: str, shelf: Shelf) -> str:
     """What comes of a statement: its canonical text and its plan, or the refusal."""
     try:
-        return "\n\n".join(_outcome_of(statement, shelf) for statement in parse(sql))
+        return "\n\n".join(_outcome_of(statement, shelf) for statement in parsed(sql))
     except SqlError as error:
         return f"refused\n{error}"
 

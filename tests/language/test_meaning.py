@@ -7,6 +7,7 @@ binder made of it, also without its windows.
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections import Counter
@@ -18,7 +19,7 @@ import pytest
 from sqlglot import exp
 
 from panes.delta.delta import BEGINNING, EXP, FOREVER, TS
-from panes.language import bind, parse
+from panes.language import bind
 from panes.language import statements as st
 from panes.language.parser.dialect import Panes
 from panes.language.parser.syntax import FromItem, Nested, Output, SelectBlock, WindowedCall
@@ -28,7 +29,7 @@ from panes.plan.to_sql import quoted, to_sql
 from panes.plan.types import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, Type
 from panes.plan.walk import walk
 from tests.language.at_work import Values
-from tests.language.corpus import Case, Shelf, read_cases, read_catalog
+from tests.language.corpus import Case, Shelf, bound, parsed, read_cases, read_catalog
 from tests.language.total_orders import with_total_orders
 
 CATALOG = read_catalog()
@@ -41,13 +42,21 @@ OTHER_IN_DUCKDB = (
 """Queries with these have another meaning in DuckDB, or none."""
 
 
+@functools.cache
 def query_of(case: Case) -> st.SelectQuery | None:
-    statements = parse(case.sql)
+    statements = parsed(case.sql)
     query = getattr(statements[0], "query", statements[0])
     if isinstance(query, st.InsertInto) and not isinstance(query.tree.expression, exp.Values):
         query = st.SelectQuery("", query.tree.expression, case.sql)
     ours = isinstance(query, st.SelectQuery) and not query.tree.find(WindowedCall)
     return query if ours and not any(word in case.sql for word in OTHER_IN_DUCKDB) else None
+
+
+@functools.cache
+def plan_of(case: Case) -> nodes.Node:
+    query = query_of(case)
+    assert query is not None
+    return bound(case.sql) or bind(query, CATALOG)
 
 
 CASES = [case for case in read_cases() if not case.file.startswith("refused") and query_of(case) is not None]
@@ -186,7 +195,7 @@ def test_duckdb_gives_the_same_answer_to_the_text_and_to_the_plan(
 ) -> None:
     query = query_of(case)
     assert query is not None
-    assert answer_of_plan(bind(query, CATALOG), duck) == answer_of_text(query, duck)
+    assert answer_of_plan(plan_of(case), duck) == answer_of_text(query, duck)
 
 
 def test_most_queries_of_the_corpus_are_compared() -> None:

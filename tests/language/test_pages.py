@@ -20,7 +20,8 @@ from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Statistics
 from panes.optimizer.utilization import utilization
 from panes.plan.aggregates import AGGREGATES
-from panes.plan.functions import CASTS, FUNCTIONS
+from panes.plan.can_cast import CASTS
+from panes.plan.functions import FUNCTIONS
 from panes.plan.over_functions import OVER_FUNCTIONS
 from panes.stages.explain import Explained, explain
 from panes.stages.explain_plans import explain_plans

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from panes.language import bind
-from panes.plan.nodes import Node
 from tests.language.at_work import AtWork, is_answered
-from tests.language.corpus import Case
-from tests.language.test_meaning import CASES, CATALOG, query_of, value
-
-
-def plan_of(case: Case) -> Node:
-    query = query_of(case)
-    assert query is not None
-    return bind(query, CATALOG)
-
+from tests.language.test_meaning import CASES, CATALOG, plan_of, value
 
 PLANS = {str(case): plan for case in CASES if is_answered(plan := plan_of(case))}
 

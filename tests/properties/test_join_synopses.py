@@ -23,7 +23,7 @@ from panes.plan.windows import RangeWindow
 from panes.sharing import pair_join, shared_cells
 from panes.sharing.joined_aggregate import JoinedAggregate, joined_aggregate_of
 from panes.sharing.shared_cells import SharedCells
-from panes.sharing.shared_indexes import Indexes, Members
+from panes.sharing.shared_indexes import Members
 from panes.sharing.store import Arrivals as Came
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
@@ -41,7 +41,7 @@ from tests.properties.streams import Arrivals
 from tests.sharing.drawn_joins import Joined
 
 SETS = int(os.environ.get("PANES_CELL_SETS", "8"))
-NOBODY = Members(Indexes(()))
+NOBODY = Members()
 
 
 @dataclass

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from panes.schedule.member import Member
 from panes.schedule.next_refreshes import Asked, NextRefreshes, RefreshedGroup
+from panes.schedule.policies import POLICIES, Policy
+from panes.schedule.task import Task
 from panes.state.storage.epoch_log import NOTHING, EpochRecord, QueryProgress
 from panes.state.storage.refreshed import Refreshed
 
@@ -73,6 +78,28 @@ def test_an_epoch_that_is_done_again_refreshes_the_same():
     for _ in range(3):
         first = one.after(before, [GROUP], "hybrid_late_pending", is_live=True)
     assert first == NextRefreshes().after(before, [GROUP], "hybrid_late_pending", is_live=True)
+
+
+def test_tasks_are_found_anew_when_queries_come_and_not_when_costs_change_a_little(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    found: list[int] = []
+
+    def noted(members: tuple[Member, ...]) -> list[Task]:
+        found.append(len(members))
+        return [Task.of(members)]
+
+    monkeypatch.setitem(POLICIES, "noted", Policy(noted, lambda until, lowest: until == lowest))
+    one, before = NextRefreshes(), after(100, {1: 98, 2: 97, 3: 90})
+
+    def cost(pane: float, answer: float) -> EpochRecord:
+        return replace(before, queries={7: replace(before.queries[7], probe=(pane, answer))})
+
+    for record in (before, cost(0.03, 0.025), cost(0.03, 0.3), before, cost(0.02, 0.2)):
+        one.after(record, [GROUP], "noted", is_live=True)
+    assert found == [3, 3], "an answer costs as much as one pane, and as eight"
+    one.after(before, [RefreshedGroup(7, SECOND, {1: ASKED[1]})], "noted", is_live=True)
+    assert found == [3, 3, 1]
 
 
 def test_a_plan_that_begins_has_no_stored_answers():

@@ -14,9 +14,6 @@ import pytest
 from panes.delta.delta import TS
 from panes.errors import SqlError
 from panes.history.retention import Retained
-from panes.language import bind, parse
-from panes.language import statements as st
-from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import QUERY, TIME, Node, StreamScan, TableScan, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.types import (
@@ -36,13 +33,13 @@ from panes.plan.types import (
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.pair_reading import pair_reading_of
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.template import Template, template_of
 from panes.testing import answer_at, same_rows
-from tests.language.corpus import Case, read_cases, read_catalog
+from tests.language.corpus import Case, optimized, read_cases, read_catalog
 from tests.sharing.running import Spans, on_its_own, scans_of, shared
 from tests.sharing.shared_pairs import Member, SharedPairs
 from tests.synopses.timed_tuples import in_store, opened, reading_of
@@ -58,9 +55,8 @@ CLOCKS = (3 * MINUTE, 4 * MINUTE + 1, 11 * MINUTE)
 
 def plan_of(sql: str) -> Node | None:
     try:
-        statement = parse(sql)[0]
-        query = getattr(statement, "query", statement)
-        return relation_of(optimize(bind(query, CATALOG))) if isinstance(query, st.SelectQuery) else None
+        plan = optimized(sql)
+        return None if plan is None else relation_of(plan)
     except SqlError:
         return None
 
@@ -125,7 +121,7 @@ def _shared(template: Template, plan: Node, predicates: Any, spans: Spans) -> li
         return _timed(plan, spans)
     reading = selection_of(plan)
     assert reading is not None
-    index = QueryIndex.of(template.matched[0], {7: reading.predicate})
+    index = IndexSlice.of(template.matched[0], {7: reading.predicate})
     store, answers = SelectionStore(), []
     for rows, since, clock in spans:
         store.add(rows[reading.scan.stream], index, since)

@@ -37,6 +37,25 @@ SELECTED = (
 TOTAL = (50, 10, "count(*) AS n, sum(bytes) AS s", "")
 
 
+ONCE = (
+    (15, 5, "src, count(*) AS n, sum(bytes) AS s", "GROUP BY src"),
+    (55, 5, "src, avg(bytes) AS n", "GROUP BY src HAVING sum(bytes) > 100"),
+    (60, 20, "src, count(bytes) AS n", "GROUP BY src"),
+)
+"""What nobody has registered, of panes that are there for others."""
+NOT_IN_PANES = (
+    (65, 5, "src, count(*) AS n", "GROUP BY src"),
+    (16, 4, "src, count(*) AS n", "GROUP BY src"),
+    (20, 10, "src, max(bytes) AS n", "GROUP BY src"),
+    (20, 10, "src, count(*) AS n", "AND bytes > 7 GROUP BY src"),
+    (20, 10, "count(*) AS n", ""),
+)
+SELECTED_ONCE = (
+    (25, 5, "src, sum(bytes) AS n", "AND bytes > 700 GROUP BY src"),
+    (10, 10, "src, count(*) AS n", "GROUP BY src"),
+)
+
+
 def traffic() -> pa.Table:
     rng = np.random.default_rng(7)
     ts = np.sort(rng.integers(0, 120_000, ROWS))
@@ -45,6 +64,13 @@ def traffic() -> pa.Table:
     order = np.argsort(np.where(late, ts + 30_000, ts), kind="stable")
     rows = {"ts": ts, "src": rng.integers(0, 6, ROWS), "bytes": rng.integers(0, 1500, ROWS)}
     return pa.table(rows).take(pa.array(order))
+
+
+def select_of(asked: tuple[int, int, str, str]) -> str:
+    length, slide, columns, rest = asked
+    window = f"[RANGE {length} SECONDS SLIDE {slide} SECONDS]"
+    rest = f"WHERE{rest.removeprefix('AND')}" if rest.startswith("AND") else rest
+    return f"SELECT {columns} FROM packets {window} {rest}"
 
 
 class Database:
@@ -60,10 +86,7 @@ class Database:
         self.db.sql(STREAM.format(folder / "in") + "; SET share_from = 2")
 
     def ask(self, name: str, asked: tuple[int, int, str, str]) -> None:
-        length, slide, columns, rest = asked
-        window = f"[RANGE {length} SECONDS SLIDE {slide} SECONDS]"
-        rest = f"WHERE{rest.removeprefix('AND')}" if rest.startswith("AND") else rest
-        self.db.sql(f"CREATE QUERY {name} AS SELECT {columns} FROM packets {window} {rest}")
+        self.db.sql(f"CREATE QUERY {name} AS {select_of(asked)}")
         self.asked[name] = asked
 
     def reopen(self) -> None:
@@ -80,6 +103,19 @@ class Database:
     def check(self) -> None:
         for name, asked in self.asked.items():
             assert self.found(name) == self.expected(asked), (name, self.epoch)
+
+    def select(self, *asked: tuple[int, int, str, str], number: int | None) -> None:
+        """Asks once, under all isolation levels and in a block; a synopsis of that number has the answers."""
+        place = "history, " if number is None else f"synopsis {number}"
+        for one in asked:
+            sql, expected = select_of(one), self.expected(one)
+            assert f"asked once it is answered from: {place}" in self.db.sql(f"EXPLAIN {sql}"), sql
+            with self.db.read() as block:
+                answers = [block.sql(sql)]
+            answers += [self.db.sql(sql, isolation=level) for level in ("window", "snapshot", "latest")]
+            for answer in answers:
+                assert Counter(tuple(row.values()) for row in answer.to_pylist()) == expected, sql
+                assert (answer.epoch, answer.complete_from) == (self.db.status().epoch, None)
 
     def found(self, name: str) -> Counter[Any]:
         return Counter(tuple(row.values()) for row in self.db.query(name).invoke().to_pylist())
@@ -119,6 +155,8 @@ def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: 
     case.check()
     (grown,) = case.db.sql("SHOW SYNOPSES").to_pylist()
     assert (grown["panes"], grown["readers"], grown["number"] != first[0]["number"]) == (12, 3, True)
+    case.select(*ONCE, number=grown["number"])
+    case.select(*NOT_IN_PANES, number=None)
     case.reopen()
     case.db.sql("ALTER QUERY q1 SET shards = 3")
     case.db.query("q3").drop()
@@ -127,6 +165,8 @@ def test_windows_of_any_length_are_read_from_one_synopsis(spark: Any, tmp_path: 
     case.check()
     (kept,) = case.db.sql("SHOW SYNOPSES").to_pylist()
     assert (kept["number"], kept["readers"]) == (grown["number"], 2), "to drop a query builds nothing anew"
+    # The longest window has gone, and its panes are still there.
+    case.select(*ONCE, number=grown["number"])
     case.ask("total", TOTAL)
     case.ask("total_again", TOTAL)
     case.run()
@@ -153,6 +193,8 @@ def test_selections_of_any_kind_are_read_from_one_synopsis(spark: Any, tmp_path:
     assert (grown["readers"], grown["groups"], grown["number"] != first["number"]) == (4, 6, True)
     lines = " ".join(str(case.db.sql("EXPLAIN q2")).split())
     assert f"12 × 5 s, {grown['signatures']} signatures, shared by 4 (SS1, SS2, SS4)" in lines
+    case.select(*SELECTED_ONCE, number=grown["number"])
+    case.select(SELECTED[4], number=None)
     case.reopen()
     case.db.sql("ALTER QUERY q0 SET shards = 3")
     for name in ("q1", "q3"):
@@ -168,4 +210,6 @@ def test_selections_of_any_kind_are_read_from_one_synopsis(spark: Any, tmp_path:
     case.check()
     (anew,) = case.db.sql("SHOW SYNOPSES").to_pylist()
     assert (anew["readers"], anew["number"] != kept["number"]) == (3, True)
+    case.select(SELECTED[4], number=anew["number"])
+    case.select(SELECTED_ONCE[0], number=None)
     case.db.close()

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from panes.errors import SettingError, SqlError
-from panes.language import bind, parse
 from panes.language import statements as st
 from panes.operators.tools.strategy import check_strategy
-from panes.optimizer.optimizer import optimize
 from panes.plan.begin_end import is_begin_end
 from panes.plan.nodes import Node
 from panes.plan.walk import is_table_only
 from panes.state.buffers.choose import STRATEGIES
-from tests.language.corpus import read_cases, read_catalog
+from tests.language.corpus import optimized, parsed, read_cases
 
 
 def _plans() -> dict[str, Node]:
-    catalog, found = read_catalog(), {}
+    found = {}
     for case in read_cases():
         if case.file.startswith("refused"):
             continue
         try:
-            statements = parse(case.sql)
+            statements = parsed(case.sql)
         except SqlError:
             continue
         for number, statement in enumerate(statements):
-            query = statement.query if isinstance(statement, st.CreateQuery) else statement
-            if not isinstance(query, st.SelectQuery):
+            if not isinstance(statement, st.CreateQuery | st.SelectQuery):
                 continue
-            plan = optimize(bind(query, catalog))
+            plan = optimized(case.sql, number)
+            assert plan is not None
             if not is_begin_end(plan) and not is_table_only(plan):
                 found[f"{case} {number}"] = plan
     return found

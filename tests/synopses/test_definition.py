@@ -6,7 +6,7 @@ import pytest
 
 from panes.plan.expressions import Aggregate, Call, Expression, Literal
 from panes.plan.nodes import SIGNATURE, Signed
-from panes.plan.types import BIGINT, BOOLEAN
+from panes.plan.types import BIGINT, BOOLEAN, DOUBLE
 from panes.plan.windows import RangeWindow
 from panes.synopses.definition import (
     AUTO,
@@ -15,8 +15,11 @@ from panes.synopses.definition import (
     Definition,
     SynopsisReader,
     SynopsisSource,
+    kept_values,
     panes_text,
+    source_of,
 )
+from panes.synopses.synopsis_of import has_what_is_asked
 from tests.synopses.figure import ALL, BY_K, COUNT, MAX, SECOND, SUM, X
 
 
@@ -54,6 +57,31 @@ def test_a_pane_divides_all_ranges_and_slides():
 def test_a_query_that_needs_no_more_is_covered(more: SynopsisReader, is_covered: bool):
     known = Definition.of([reader(60, 10), reader(40, 20)])
     assert known.covers(more) is is_covered
+
+
+def test_the_least_and_the_greatest_values_do_not_cover_a_median():
+    median = Aggregate("middle", "median", X, DOUBLE)
+    source = SynopsisSource(BY_K.scan, BY_K.keys, kept_values([MAX]))
+    assert source.values == kept_values([median])
+    ends, middle, both = (
+        [reader(60, 10, aggregate, source=source) for aggregate in aggregates]
+        for aggregates in ((MAX,), (median,), (MAX, median))
+    )
+    assert not Definition.of(ends).covers(middle[0])
+    assert all(Definition.of(some).covers(one) for some in (middle, both) for one in both)
+
+
+def test_the_source_of_a_synopsis_is_told_by_its_plan():
+    kept = SynopsisSource(BY_K.scan, BY_K.keys, kept_values([MAX]))
+    for predicates in ((EVERY,), (EVERY, above(3))):
+        readers = [reader(60, 10, MAX, COUNT, source=kept, predicate=p) for p in predicates]
+        node = Definition.of(readers).node(AUTO, 1)
+        assert source_of(node) == kept
+        assert has_what_is_asked(node, reader(20, 10, COUNT))
+        assert has_what_is_asked(node, reader(20, 10, MAX, source=kept))
+        assert not has_what_is_asked(node, reader(20, 10, COUNT, source=ALL))
+        assert not has_what_is_asked(node, reader(70, 10, COUNT))
+    assert not BY_K.has(kept)
 
 
 def test_a_synopsis_with_the_columns_of_a_sum_covers_its_average():

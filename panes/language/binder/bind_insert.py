@@ -25,8 +25,8 @@ from panes.language.names import same
 from panes.language.parser.syntax import Default
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CreateQuery, CreateStream, CreateTable, InsertInto, SelectQuery
+from panes.plan.can_cast import can_cast
 from panes.plan.expressions import Column, Expression, Literal, Value
-from panes.plan.functions import can_cast
 from panes.plan.nodes import Node
 from panes.plan.schema import Field
 

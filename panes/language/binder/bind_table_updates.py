@@ -13,8 +13,8 @@ from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
 from panes.language.statements import CopyFrom, CreateQuery, CreateTable, DeleteFrom, UpdateTable
+from panes.plan.can_cast import can_cast
 from panes.plan.expressions import Column, Expression, Literal, Value
-from panes.plan.functions import can_cast
 from panes.plan.schema import Field, Schema
 from panes.plan.types import DATE, FLOAT, STRING, TIMESTAMP, Type, wider
 

@@ -97,10 +97,15 @@ class Chunk:
         values = self.table.column(self.sort_key).to_numpy()
         return int(np.min(values[values > instant]))
 
-    @property
-    def table(self) -> pa.Table:
+    def open(self) -> None:
+        """Has the rows ready for whoever asks for them."""
         if self._table is None:
             self._table = self._load()
+
+    @property
+    def table(self) -> pa.Table:
+        self.open()
+        assert self._table is not None
         return self._table
 
     def __repr__(self) -> str:

@@ -8,14 +8,12 @@ uses, so that whoever replaces it knows what nobody needs any more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from panes.state.buffers.chunk import Chunk
+from panes.state.storage.index import Index, pin_of_task
 from panes.state.storage.locations import Location
 from panes.state.storage.manifest import Manifest, Place, RecordRef
-from panes.state.storage.records import damaged, encode_record
 from panes.state.storage.segments import open_segment
 
 
@@ -37,70 +35,6 @@ class StagePlace(NamedTuple):
     def task_of(self, shard: int, tasks: int) -> int:
         """The task that has a shard; the stages that have only one are spread over all tasks."""
         return shard if self.is_sharded else self.running % tasks
-
-
-class IndexEntry(NamedTuple):
-    """Where the manifest of a place is, and the objects that its segments are in."""
-
-    manifest: RecordRef
-    segments: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Index:
-    """What a task has."""
-
-    level: int
-    task: int
-    places: Mapping[str, IndexEntry]
-    ref: RecordRef | None = field(default=None, compare=False)
-    """Where it lies, once it is written."""
-
-    @cached_property
-    def objects(self) -> frozenset[str]:
-        """The objects without which it cannot be read, or its places cannot."""
-        own = () if self.ref is None else (self.ref.object,)
-        named = (name for e in self.places.values() for name in (e.manifest.object, *e.segments))
-        return frozenset((*own, *named))
-
-    def encoded(self) -> tuple[bytes, str]:
-        """Its record, and the checksum of that."""
-        names = sorted({n for e in self.places.values() for n in (e.manifest.object, *e.segments)})
-        number = {name: place for place, name in enumerate(names)}
-        places = {
-            place: [
-                number[entry.manifest.object],
-                *entry.manifest[1:],
-                sorted(number[name] for name in entry.segments),
-            ]
-            for place, entry in self.places.items()
-        }
-        return encode_record(_name(self.level, self.task), {"objects": names, "places": places})
-
-    @classmethod
-    def read(cls, states: Location, level: int, task: int, ref: RecordRef, *, whole: bool = False) -> Index:
-        """The index of a task that lies there."""
-        content = ref.read(states, _name(level, task), whole=whole).content
-        try:
-            names = content["objects"]
-            places = {place: _entry(names, *entry) for place, entry in content["places"].items()}
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise damaged(f"{states / ref.object} at {ref.offset}", f"not an index: {error}") from error
-        return cls(level, task, places, ref)
-
-
-def _entry(names: list[str], manifest: int, offset: int, size: int, checksum: str, uses: list[int]) -> Any:
-    ref = RecordRef(names[manifest], int(offset), int(size), str(checksum))
-    return IndexEntry(ref, frozenset(names[number] for number in uses))
-
-
-def _name(level: int, task: int) -> str:
-    return f"index of task {pin_of_task(level, task)}"
-
-
-def pin_of_task(level: int, task: int) -> str:
-    """Under which name the record of an epoch holds the index of a task."""
-    return f"{level}/{task}"
 
 
 class EpochStates:
@@ -133,7 +67,7 @@ class EpochStates:
         """The manifest of a shard; None when there is none."""
         index = self.index(stage.level, stage.task_of(shard, self.tasks))
         place = stage.shard(shard)
-        entry = None if index is None else index.places.get(str(place))
+        entry = None if index is None else index.entry(str(place))
         return None if entry is None else self.manifest(place, entry.manifest)
 
     def manifest(self, place: Place, ref: RecordRef) -> Manifest:

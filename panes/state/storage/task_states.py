@@ -20,8 +20,9 @@ import pyarrow as pa
 from panes.crash_points import reach
 from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.epoch_states import EpochStates, Index, IndexEntry, StagePlace
+from panes.state.storage.epoch_states import EpochStates, StagePlace
 from panes.state.storage.files import make_folder
+from panes.state.storage.index import Index, IndexEntry
 from panes.state.storage.locations import Location, parent_of
 from panes.state.storage.manifest import FOR_READERS, Manifest, Place, RecordRef
 from panes.state.storage.object_cache import write_object
@@ -81,7 +82,10 @@ class TaskStates:
         self._for_readers = _Object(ObjectName(epoch, level, task, writer, True), before.states)
         self._for_operators = _Object(ObjectName(epoch, level, task, writer, False), before.states)
         self._saved: dict[Place, Manifest] = {}
-        self._kept: dict[Place, RecordRef] = {}
+        self._kept: set[str] = set()
+        """The places that stay as they are."""
+        self._asleep: Set[int] = frozenset()
+        """The plans of which all places stay as they are."""
         self._index = Index(level, task, {})
         with suppress(StateError):  # whoever asks for a place that it had is told
             self._index = before.index(level, task) or self._index
@@ -100,9 +104,8 @@ class TaskStates:
     def keep(self, stage: StagePlace, shard: int) -> None:
         """The state of a place is as it was, if it has one."""
         place = stage.shard(shard)
-        entry = self._index.places.get(str(place))
-        if entry is not None:
-            self._kept[place] = entry.manifest
+        if self._index.entry(str(place)) is not None:
+            self._kept.add(str(place))
             return
         manifest = self._before.load(stage, shard)
         if manifest is not None:
@@ -113,30 +116,27 @@ class TaskStates:
 
     def keep_all(self, running: Set[int]) -> None:
         """The states of these plans are as they were: all that this task has of them."""
-        if running:
-            for text, entry in self._index.places.items():
-                place = Place.of(text)
-                if place.running in running:
-                    self._kept[place] = entry.manifest
+        self._asleep = running
 
     def finish(self) -> Saved | None:
         """Writes everything; None when nothing has changed."""
-        kept = {str(place) for place in self._kept}
-        if not self._saved and kept == set(self._index.places):
+        stay = self._kept | {str(place) for place in self._saved}
+        gone = {place for place in self._index.places_beside(self._asleep) if place not in stay}
+        if not self._saved and not gone:
             return None
         reach("before segment")
         self._for_operators.write()
         reach("after segment")
-        index = Index(self._level, self._task, self._entries())
+        index = self._index.changed(self._entries(), gone)
         ref = self._for_readers.add_record(*index.encoded())
         reach("before manifest")
         self._for_readers.write()
         reach("after manifest")
-        released = self._index.objects - replace(index, ref=ref).objects
+        released = self._index.released(index.at(ref))
         return Saved(str(ref), tuple(sorted(released)))
 
     def _entries(self) -> dict[str, IndexEntry]:
-        found = {str(place): self._index.places[str(place)] for place in self._kept}
+        found = {}
         for place, manifest in self._saved.items():
             ref = self._for_readers.add_record(*manifest.encoded(place))
             found[str(place)] = IndexEntry(ref, frozenset(entry.object for entry in manifest.entries))

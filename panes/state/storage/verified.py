@@ -35,7 +35,7 @@ def verified_difference(
     `content` are its bytes, if somebody has them; of a part, which begins at `offset`, they must be given.
     FileNotFoundError or OSError when it cannot be read.
     """
-    stamp = _stamp(path)
+    stamp = stamp_of(path)
     if _verified.get((path, offset, crc32)) == stamp:
         return None
     found = file_checksum(path) if content is None else (int(content.size), zlib.crc32(content))
@@ -48,6 +48,7 @@ def verified_difference(
     return None
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
+def stamp_of(path: Path) -> tuple[int, int, int]:
+    """What tells that a file is still the same: its size, its time of change and its inode."""
     stat = os.stat(path)
     return stat.st_size, stat.st_mtime_ns, stat.st_ino

@@ -10,7 +10,8 @@ import pytest
 from panes.errors import StateError
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage import task_states
-from panes.state.storage.epoch_states import EpochStates, Index, StagePlace, pin_of_task
+from panes.state.storage.epoch_states import EpochStates, StagePlace
+from panes.state.storage.index import Index, pin_of_task
 from panes.state.storage.task_states import ObjectName, TaskStates
 from tests.kept_states import STAGE, KeptStates, overwrite
 
