@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from panes.answer_switching import AnswerSwitching
 from panes.answers.answer_index import AnswerIndex
+from panes.answers.open_segments import OpenSegments
+from panes.answers.seen_signatures import seen_signatures
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.config import EAGER
 from panes.history.history_store import History
@@ -25,7 +29,7 @@ from panes.sharing.stream_indexes import StreamIndexes
 from panes.spark.epoch import Workload
 from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
-from panes.state.storage.epoch_log import EpochRecord
+from panes.state.storage.epoch_log import EpochRecord, QueryProgress
 from panes.waits import waits
 
 
@@ -39,11 +43,15 @@ class RunningQueries:
         registered: Registered,
         replanning: Replanning,
         refreshing: Refreshing,
+        switching: AnswerSwitching,
+        segments: OpenSegments,
     ) -> None:
         self._catalog = catalog
         self._registered = registered
         self._replanning = replanning
         self._refreshing = refreshing
+        self._switching = switching
+        self._segments = segments
         self.alone: list[QueryRecord] = []
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
@@ -79,6 +87,7 @@ class RunningQueries:
         def why_not_switched(record: QueryRecord) -> str | None:
             return self._replanning.why_not(record, before)
 
+        self._switching.look(before)
         self._replanning.look(self.alone, before)
         records = self._catalog.begin_queries(epoch, clock_of, cores, why_not_switched)
         if self._grow([record for record in records if record.error is None], before):
@@ -220,7 +229,9 @@ class RunningQueries:
                 continue
             has_grown = True
             run = [member for member in members if member.first_epoch != epoch]
-            reason = group.why_not_grown(runs) or self._why_not_rebuilt(group, run, before)
+            ran = before.queries.get(number)
+            seen = partial(_seen, self._segments, ran)
+            reason = group.why_not_grown(runs, seen) or self._why_not_rebuilt(group, run, before)
             if reason is None:
                 why = f"{len(outgrown)} queries need more of the synopsis"
                 self._registered.begin_group_anew(number, members[0], epoch, why)
@@ -246,6 +257,11 @@ class RunningQueries:
             if reason is not None:
                 return reason
         return None
+
+
+def _seen(segments: OpenSegments, ran: QueryProgress | None) -> int | None:
+    """In how many ways the tuples of a group have passed the selections of its queries, where that is known."""
+    return None if ran is None else seen_signatures(segments, ran)
 
 
 def _by_key(slices: Mapping[int, Sequence[IndexSlice]]) -> dict[SliceKey, IndexSlice]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -68,16 +68,25 @@ class Group:
             return set()
         return not_covered(runs, {query: self.readers[query] for query in asked})
 
-    def why_not_grown(self, runs: Node) -> str | None:
-        """Why the synopsis that runs cannot have the predicates of all queries; None when it can, or has them."""
+    def why_not_grown(self, runs: Node, seen: Callable[[], int | None] = lambda: None) -> str | None:
+        """Why the synopsis that runs cannot have the predicates of all queries; None when it can, or has them.
+
+        `seen` gives in how many ways tuples have passed those that it has, if it tells them apart: each predicate
+        that is added cuts every one of these in two at most.
+        """
         if not isinstance(runs, Synopsis):
             return None
         readers = (reader for reader in self.readers.values() if isinstance(reader, SynopsisReader))
         predicates = {reader.predicate for reader in readers}
         most = _SIGNATURES_PER_PREDICATE * len(predicates)
-        if predicates.issubset(predicates_of(runs)) or possible_signatures(predicates, most) <= most:
+        known = set(predicates_of(runs))
+        if predicates <= known or possible_signatures(predicates, most) <= most:
             return None
-        return f"their selections could tell tuples apart in more than {most} ways"
+        found = seen()
+        if found is not None and found << len(predicates - known) <= most:
+            return None
+        were = "" if found is None else f", and have told {found} apart by now"
+        return f"their selections could tell tuples apart in more than {most} ways{were}"
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""

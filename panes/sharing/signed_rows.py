@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from panes.delta.rows import take
 from panes.plan.nodes import SIGNATURE
-from panes.sharing.bits import Flags, unpacked
+from panes.sharing.bits import unpacked
 from panes.sharing.matches import Matches
 
 
 def with_signatures(rows: pa.Table, matches: Matches, count: int) -> pa.Table:
-    """The rows that pass any of so many predicates, with their signatures in front."""
+    """The rows that pass any of a number of predicates, with their signatures in front."""
     passing = np.flatnonzero(matches.is_for_any)
     bits = np.ascontiguousarray(matches.bits[passing])
     # Rows of bits are compared as wholes.
@@ -28,14 +28,3 @@ def with_signatures(rows: pa.Table, matches: Matches, count: int) -> pa.Table:
     names = pa.array([row.tobytes() for row in packed], pa.binary())
     signatures = names.take(pa.array(place.reshape(-1)))
     return take(rows, passing).add_column(0, SIGNATURE, signatures)
-
-
-def has_bit(signatures: pa.ChunkedArray, number: int) -> Flags:
-    """Which rows are for the predicate of that number, by their signatures."""
-    encoded = signatures.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    byte, bit = divmod(number, 8)
-    is_set = [bool(name[byte] >> bit & 1) for name in encoded.dictionary.to_pylist()]
-    found: Flags = np.array(is_set, np.bool_)[encoded.indices.to_numpy(zero_copy_only=False)]
-    return found

@@ -103,6 +103,9 @@ class Explained:
     """Of its answer."""
     answers: ChosenAnswers = KEPT
     """How its answer is had."""
+    ways: str = ""
+    """The rates at which it is invoked and tuples come, and what each way would cost to have its answer, in words;
+    empty while nobody knows how often it is invoked."""
     refresh: str = ""
     """By which deadline its answer is refreshed, in words; empty when it is at every slide."""
     signatures: int | None = None
@@ -160,6 +163,8 @@ def explain(explained: Explained) -> str:
         lines += _wrapped(synopsis, WIDTH, "", "  ")
     if explained.answers.reason:
         lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
+    if explained.ways:
+        lines += _wrapped(f"measured: {explained.ways}", WIDTH, "", "  ")
     if explained.equals:
         others = "1 equal query" if explained.equals == 1 else f"{explained.equals} equal queries"
         lines.append(f"shares its state with {others} (CS8)")
@@ -191,7 +196,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     shards = AUTO if explained.shards is None else explained.shards
     data: dict[str, Any] = {
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
-        "answers": explained.answers._asdict(),
+        "answers": explained.answers._asdict() | ({"measured": explained.ways} if explained.ways else {}),
         "refresh": explained.refresh,
         "plan": _step_json(explained.tree, explained),
     }

@@ -88,7 +88,7 @@ class Shared:
 
     def answer(self, query: JoinedAggregate, instant: int) -> pa.Table:
         at = query.last_slide(instant)
-        return query.answer(pa.concat_tables([query.held_at(chunks, at) for chunks in self.chunks]), at)
+        return query.answer(query.held_at(self.chunks, at), at)
 
     def changes(self, query: JoinedAggregate, since: int, clock: int) -> pa.Table:
         rows = [query.held_in(chunks, since, clock) for chunks in self.chunks]

@@ -94,8 +94,7 @@ class Shared:
     def answer(self, query: WindowedAggregate, instant: int) -> pa.Table:
         window = query.reader.window
         at = window.last_slide(instant)
-        held = [query.held_at(chunks, at) for chunks in self.chunks]
-        return query.answer(pa.concat_tables(held), at)
+        return query.answer(query.held_at(self.chunks, at), at)
 
     def changes(self, query: WindowedAggregate, since: int, clock: int) -> pa.Table:
         rows = [query.held_in(chunks, since, clock) for chunks in self.chunks]
