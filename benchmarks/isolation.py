@@ -1,6 +1,7 @@
 """Isolation of reads: the schedulers of section 7.5 of Golab's thesis (2006), and readers beside a live run.
 
-    python -m benchmarks.isolation [--trials 3] [--only figures,live] [--threads 50] [--seconds 20] [--save]
+    python -m benchmarks.isolation [--trials 3] [--sub-windows 10,40,70,100] [--only figures,live]
+        [--threads 50] [--seconds 48] [--save]
 
 * figures: 7.8 to 7.14, over files, without Spark (`benchmarks.window_schedulers`). A query over 100 sub-windows of
   length t = 1 takes about as long as t, as on the machine of the thesis; t = 5 is five times that. There are 40
@@ -198,6 +199,11 @@ def main() -> None:
     parser.add_argument(
         "--trials", type=int, default=3, help="how many runs the points of figures are means of"
     )
+    parser.add_argument(
+        "--sub-windows",
+        default=",".join(map(str, SUB_WINDOWS)),
+        help="the n of the points to measure, with commas between; others stay as they were measured",
+    )
     parser.add_argument("--only", default="figures,live", help="parts to run, with commas between")
     parser.add_argument("--threads", type=int, default=50, help="how many threads read without pause")
     parser.add_argument("--seconds", type=float, default=48, help="how long the live run is measured")
@@ -211,8 +217,9 @@ def main() -> None:
     points, found = before["results"], before["live"]
     parts = args.only.split(",")
     if "figures" in parts:
-        points = []
-        for point in figures(args.trials):
+        wanted = tuple(int(n) for n in args.sub_windows.split(","))
+        points = [point for point in points if point["x"] not in wanted]
+        for point in figures(args.trials, wanted):
             print(f"{point.figure:6} {point.curve:16} {point.x:>6} {point.y:>12,.4f}", flush=True)
             points.append(asdict(point))
     if "live" in parts:

@@ -1,6 +1,6 @@
 """How many queries are refreshed, and how late, under each schedule: figures 8.7 to 8.10 of the thesis.
 
-    python -m benchmarks.refresh [--updates 600] [--save]
+    python -m benchmarks.refresh [--updates 400] [--save]
     python -m benchmarks.refresh --epochs 60 [--save]
     python -m benchmarks.refresh --live [--seconds 60] [--queries 0] [--save]
 
@@ -206,7 +206,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--updates", type=int, default=600)
+    parser.add_argument("--updates", type=int, default=400)
     parser.add_argument("--epochs", type=int, help="refresh real synopses for a number of epochs in overload")
     parser.add_argument("--live", action="store_true", help="run real queries on a live stream")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each live run is measured")

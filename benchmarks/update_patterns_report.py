@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import charts
 from benchmarks.lbl_traces import FITTING
-from benchmarks.markdown import Content, measured_on, table
+from benchmarks.markdown import Content, measured_on, short, table
 from benchmarks.paper_queries import EXPERIMENTS, Experiment
 
 NAME = "update_patterns"
@@ -93,7 +93,7 @@ def aims_table(results: Sequence[Result]) -> str:
             f"{span:,}",
             f"{upa['ms_per_1000']:.2f}",
             *(cell for others in (papers, every) for cell in _beside(upa, others, experiment.has_aim)),
-            f"{upa['state_bytes'] / min(r['state_bytes'] for r in papers):.2f}",
+            short(upa["state_bytes"] / min(r["state_bytes"] for r in papers)),
         ]
         for experiment, window, span, upa, papers, every in _compared(results)
     ]

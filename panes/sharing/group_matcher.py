@@ -14,7 +14,7 @@ from panes.sharing.matched_batch import MatchedBatch
 from panes.sharing.matches import Matches
 from panes.sharing.named_rows import named_rows
 from panes.sharing.partial_sums import partial_sums
-from panes.sharing.signatures import with_signatures
+from panes.sharing.signed_rows import with_signatures
 
 _AT_ONCE = 1 << 17
 """Tuples that get their signatures at once."""

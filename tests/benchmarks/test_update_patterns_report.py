@@ -34,7 +34,7 @@ def test_upa_stands_beside_the_best_of_the_others():
         result("query 1, ftp", "DIRECT", 2.0, state=2_000),
         result("query 1, ftp", "UPA", 1.0, state=500),
     ]
-    row = "| query 1, ftp | 200,000 | 1,000 | 1.00 | DIRECT 2.00 | 0.50 | met | DIRECT 2.00 | 0.50 | met | 0.50 |"
+    row = "| query 1, ftp | 200,000 | 1,000 | 1.00 | DIRECT 2.00 | 0.50 | met | DIRECT 2.00 | 0.50 | met | 0.5 |"
     assert row in aims_table(results)
 
 

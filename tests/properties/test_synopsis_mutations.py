@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from panes.delta.delta import FOREVER
-from panes.sharing import chosen_signatures, shared_synopsis, signatures
+from panes.sharing import chosen_signatures, shared_synopsis, signed_rows
 from panes.sharing.bits import Bytes, Words, unpacked
 from panes.sharing.chosen_signatures import has_bit
 from panes.synopses import definition, running
@@ -75,7 +75,7 @@ MUTATIONS = [
         lambda needed, _: tuple(sorted(needed, key=repr)),
         15,
     ),
-    Mutation("a tuple has one bit only", signatures, "unpacked", first_bit, 2),
+    Mutation("a tuple has one bit only", signed_rows, "unpacked", first_bit, 2),
     Mutation("a synopsis never grows", Definition, "covers", lambda *_: True, 1),
 ]
 

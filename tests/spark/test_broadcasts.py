@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import weakref
 from collections import OrderedDict
 
 import pyarrow as pa
@@ -203,6 +205,7 @@ def test_a_worker_reads_a_broadcast_once_though_it_runs_other_tasks_in_between(s
 
 def test_a_worker_keeps_the_last_indexes_of_a_group_alone(monkeypatch) -> None:
     monkeypatch.setattr(module, "_read", OrderedDict())
+    monkeypatch.setattr(module, "_set_apart", lambda: None)
     for number in range(100):
         assert Sent(("db", "1"), number, Variable([number])).value == [number]
         assert Sent(("db", "1"), number, Variable(["not read"])).value == [number]
@@ -210,6 +213,30 @@ def test_a_worker_keeps_the_last_indexes_of_a_group_alone(monkeypatch) -> None:
     for number in range(1000):
         assert Sent(("db", str(number)), 0, Variable([number])).value == [number]
     assert len(module._read) == module._IN_MEMORY
+
+
+class Cycle:
+    """What only the search for garbage finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_a_worker_has_read_is_left_out_of_its_search_for_garbage(monkeypatch) -> None:
+    monkeypatch.setattr(module, "_read", OrderedDict())
+    monkeypatch.setattr(module, "_READ_BETWEEN_LOOKS", 2)
+    monkeypatch.setattr(module, "_reads", 0)
+    try:
+        read = Sent(("db", "1"), 0, Variable([Cycle()])).value
+        assert gc.get_freeze_count() > 0
+        assert not [found for found in gc.get_objects() if found is read]
+        lost = weakref.ref(read.pop())
+        gc.collect()
+        assert lost() is not None
+        assert Sent(("db", "1"), 1, Variable([1])).value == [1]
+        assert lost() is None, "every now and then it looks at everything"
+    finally:
+        gc.unfreeze()
 
 
 def test_indexes_of_shared_queries_are_nowhere_in_the_database(spark, tmp_path) -> None:

@@ -15,7 +15,7 @@ from panes.sharing.matches import Matches
 
 
 def with_signatures(rows: pa.Table, matches: Matches, count: int) -> pa.Table:
-    """The rows that pass any of `count` predicates, with their signatures in front."""
+    """The rows that pass any of a number of predicates, with their signatures in front."""
     passing = np.flatnonzero(matches.is_for_any)
     bits = np.ascontiguousarray(matches.bits[passing])
     # Rows of bits are compared as wholes.
