@@ -83,8 +83,8 @@ def _chosen(facts: AnswerFacts) -> ChosenAnswers:
 def cheapest(
     current: ChosenAnswers, costs: AnswerCosts, has_followers: bool, epochs_since_switch: int | None = None
 ) -> ChosenAnswers:
-    """The way that is so much cheaper than the one that a query has, or would have, that it takes its place; else
-    that one.
+    """The way that is cheaper than the one that a query has, or would have, by enough to take its place; else that
+    one.
 
     >>> cheapest(KEPT, AnswerCosts(0.001, 9000, {"eager": 0.05, "none": 0.001}), has_followers=False).mode
     'none'
