@@ -13,6 +13,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 FOLDER = Path(__file__).parent.parent / "docs" / "charts"
 COLORS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#787774", "#c14c8a", "#cb912f", "#37352f")
@@ -83,6 +84,7 @@ def _draw(panel: Panel, axis: Axes, colors: dict[str, str]) -> None:
         axis.plot(xs, ys, marker="o" if len(xs) < 30 else None, markersize=3.5, label=label, color=color)
     if panel.is_log_x:
         axis.set_xscale("log")
+        _mark_few(axis, sorted({x for points in panel.lines.values() for x, _ in points}))
     if panel.is_log_y:
         axis.set_yscale("log")
     else:
@@ -91,6 +93,13 @@ def _draw(panel: Panel, axis: Axes, colors: dict[str, str]) -> None:
     axis.set_xlabel(panel.x)
     axis.set_ylabel(panel.y)
     axis.legend(fontsize=7)
+
+
+def _mark_few(axis: Axes, places: Sequence[float]) -> None:
+    """Names the places of an axis that has hardly a power of ten: what matplotlib writes between them overlaps."""
+    if places and places[-1] < 100 * places[0]:
+        axis.set_xticks(places, [f"{place:,.0f}" for place in places])
+        axis.xaxis.set_minor_locator(NullLocator())
 
 
 def _write(figure: Figure, name: str) -> None:
