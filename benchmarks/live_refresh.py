@@ -1,8 +1,10 @@
 """Refreshes of a live stream at more load than the machine can refresh at every slide: queries refreshed per
 second by each schedule, and whether any query has to wait for ever.
 
-First a few queries run, and tell what a refresh takes. From that follows how many the machine could refresh
-at every slide, each by itself. Then half as many again run, once each by itself and once together.
+First too many queries run, each refreshed by itself: how many refreshes they get per second is what the machine
+can do, and from that follows how many queries it could refresh at every slide. Then half as many again run, once
+each by itself and once together. What costs are the refreshes: the synopsis has some hundred thousand rows, while
+few tuples come.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ QUERY = (
 )
 ALONE, TOGETHER = "edf", "hybrid_late_pending"
 """The schedules that are compared: every query by itself, and what shares most."""
-RATE, SOURCES = 2000, 1000
-"""Rows per second, and the values that they are grouped by."""
-WINDOWS = 20, 100
-FEW = 16
-"""The queries that tell what a refresh takes."""
+RATE, SOURCES = 5000, 1000
+"""Rows per second, and the values that they are grouped by: nearly all of them have a row in each pane."""
+WINDOWS, SLIDES = (100, 500), (1, 30)
+"""The shortest and the longest of each, in seconds; a pane is a second."""
+MANY, MOST = 300, 10_000
+"""The queries that are too many at first, and the most that are tried."""
 LOAD = 1.5
 AIM = 2.0
 EVERY_S, WARM_UP = 0.25, 5
@@ -44,13 +47,17 @@ class LiveRun:
     schedule: str
     queries: int
     seconds: float
+    asked_per_s: float
+    """Refreshes per second at which each query would be refreshed at every slide."""
     refreshed_per_s: float
     least: int
     """How many times the query was refreshed that was refreshed least often."""
     late_by: float
     """The updates by which refreshes were late, on average."""
     longest_wait: int
-    """The most updates that any query had to wait."""
+    """The most updates that any query had to wait from one refresh to the next."""
+    latest: int
+    """The most updates by which any query was late."""
     epoch_s: float
 
 
@@ -83,16 +90,28 @@ def _int32(values: np.ndarray[tuple[int], np.dtype[np.int64]]) -> pa.Array:
     return pa.array(values.astype(np.int32))
 
 
+def drawn(count: int) -> list[tuple[int, int]]:
+    """Windows and slides, in panes; fewer queries are the first of more."""
+    random = np.random.default_rng(19)
+    return [
+        (int(random.integers(WINDOWS[0], WINDOWS[1] + 1)), int(random.integers(SLIDES[0], SLIDES[1] + 1)))
+        for _ in range(count)
+    ]
+
+
+def asking(refreshes_per_pane: float) -> int:
+    """How many queries ask for as many refreshes per pane."""
+    asked = np.cumsum([1 / slide for _, slide in drawn(MOST)])
+    return 1 + int(np.searchsorted(asked, refreshes_per_pane))
+
+
 @contextmanager
 def running(schedule: str, count: int) -> Iterator[panes.Database]:
     """A database with a number of queries, while rows come."""
-    random = np.random.default_rng(count)
     with panes.connect() as db:
         db.sql(STREAM)
         db.sql(f"SET refresh = 'deadline'; SET schedule = '{schedule}'; SET retain_epochs = 5")
-        for number in range(count):
-            window = int(random.integers(WINDOWS[0], WINDOWS[1] + 1))
-            slide = int(random.integers(1, window // 2 + 1))
+        for number, (window, slide) in enumerate(drawn(count)):
             db.register(QUERY.format(window, slide), name=f"q{number}")
         rows = Rows(db)
         thread = threading.Thread(target=rows.run, daemon=True)
@@ -119,16 +138,12 @@ def refreshes(db: panes.Database) -> Mapping[int, Refreshed]:
     return {q: one for progress in db.status().queries.values() for q, one in progress.refreshed.items()}
 
 
-def queries_at_every_slide(seconds: float) -> int:
-    """How many queries the machine could refresh at every slide, each by itself."""
-    with running(ALONE, FEW) as db:
-        warm_up(db)
-        time.sleep(seconds)
-        scheduled, status = db.status().refreshed.values(), db.status()
-    need = sum(one.cost / one.asked for one in scheduled) / len(scheduled)
-    # What an epoch takes beside refreshes is not there for them; but a part of a long epoch is.
-    left = max(1 - status.epoch_seconds, 1 / 3)
-    return max(FEW, int(left / need))
+def refreshes_alone(seconds: float, many: int = MANY) -> float:
+    """How many queries per second the machine refreshes, each by itself, when there are too many."""
+    run = measured(ALONE, many, seconds)
+    if run.refreshed_per_s >= run.asked_per_s:
+        return refreshes_alone(seconds, 2 * many)
+    return run.refreshed_per_s
 
 
 def measured(schedule: str, count: int, seconds: float) -> LiveRun:
@@ -136,11 +151,13 @@ def measured(schedule: str, count: int, seconds: float) -> LiveRun:
     with running(schedule, count) as db:
         warm_up(db)
         before, began = refreshes(db), time.monotonic()
-        wait, epochs = 0, []
+        wait, latest, epochs = 0, 0, []
         while time.monotonic() - began < seconds:
             time.sleep(1)
             status = db.status()
-            wait = max([wait, *(one.asked - one.d for one in status.refreshed.values() if one.d is not None)])
+            left = [(one.asked, one.d) for one in status.refreshed.values() if one.d is not None]
+            wait = max([wait, *(asked - until for asked, until in left)])
+            latest = max([latest, *(-until for _, until in left)])
             epochs.append(status.epoch_seconds)
         after, passed = refreshes(db), time.monotonic() - began
     done = {query: one.refreshes - before[query].refreshes for query, one in after.items() if query in before}
@@ -149,15 +166,17 @@ def measured(schedule: str, count: int, seconds: float) -> LiveRun:
         schedule,
         count,
         round(passed, 1),
+        round(sum(1 / asked for asked, _ in left), 2),
         round(sum(done.values()) / passed, 2),
         min(done.values(), default=0),
         round(late / max(1, sum(done.values())), 2),
         wait,
+        latest,
         round(float(np.median(epochs)), 3),
     )
 
 
 def live(seconds: float, count: int | None) -> list[LiveRun]:
     """Both schedules at the load that is too high; `count` is the number of queries, else it is found."""
-    most = int(LOAD * queries_at_every_slide(seconds)) if count is None else count
+    most = asking(LOAD * refreshes_alone(seconds / 2)) if count is None else count
     return [measured(schedule, most, seconds) for schedule in (ALONE, TOGETHER)]

@@ -4,7 +4,7 @@
 
 PSoup-C is `answers = 'eager'` (answers are kept up to date), PSoup-P is 'lazy' (windows are applied when somebody
 asks), NoMat is 'none': the registered plan is run over the history. An answer is asked for once after each of some
-epochs, so that nobody has it ready.
+epochs, so that nobody has it ready. Times are those of the processor.
 
 * selections: figures 7a (equality) and 7b (intervals), response time by window; table 2, by number of intervals.
 * joins: figure 8, response time of joins by inequality.
@@ -41,7 +41,7 @@ from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Node, Select
 from panes.plan.walk import walk
-from panes.sharing.query_index import QueryIndex
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.template import template_of
@@ -164,9 +164,9 @@ def _responses(
                 db.push(name, source.take(count))
             db.run()
             for key, query in registered if count == 64 else ():
-                began = time.perf_counter()
+                began = time.process_time()
                 query.invoke()
-                times.setdefault(key, []).append(time.perf_counter() - began)
+                times.setdefault(key, []).append(time.process_time() - began)
     for (figure, line, x), found in times.items():
         yield Point(figure, line, x, statistics.median(found) * 1e3)
 
@@ -197,11 +197,11 @@ Add = Callable[[pa.Table, int], None]
 """Takes in the tuples of a span that begins after an instant."""
 
 
-def _index(plans: Sequence[Node]) -> QueryIndex:
+def _index(plans: Sequence[Node]) -> IndexSlice:
     found = template_of(plans[0])
     assert found is not None
     readings = [selection_of(plan) for plan in plans]
-    return QueryIndex.of(
+    return IndexSlice.of(
         found[0].matched[0],
         {n: reading.predicate for n, reading in enumerate(readings) if reading is not None},
     )

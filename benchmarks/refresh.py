@@ -1,11 +1,13 @@
 """How many queries are refreshed, and how late, under each schedule: figures 8.7 to 8.10 of the thesis.
 
-    python -m benchmarks.refresh [--updates 600] [--save]
+    python -m benchmarks.refresh [--updates 400] [--save]
+    python -m benchmarks.refresh --epochs 60 [--save]
     python -m benchmarks.refresh --live [--seconds 60] [--queries 0] [--save]
 
 Eight groups of queries read a basic interval synopsis each, which is updated every second. The clock is virtual;
 what a refresh takes is measured by merging the panes of real synopses, and multiplied by one factor for all, which
 stands for the machine of the thesis: with it 40 queries without sharing need somewhat more than all of its time.
+`--epochs` refreshes real synopses in overload, with the time of the processor as clock (`epoch_refreshes.py`);
 `--live` runs real queries on a real clock (`live_refresh.py`).
 """
 
@@ -24,7 +26,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import charts, live_refresh
+from benchmarks import charts, epoch_refreshes, live_refresh
 from benchmarks.result_files import save
 from benchmarks.virtual_refreshes import VirtualRun
 from panes.delta.delta import TS
@@ -204,14 +206,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--updates", type=int, default=600)
+    parser.add_argument("--updates", type=int, default=400)
+    parser.add_argument("--epochs", type=int, help="refresh real synopses for a number of epochs in overload")
     parser.add_argument("--live", action="store_true", help="run real queries on a live stream")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each live run is measured")
     parser.add_argument("--queries", type=int, help="how many of them; else as many as are too many")
     parser.add_argument("--save", action="store_true", help="write the result file and the charts")
     arguments = parser.parse_args()
+    if arguments.epochs:
+        _compare(epoch_refreshes.NAME, epoch_refreshes.overloaded(arguments.epochs), save_it=arguments.save)
+        return
     if arguments.live:
-        _live(arguments.seconds, arguments.queries, save_it=arguments.save)
+        found = live_refresh.live(arguments.seconds, arguments.queries)
+        _compare(live_refresh.NAME, found, save_it=arguments.save)
         return
     times = {rate: [measured(rate, fields) for fields in GROUPS.values()] for rate in RATES}
     found = simulated(times, arguments.updates)
@@ -231,14 +238,14 @@ def main() -> None:
         )
 
 
-def _live(seconds: float, queries: int | None, *, save_it: bool) -> None:
-    found = live_refresh.live(seconds, queries)
+def _compare(name: str, found: Sequence[live_refresh.LiveRun], *, save_it: bool) -> None:
+    """Prints the two runs of an overload, and keeps them."""
     for run in found:
         print("  ".join(f"{name}={value}" for name, value in asdict(run).items()))
     alone, together = found
     print(f"{together.refreshed_per_s / alone.refreshed_per_s:.2f} times as many, aim {live_refresh.AIM:g}")
     if save_it:
-        save(live_refresh.NAME, [asdict(run) for run in found])
+        save(name, [asdict(run) for run in found])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from benchmarks import live_refresh, refresh
+from benchmarks import epoch_refreshes, live_refresh, refresh
 from benchmarks.markdown import Content, measured_on, short, table
 from benchmarks.report import PAGE, between
 from benchmarks.result_files import load
@@ -78,8 +78,7 @@ def virtual(content: Content) -> str:
 def by_answer_cost(content: Content) -> str:
     """Throughput and latency by what an answer costs beside the pass over the panes."""
     points = {(p["panes"], p["queries"], p["schedule"]): p for p in content["answers"]}
-    counts = refresh.QUERIES[::2]
-    places = [(panes, count) for panes in refresh.ANSWER_COSTS for count in counts]
+    places = sorted({(panes, count) for panes, count, _ in points})
 
     def cell(point: Content) -> str:
         return f"{short(point['throughput'])}; {short(point['latency'])}"
@@ -91,15 +90,17 @@ def by_answer_cost(content: Content) -> str:
     return table(["an answer costs as much as", *heads], rows)
 
 
-def live(content: Content) -> str:
-    """How many queries were refreshed per second on a real clock, each by itself and together."""
+def overload(content: Content) -> str:
+    """How many queries were refreshed per second in overload, each by itself and together."""
     alone, together = content["results"]
     rows = [
         [
             run["schedule"],
             f"{run['queries']:,}",
-            f"{run['refreshed_per_s']:,}",
+            short(run["asked_per_s"]),
+            short(run["refreshed_per_s"]),
             str(run["late_by"]),
+            str(run["latest"]),
             str(run["least"]),
             str(run["longest_wait"]),
             str(run["epoch_s"]),
@@ -109,25 +110,35 @@ def live(content: Content) -> str:
     header = [
         f"{alone['seconds']:g} s each",
         "queries",
+        "asked per second",
         "refreshed per second",
-        "updates late",
+        "updates late on average",
+        "at most",
         "least refreshes of a query",
         "longest wait, updates",
         "median epoch, s",
     ]
     ratio = together["refreshed_per_s"] / alone["refreshed_per_s"]
     missed = "" if ratio >= live_refresh.AIM else " ✗"
-    note = f"Together {ratio:.2f} times as many are refreshed{missed}; the aim is {live_refresh.AIM:g}."
+    times = alone["asked_per_s"] / alone["refreshed_per_s"]
+    note = (
+        f"The load is {times:.2f} times what is refreshed when each is refreshed by itself. Together {ratio:.2f} "
+        f"times as many are refreshed{missed}; the aim is {live_refresh.AIM:g}."
+    )
     return f"{measured_on(content)}\n\n{table(header, rows)}\n\n{note}"
 
 
 def refresh_written(page: str) -> str:
     """The page with what the result files say."""
-    simulated, lived = load(refresh.NAME), load(live_refresh.NAME)
+    simulated = load(refresh.NAME)
     if simulated is not None:
         page = between(page, "refresh", virtual(simulated))
         page = between(page, "answers", by_answer_cost(simulated))
-    return page if lived is None else between(page, "live", live(lived))
+    for mark, name in (("epochs", epoch_refreshes.NAME), ("live", live_refresh.NAME)):
+        content = load(name)
+        if content is not None:
+            page = between(page, mark, overload(content))
+    return page
 
 
 if __name__ == "__main__":

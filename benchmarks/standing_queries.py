@@ -1,15 +1,17 @@
 """Thousands of standing queries: what they cost as tuples come, to register, and to invoke.
 
-    python -m benchmarks.standing_queries [--only kernels,ingest,in_turn,response,windows] [--queries 10000]
+    python -m benchmarks.standing_queries [--only kernels,templates,ingest,…] [--queries 10000]
 
 The workload is PSoup's (`benchmarks/psoup_workload.py`).
 
 * kernels: the index and the store of selections alone, without Spark, in CPU time.
+* templates: rows/s of one core in ingest tasks, without Spark, with 1,000 aggregates of 1, 10, 50 or 100 templates
+  (windows of as many lengths), over the integers of the paper and over numbers and texts of many values.
 * ingest: rows/s with 10 to 10,000 registered selections, with the index (`SET share_from = 1`); what registering
   them takes; and `invoke` of an answer of 1,000 rows while epochs run and all of them are registered.
 * in_turn: rows/s without the index, where every query is computed on its own.
-* windows: rows/s with 10 to 1,000 registered aggregates over one stream, each with a window of its own, which
-  share one synopsis; what they keep; and `invoke` of each once.
+* windows: what 10 to 1,000 registered aggregates over one stream cost, each with a window of its own, which
+  share one synopsis, in rows/s and in the time of all processors; what they keep; and `invoke` of each once.
 * response: `invoke` against the same query asked anew, over windows of 2^10 to 2^20 tuples.
 """
 
@@ -21,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from random import Random
 from threading import Event, Thread
 from typing import ParamSpec, TypeVar
 
@@ -29,16 +32,25 @@ import pyarrow as pa
 
 import panes
 from benchmarks import charts
-from benchmarks.psoup_workload import STREAM, Tuples, selections
+from benchmarks.psoup_workload import START_MS, STREAM, Tuples, conditions, selections
 from benchmarks.result_files import load, save
+from benchmarks.tree_cpu_seconds import tree_cpu_seconds
 from panes.delta.delta import TS
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
-from panes.sharing.query_index import QueryIndex
+from panes.plan.nodes import Node
+from panes.sharing.group import Group
+from panes.sharing.index_slice import IndexSlice
+from panes.sharing.query_index import SliceKey
 from panes.sharing.selection import Selection, selection_of
 from panes.sharing.selection_store import SelectionStore
-from panes.sharing.template import template_of
+from panes.sharing.shared_indexes import Slices
+from panes.sharing.stream_indexes import StreamIndexes
+from panes.sharing.template import template_of, templates_of
+from panes.stages.fragment_run import FragmentRun
+from panes.stages.make_plan import make_plan
+from panes.stages.physical_plan import PhysicalInput
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,6 +71,15 @@ NEVER = 1_000_000
 AGGREGATES = ("count(*) AS n", "sum(a) AS n", "avg(b) AS n", "sum(a) AS n, count(*) AS m")
 AGGREGATED = 200_000
 """Tuples of which the rate is measured, for aggregates."""
+DIFFERENT = "aggregates of different windows"
+"""The curves of these."""
+
+
+TEMPLATES = (1, 10, 50, 100)
+TEMPLATED = 1_000
+"""Queries that are of so many templates."""
+READ = "CREATE STREAM r (at BIGINT, a DOUBLE, b STRING, c BIGINT) TIMESTAMP BY at MILLISECONDS"
+"""A stream of attributes with many values each."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +95,8 @@ class Point:
 class _Shelf:
     """A catalog of one stream, for measurements without a database."""
 
-    def __init__(self) -> None:
-        (self._stream,) = parse(STREAM)
+    def __init__(self, stream: str = STREAM) -> None:
+        (self._stream,) = parse(stream)
 
     def stream(self, name: str) -> st.CreateStream | None:
         assert isinstance(self._stream, st.CreateStream)
@@ -108,7 +129,7 @@ def kernels(most: int) -> Iterator[Point]:
     assert matched is not None
     for count in _up_to(most):
         members = {query: reading.predicate for query, reading in enumerate(found[:count])}
-        index, built = _cpu(QueryIndex.of, matched, members)
+        index, built = _cpu(IndexSlice.of, matched, members)
         _, added = _cpu(index.with_members, {most: found[0].predicate})
         store, tuples = SelectionStore(), Tuples()
         times = []
@@ -122,6 +143,80 @@ def kernels(most: int) -> Iterator[Point]:
         yield Point("kernel: building the index", count, built * 1e3, "ms")
         yield Point("kernel: adding a query to the index", count, added * 1e3, "ms")
         yield Point("kernel: reading an answer over 2^17", count, statistics.median(reads) * 1e3, "ms")
+
+
+def templates(most: int) -> Iterator[Point]:
+    """What the steps before the shuffle cost, for all queries together, over 50,000 tuples at a time."""
+    for name, stream, asking, taken in (
+        ("integers", STREAM, _intervals(), Tuples().take),
+        ("many values", READ, _many_values(), _read),
+    ):
+        asked = list(islice(asking, min(most, TEMPLATED)))
+        for count in TEMPLATES:
+            texts = [
+                f"SELECT count(*) AS n FROM r [RANGE {1 + number % count} SECONDS SLIDE 1 SECOND] WHERE {part}"
+                for number, part in enumerate(asked)
+            ]
+            groups = _groups(texts, stream)
+            times = [_cpu(_ingested, groups, taken(50_000))[1] for _ in range(5)]
+            yield Point(f"templates: ingest of {name}", count, 50_000 / statistics.median(times), "rows/s")
+
+
+_Grouped = list[tuple[PhysicalInput, Slices]]
+
+
+def _groups(texts: Sequence[str], stream: str) -> _Grouped:
+    """The input of the plan of each group of some queries, and its slice of the index of the stream."""
+    shelf = _Shelf(stream)
+    groups: dict[str, Group] = {}
+    members: dict[str, dict[int, Node]] = {}
+    for number, text in enumerate(texts):
+        (query,) = parse(text)
+        assert isinstance(query, st.SelectQuery)
+        plan = optimize(bind(query, shelf))
+        key = templates_of(plan)[0].key
+        groups.setdefault(key, Group.of(plan, key))
+        members.setdefault(key, {})[number] = plan
+    for key, group in groups.items():
+        group.update(members[key])
+    numbered = enumerate(groups.values())
+    slices = StreamIndexes().update({SliceKey(number, 0): group.slices[0] for number, group in numbered})
+    plans = [make_plan(group.template.plan) for group in groups.values()]
+    return [(plan.stages[0].inputs[0], (slices[SliceKey(number, 0)],)) for number, plan in enumerate(plans)]
+
+
+def _ingested(groups: _Grouped, rows: pa.Table) -> None:
+    """Computes the inputs of all plans from some rows, as an ingest task does."""
+    run = FragmentRun(rows.append_column(TS, pa.array(rows.column("at").to_numpy() * 1_000)))
+    for source, slices in groups:
+        run.input(source, 0, slices)
+
+
+def _intervals() -> Iterator[str]:
+    chance = Random(7)
+    while True:
+        yield conditions(chance)
+
+
+def _many_values() -> Iterator[str]:
+    chance = Random(7)
+    while True:
+        low = chance.random()
+        text, number = f"name {chance.randrange(5000)}", chance.randrange(10**9)
+        yield f"a BETWEEN {low} AND {low + 0.1} AND b < '{text}' AND c > {number}"
+
+
+def _read(count: int) -> pa.Table:
+    chance = np.random.default_rng(3)
+    names = pa.array([f"name {number}" for number in range(5000)])
+    return pa.table(
+        {
+            "at": np.arange(START_MS, START_MS + count),
+            "a": chance.random(count),
+            "b": names.take(pa.array(chance.integers(0, 5000, count))),
+            "c": chance.integers(0, 10**9, count),
+        }
+    )
 
 
 def ingest(most: int) -> Iterator[Point]:
@@ -209,7 +304,9 @@ def response(_most: int) -> Iterator[Point]:
 def windows(most: int) -> Iterator[Point]:
     """Aggregates by group whose windows are all different, in one database per number of them: a synopsis begins
     anew when one comes that needs more, and the clock is not to run for that."""
-    for count in _up_to(min(most, 1_000)):
+    counts = _up_to(min(most, 1_000))
+    # In the first one Java compiles what runs often.
+    for number, count in enumerate([counts[0], *counts]):
         tuples = Tuples()
         with panes.connect() as db:
             db.sql(f"SET share_from = 1; {STREAM}")
@@ -217,12 +314,17 @@ def windows(most: int) -> Iterator[Point]:
             db.push("r", tuples.take(10_000))
             db.run()
             db.push("r", tuples.take(AGGREGATED))
+            cpu = tree_cpu_seconds()
             _, seconds = _wall(db.run)
-            yield Point("aggregates of different windows", count, AGGREGATED / seconds, "rows/s")
+            cpu = tree_cpu_seconds() - cpu
+            if not number:
+                continue
+            yield Point(DIFFERENT, count, AGGREGATED / seconds, "rows/s")
+            yield Point(f"{DIFFERENT}, of all processors", count, cpu, "s")
             (synopsis,) = db.sql("SHOW SYNOPSES").to_pylist()
-            yield Point("aggregates of different windows, kept", count, synopsis["bytes"] / 1e6, "MB")
-            invoked = [_wall(query.invoke)[1] for query in queries[:100]]
-            yield Point("aggregates of different windows, invoke", count, _at(invoked, 0.5), "ms")
+            yield Point(f"{DIFFERENT}, kept", count, synopsis["bytes"] / 1e6, "MB")
+            invoked = [_cpu(query.invoke)[1] for query in queries[:100]]
+            yield Point(f"{DIFFERENT}, invoke", count, _at(invoked, 0.5), "ms")
 
 
 def aggregates() -> Iterator[str]:
@@ -238,6 +340,7 @@ def aggregates() -> Iterator[str]:
 
 PARTS: dict[str, Callable[[int], Iterator[Point]]] = {
     "kernels": kernels,
+    "templates": templates,
     "ingest": ingest,
     "in_turn": in_turn,
     "response": response,

@@ -12,6 +12,7 @@ import hashlib
 import os
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
@@ -84,6 +85,9 @@ class SqliteFile:
         self._copy: Copy | None = None
         self._changes: list[Change] = []
         """Those of the transaction under way."""
+        self._rows_changed: Counter[str] = Counter()
+        """How many rows of each table have changed here."""
+        self._rolled_back = 0
         if not path.exists():
             if must_exist or read_only:
                 raise StateError(f"{path} is missing: the database is damaged; {_WHAT_TO_DO}")
@@ -91,6 +95,7 @@ class SqliteFile:
                 _make(path, schema, database)
         with _explained(path):
             self._connection = _connect(path, read_only=read_only)
+        self._connection.create_function("row_checksum", -1, self._noted_checksum, deterministic=True)
         try:
             with _explained(path):
                 self.database = self._verified(schema)
@@ -135,6 +140,7 @@ class SqliteFile:
                 self._commit()
             except BaseException:
                 # A full disk ends a transaction by itself.
+                self._rolled_back += 1
                 if self._connection.in_transaction:
                     self._run("ROLLBACK")
                 raise
@@ -153,6 +159,17 @@ class SqliteFile:
         except BaseException:
             self._copy.doubt()
             raise
+
+    def version(self, *tables: str) -> tuple[int, ...]:
+        """Another one whenever rows of these tables may have changed, here or by another connection."""
+        with self._lock:
+            ((others,),) = self.select("PRAGMA data_version")
+            return *(self._rows_changed[table] for table in tables), self._rolled_back, int(others)
+
+    def _noted_checksum(self, table: str, *values: Any) -> int:
+        """The checksum of a row that comes or goes: triggers ask for it at every change."""
+        self._rows_changed[table] += 1
+        return _row_checksum(table, *values)
 
     def copied_to(self, copy: Copy) -> None:
         """Has all changes from now on kept elsewhere too, each before it counts."""

@@ -135,21 +135,15 @@ def test_no_two_files_have_the_same_name():
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_a_file_has_the_name_of_the_thing_in_it():
+    checked = [
         path
         for path in MODULES
         if path.parts[len(ROOT.parts)] != "cli" and path.name not in NAMED_BY_THEIR_PLACE
-    ],
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
-def test_a_file_has_the_name_of_the_thing_in_it(path: Path):
-    listed = GROUPS
-    if is_the_name_of_its_thing(path):
-        assert str(path.relative_to(ROOT)) not in listed, "it need not be listed as an exception"
-    else:
-        assert str(path.relative_to(ROOT)) in listed, "no public name of the module has the file's words"
+    ]
+    others = {str(path.relative_to(ROOT)) for path in checked if not is_the_name_of_its_thing(path)}
+    assert others - GROUPS.keys() == set(), "no public name of the module has the file's words"
+    assert GROUPS.keys() - others == set(), "it need not be listed as an exception"
 
 
 def test_the_exceptions_are_files_that_there_are():

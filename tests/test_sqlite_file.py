@@ -54,6 +54,31 @@ def test_a_transaction_counts_wholly_or_not(path):
         assert len(file.select("SELECT * FROM numbered")) == 30
 
 
+def change_and_fail(file: SqliteFile, seen: list[tuple[int, ...]]) -> None:
+    with file.transaction():
+        file.execute("UPDATE numbered SET size = 2 WHERE id = 2")
+        seen.append(file.version("numbered"))
+        file.execute("DELETE FROM nowhere")
+
+
+def test_the_version_of_tables_tells_of_every_change_of_them_and_of_no_other(path):
+    with closing(opened(path)) as file, closing(opened(path)) as other:
+        before = file.version("numbered")
+        file.execute("UPDATE plain SET value = 3")
+        file.execute("DELETE FROM numbered WHERE id > 1000")
+        assert file.version("numbered") == before
+        seen = [before]
+        for sql in ("UPDATE numbered SET size = 1 WHERE id = 2", "DELETE FROM numbered WHERE id = 3"):
+            file.execute(sql)
+            seen.append(file.version("numbered"))
+        with pytest.raises(StateError):
+            change_and_fail(file, seen)
+        seen.append(file.version("numbered"))
+        other.execute("UPDATE numbered SET size = 3 WHERE id = 2")
+        seen.append(file.version("numbered"))
+        assert len(set(seen)) == len(seen)
+
+
 def test_a_bit_anywhere_gives_the_same_rows_or_a_named_error(path):
     right, content, random = rows(path), path.read_bytes(), Random(1)
     noticed = 0

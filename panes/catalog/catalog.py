@@ -70,6 +70,8 @@ class Catalog:
         """`database` is the id that a new one gets; None makes one up."""
         self._file = SqliteFile(path, _SCHEMA, database=database or uuid4().hex, read_only=read_only)
         self._select, self._execute = self._file.select, self._file.execute
+        self._known_queries: tuple[tuple[int, ...], list[QueryRecord]] = (), []
+        """What was read of all queries last, and of which version of the tables."""
         self._plans = PlanHistory(self._file)
         self.comments = Comments(self._file)
         self.created_functions = CreatedFunctions(self._file)
@@ -319,6 +321,14 @@ class Catalog:
         )
         return int(alike)
 
+    def sharing(self, template: str) -> int:
+        """How many registered queries share what is kept for a template."""
+        ((number,),) = self._select(
+            "SELECT count(*) FROM queries, groups WHERE group_id = groups.id AND groups.template = ?",
+            template,
+        )
+        return int(number)
+
     def _group_for(
         self, template: str, shards: int | None, settings: QuerySettings, answers: ChosenAnswers
     ) -> int | None:
@@ -360,8 +370,11 @@ class Catalog:
         return self.name_of(origin) is not None
 
     def queries(self) -> list[QueryRecord]:
-        """In the order of registration."""
-        return self._queries("ORDER BY origin")
+        """In the order of registration. The records are the same ones as long as nothing happens to any query."""
+        version = self._file.version("queries", "groups")
+        if self._known_queries[0] != version:
+            self._known_queries = version, self._queries("ORDER BY origin")
+        return list(self._known_queries[1])
 
     def name_of(self, origin: int) -> str | None:
         """The name of a query by the id under which it was first registered; None when it was dropped."""

@@ -20,8 +20,11 @@ class RefreshBudget:
     def after(self, seconds: float, refreshed_s: float) -> RefreshBudget:
         """The same after an epoch that took so long, of which its refreshes took a part."""
         other = max(seconds - refreshed_s, 0.0)
-        smoothed = other if self.other_s is None else _KEPT * self.other_s + (1 - _KEPT) * other
-        return replace(self, other_s=smoothed)
+        # One that takes less than half as long as those before shows that these were unlike those that follow: the
+        # first epoch takes in all that came before it.
+        if self.other_s is None or other < self.other_s / 2:
+            return replace(self, other_s=other)
+        return replace(self, other_s=_KEPT * self.other_s + (1 - _KEPT) * other)
 
     def seconds(self, pane_s: float) -> float:
         """How long the refreshes of the next epoch may take, when synopses are updated every `pane_s` seconds.

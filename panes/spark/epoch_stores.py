@@ -27,7 +27,7 @@ from panes.spark.epoch_facts import EpochFacts
 from panes.spark.epoch_job import Arrivals
 from panes.stages.clock_rule import ClockRule, Measured, Moved
 from panes.stages.exchange import STATES, Message
-from panes.stages.measure_log import PIN, MeasureLog, StepMeasures, StepPlace, measured_after
+from panes.stages.measure_log import PIN, MeasuredSteps, MeasureLog, StepPlace, measured_after
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.checkpoint_copy import PIN as CHECKPOINT_COPY
@@ -82,7 +82,7 @@ class EpochStores:
         self._checkpoint = Checkpoint(folder / "checkpoint")
         self._copy = copy
         self._measures = MeasureLog(home / "measures")
-        self._measured: tuple[str | None, Mapping[StepPlace, StepMeasures]] = None, {}
+        self._measured: tuple[str | None, MeasuredSteps] = None, MeasuredSteps({})
         """The last measures that were written, by their pin."""
         self._measured_of: Set[int] = frozenset()
         """The queries whose steps these are of."""
@@ -227,9 +227,9 @@ class EpochStores:
         left out."""
         pin, there = before.pins.get(PIN), {query.id for query in queries}
         is_last = self._measured[0] == pin
-        known = self._measured[1] if is_last else self._measures.known(pin)
+        known = self._measured[1] if is_last else MeasuredSteps.of(self._measures.known(pin))
         if not (is_last and self._measured_of <= there):
-            known = {place: measures for place, measures in known.items() if place.query in there}
+            known = known.only(there)
         facts = self.epoch_facts.after(
             self.facts(before), before, rule, moved, queries, streams, measured, messages, done, known
         )

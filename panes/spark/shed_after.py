@@ -24,7 +24,7 @@ def shed_after(
     """
     found: dict[int, dict[int, int]] = {}
     for query in queries:
-        if query.id in failed or query.replaces is not None:
+        if not query.plan.shed_streams or query.id in failed or query.replaces is not None:
             continue  # one that replaces another sees what that has counted
         rows = dict(before.shed.get(query.query, {})) if query.first_epoch <= before.epoch else {}
         for place, measures in _boxes(query, done):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from panes.delta.delta import BEGINNING
@@ -124,6 +125,14 @@ class ClockRule:
 
     def moved(self, measured: Iterable[Measured]) -> Moved | None:
         """None when nothing came, nothing changes and no clock moves: then there is no epoch."""
+        parts = tuple(measured)
+        return self._moved(parts) if parts else self._moved_by_nothing
+
+    @cached_property
+    def _moved_by_nothing(self) -> Moved | None:
+        return self._moved(())
+
+    def _moved(self, measured: Sequence[Measured]) -> Moved | None:
         found = {stream.number: Measured(stream.number) for stream in self.streams}
         for part in (*self.found, *measured):
             found[part.stream] = _together(found[part.stream], part)

@@ -1,17 +1,18 @@
-"""What the steps of all plans did: one file per epoch, with every step of every query that runs.
+"""What the steps of all plans did: one file per epoch, with the steps of the queries that run.
 
 A row has what the step did in the last epoch that ran its query, and an exponential average over recent epochs.
-Steps of queries that the epoch did not run are carried forward, so one file has all that is known. The facts that
-plans are chosen by lie in the same file, in its head: with one more file every epoch would wait once more for the
-disk. The record of the epoch pins the file by its size and checksum.
+Steps of queries that the epoch did not run are carried forward. Of thousands of queries most may sleep: so a file
+has all that is known, or the steps of the queries that ran since an earlier file that has. The facts that plans
+are chosen by lie in the same file, in its head: with one more file every epoch would wait once more for the disk.
+The record of the epoch pins the file by its size and checksum, and the earlier one likewise.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -25,12 +26,18 @@ from panes.state.storage.object_cache import local_copy, write_object
 from panes.state.storage.records import damaged
 from panes.state.storage.verified import verified_difference
 
+T = TypeVar("T")
+
 PIN = "measures"
 """The name under which the record of an epoch pins its file."""
 _WEIGHT = 0.2
 """Of the last epoch in the average: after ten epochs a change has come through to nine tenths."""
 _KEPT = 100
 """The number of epochs that keep their measures; as many lie in one folder, which is removed as a whole."""
+_MOST_CHANGED = 0.5
+"""The most queries whose steps are written without those of all others, as a share of all: else everything is."""
+_SINCE = "|"
+"""Stands in a pin before that of the earlier file, if there is one."""
 _FACTS = b"facts"
 _NAMES = [field.name for field in fields(Measures)]
 _SCHEMA = pa.schema(
@@ -64,25 +71,62 @@ class StepMeasures:
 Measured = Mapping[StepPlace, StepMeasures]
 
 
+class MeasuredSteps(Mapping[StepPlace, StepMeasures]):
+    """What is known of all steps, query by query: what happens to some leaves those of the others as they are."""
+
+    def __init__(self, of_queries: Mapping[int, Measured]) -> None:
+        self.of_queries = of_queries
+
+    @classmethod
+    def of(cls, measured: Measured) -> MeasuredSteps:
+        return measured if isinstance(measured, MeasuredSteps) else cls(_by_query(measured))
+
+    def only(self, queries: Set[int]) -> MeasuredSteps:
+        """The steps of these queries."""
+        return MeasuredSteps({query: steps for query, steps in self.of_queries.items() if query in queries})
+
+    def __getitem__(self, place: StepPlace) -> StepMeasures:
+        return self.of_queries[place.query][place]
+
+    def __iter__(self) -> Iterator[StepPlace]:
+        return (place for steps in self.of_queries.values() for place in steps)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.of_queries.values()))
+
+
 def measured_after(
     before: Measured, epoch: int, seconds: Mapping[int, float], done: Mapping[StepPlace, Measures]
-) -> Measured:
+) -> MeasuredSteps:
     """What is known after an epoch: `seconds` says how far it moved the clock of each query that it ran."""
-    found = dict(before)
-    for place in done.keys() | {place for place in before if place.query in seconds}:
-        old, length = before.get(place), seconds.get(place.query, 0.0)
-        measures = done.get(place)
-        if measures is None:
-            # Nothing came to this step, while others of its query ran.
-            assert old is not None
-            measures = old.last.of_state
-        if old is None or not old.seconds:
-            # Of a first epoch, over all of the history, nobody knows how much time it took.
-            found[place] = StepMeasures(epoch, length, measures, measures)
-        else:
-            smooth = old.smooth.smoothed(measures, _WEIGHT)
-            length = (1 - _WEIGHT) * old.seconds + _WEIGHT * length
-            found[place] = StepMeasures(epoch, length, measures, smooth)
+    known, done_by = MeasuredSteps.of(before).of_queries, _by_query(done)
+    found = dict(known)
+    for query in done_by.keys() | (known.keys() & seconds.keys()):
+        old_steps, mine, length = known.get(query, {}), done_by.get(query, {}), seconds.get(query, 0.0)
+        found[query] = steps = dict(old_steps)
+        for place in mine.keys() | (old_steps.keys() if query in seconds else ()):
+            steps[place] = _step_after(old_steps.get(place), epoch, length, mine.get(place))
+    return MeasuredSteps(found)
+
+
+def _step_after(
+    old: StepMeasures | None, epoch: int, length: float, measures: Measures | None
+) -> StepMeasures:
+    if measures is None:
+        # Nothing came to this step, while others of its query ran.
+        assert old is not None
+        measures = old.last.of_state
+    if old is None or not old.seconds:
+        # Of a first epoch, over all of the history, nobody knows how much time it took.
+        return StepMeasures(epoch, length, measures, measures)
+    smooth = old.smooth.smoothed(measures, _WEIGHT)
+    return StepMeasures(epoch, (1 - _WEIGHT) * old.seconds + _WEIGHT * length, measures, smooth)
+
+
+def _by_query(steps: Mapping[StepPlace, T]) -> dict[int, dict[StepPlace, T]]:
+    found: dict[int, dict[StepPlace, T]] = {}
+    for place, value in steps.items():
+        found.setdefault(place.query, {})[place] = value
     return found
 
 
@@ -93,15 +137,17 @@ class MeasureLog:
         self._folder = folder
         self._folders: set[str] | None = None
         """Those that were there when they were first asked for, and those that were made since."""
-        self._rows: list[tuple[StepPlace, StepMeasures]] = []
-        self._table = _SCHEMA.empty_table()
-        """What the file that was written last has, row by row."""
+        self._whole: tuple[int, str, Mapping[int, Measured]] = -1, "", {}
+        """The last file that has everything: its epoch, its pin, and what it has."""
 
     def write(self, epoch: int, measured: Measured, writer: str = "", facts: bytes = b"") -> str:
         """Writes the file of an epoch; gives its pin. `writer` tells the attempts at an epoch apart."""
-        self._table = self._with(measured)
+        steps = MeasuredSteps.of(measured).of_queries
+        changed = self._changed(epoch, steps)
         sink = pa.BufferOutputStream()
-        table = self._table.replace_schema_metadata({_FACTS: facts})
+        written = steps if changed is None else changed
+        table = _table([row for some in written.values() for row in some.items()])
+        table = table.replace_schema_metadata({_FACTS: facts})
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with pa.ipc.new_file(sink, table.schema, options=options) as arrow:
             arrow.write_table(table)
@@ -110,28 +156,39 @@ class MeasureLog:
         write_object(self._path(epoch, writer), content)
         if self._folders is not None:
             self._folders.add(_folder_of(epoch))
-        return f"{epoch}:{content.size}:{zlib.crc32(content)}:{writer}"
+        pin = f"{epoch}:{content.size}:{zlib.crc32(content)}:{writer}"
+        if changed is None:
+            self._whole = epoch, pin, steps
+            return pin
+        return f"{pin}{_SINCE}{self._whole[1]}"
 
-    def _with(self, measured: Measured) -> pa.Table:
-        """The rows of the file. Of thousands of queries most may sleep: what the file before has of them stays."""
-        kept = [number for number, (place, old) in enumerate(self._rows) if measured.get(place) is old]
-        rows = [self._rows[number] for number in kept]
-        there = {place for place, _ in rows}
-        new = [(place, m) for place, m in measured.items() if place not in there]
-        self._rows = rows + new
-        return pa.concat_tables([self._table.take(pa.array(kept, pa.int64())), _table(new)]).combine_chunks()
+    def _changed(self, epoch: int, steps: Mapping[int, Measured]) -> Mapping[int, Measured] | None:
+        """The queries of which something has changed since the last file that has everything; None when the next
+        one is to have everything too. What belongs together lies in one folder, and goes with it."""
+        last, _, whole = self._whole
+        if last < 0 or _folder_of(last) != _folder_of(epoch) or not whole.keys() <= steps.keys():
+            return None
+        changed = {query: some for query, some in steps.items() if whole.get(query) is not some}
+        return changed if len(changed) <= _MOST_CHANGED * len(steps) else None
 
     def read(self, pin: str | None) -> Measured:
         """What an epoch knew, by its pin; nothing when it has none."""
         if pin is None:
             return {}
-        return {_place(row): _measures(row) for row in self._open(pin).read_all().to_pylist()}
+        own, _, since = pin.partition(_SINCE)
+        steps = self._rows_of(own)
+        return MeasuredSteps({**self._rows_of(since), **steps} if since else steps)
+
+    def _rows_of(self, pin: str) -> Mapping[int, Measured]:
+        """What one file has, by query."""
+        rows = self._open(pin).read_all().to_pylist()
+        return _by_query({_place(row): _measures(row) for row in rows})
 
     def facts(self, pin: str | None) -> bytes:
         """The facts that an epoch knew, as they were given; nothing when it has no pin, or the file is damaged:
         then they begin anew."""
         try:
-            return b"" if pin is None else bytes(self._open(pin).schema.metadata[_FACTS])
+            return b"" if pin is None else bytes(self._open(pin.partition(_SINCE)[0]).schema.metadata[_FACTS])
         except StateError:
             return b""
 

@@ -29,8 +29,7 @@ def next_boxes(
     for query in queries:
         # A plan that replaces another one of its query goes on with what that has left.
         begins = query.first_epoch > before.epoch and query.replaces is None
-        inputs = (source for stage in query.plan.stages for source in stage.inputs if source.has_drop_box)
-        for name in {source.stream for source in inputs if source.stream is not None}:
+        for name in query.plan.shed_streams:
             number = numbers[name]
             box = BoxSchedule() if begins else before.boxes.get(query.query, {}).get(number, BoxSchedule())
             ran = None if begins else before.queries.get(query.query)

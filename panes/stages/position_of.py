@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 
 from panes.stages.clock_rule import Position
 from panes.stages.running_query import RunningQuery
@@ -10,11 +10,10 @@ from panes.state.storage.epoch_log import EpochRecord
 
 
 def position_of(
-    query: RunningQuery, streams: Mapping[str, int], before: EpochRecord, changed: Set[str]
+    query: RunningQuery, numbers: frozenset[int], before: EpochRecord, changed: Set[str]
 ) -> Position:
-    """The position of what is to run. `streams` are the numbers of all streams by name, `changed` the tables that
+    """The position of what is to run. `numbers` are those of the streams that it reads, `changed` the tables that
     change in the epoch."""
-    numbers = frozenset(streams[name] for name in query.plan.streams)
     begins = query.needs_history(before.epoch + 1)
     has_changes = not changed.isdisjoint(query.plan.tables)
     replaced = None if query.replaces is None else before.progress_of(query.replaces, query.query)

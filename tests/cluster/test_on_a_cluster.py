@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 KILLS = int(os.environ.get("PANES_CLUSTER_KILLS", "4")) // 2
 """For each state location."""
-KILLS_PER_RUN = max(2, KILLS // 6)
+KILLS_PER_RUN = max(1, KILLS // 6)
 """Each run may be disturbed so often: a killed executor costs a start of Java, and its tasks are done again."""
 SEED = int(os.environ.get("PANES_SEED", "1"))
 PORT = 5000

@@ -36,7 +36,12 @@ def test_titles_are_unique() -> None:
     assert len(titles) == len(set(titles))
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=str)
-def test_plans_fit_into_100_columns(case: Case) -> None:
-    shown = [line for line in case.expected.splitlines() if "─" in line or line.startswith("answer: ")]
-    assert all(len(line) <= 100 for line in shown)
+def test_plans_fit_into_100_columns() -> None:
+    shown = [
+        line
+        for case in ACCEPTED
+        for line in case.expected.splitlines()
+        if "─" in line or line.startswith("answer: ")
+    ]
+    assert len(shown) > len(ACCEPTED)
+    assert [line for line in shown if len(line) > 100] == []

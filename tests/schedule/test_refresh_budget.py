@@ -29,6 +29,11 @@ def test_one_slow_epoch_does_not_starve_refreshes():
     assert steady.after(2.0, 0.5).seconds(2.0) == pytest.approx(1.2)
 
 
+def test_a_long_first_epoch_is_forgotten_at_once():
+    assert after((60.0, 1.0), (0.7, 0.1)).seconds(1.0) == pytest.approx(0.4)
+    assert after((60.0, 1.0), (40.0, 1.0)).other_s == pytest.approx(0.7 * 59 + 0.3 * 39)
+
+
 def test_the_budget_settles_where_an_epoch_is_as_long_as_the_time_between_updates():
     budget, refreshed_s = RefreshBudget(), 0.0
     for _ in range(30):

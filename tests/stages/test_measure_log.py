@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from panes.errors import StateError
@@ -62,6 +63,25 @@ def test_steps_that_were_not_run_are_carried_forward_and_those_of_dropped_querie
     third = {place: measures for place, measures in second.items() if place.query == 8}
     for epoch, measured in ((4, first), (5, second), (6, third), (7, first)):
         assert log.read(log.write(epoch, measured)) == measured
+
+
+def test_few_queries_that_ran_are_written_without_those_that_sleep(tmp_path: Path) -> None:
+    log = MeasureLog(tmp_path / "measures")
+    done = {
+        StepPlace(query, 0, "", f"{step}_step"): Measures(step) for query in range(50) for step in range(3)
+    }
+    measured = measured_after({}, 0, dict.fromkeys(range(50), 1.0), done)
+    log.write(0, measured)
+    for epoch in (1, 2, 99, 100):
+        measured = measured_after(measured, epoch, {7: 1.0}, {JOIN: Measures(epoch)})
+        pin = log.write(epoch, measured)
+        assert MeasureLog(tmp_path / "measures").read(pin) == measured
+        assert len(log.of_query(pin, 7)) == 4
+    files = sorted((tmp_path / "measures").glob("*/*"))
+    # The last one lies in another folder, and does not need the first one.
+    assert [pa.ipc.open_file(file).read_all().num_rows for file in files] == [150, 4, 4, 4, 151]
+    log.collect(250)
+    assert log.read(pin) == measured
 
 
 def test_nothing_measured_is_a_file_too(tmp_path: Path) -> None:

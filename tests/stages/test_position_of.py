@@ -22,7 +22,7 @@ STREAMS = frozenset({1})
 
 
 def position(query: RunningQuery, before=BEFORE) -> Position:
-    return position_of(query, {"s": 1, "t": 2}, before, frozenset({"hosts"}))
+    return position_of(query, STREAMS, before, frozenset({"hosts"}))
 
 
 def test_a_query_goes_on_from_its_own_clock():

@@ -8,7 +8,7 @@ import pytest
 
 from panes.plan.expressions import Aggregate
 from panes.plan.windows import RangeWindow
-from panes.sharing.shared_indexes import Indexes, Members
+from panes.sharing.shared_indexes import Members
 from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.store import Arrivals
 from panes.stages.fragment_run import FragmentRun
@@ -44,7 +44,7 @@ def kept_for(*lengths: int) -> SharedSynopsis:
         ts = rng.integers(epoch * 10 * SECOND, (epoch + 1) * 10 * SECOND, ROWS // 10)
         rows = pa.table({"k": rng.integers(0, 5, len(ts)), "x": rng.integers(0, 9, len(ts)), "_ts": ts})
         came, _ = FragmentRun(rows).input(stage.inputs[0], epoch * 10 * SECOND - 1)
-        members = Members(Indexes(()))
+        members = Members()
         since, clock = epoch * 10 * SECOND - 1, (epoch + 1) * 10 * SECOND - 1
         store.advance(Arrivals({"input-0": came}, members, since, clock, is_first=epoch == 0))
     return store

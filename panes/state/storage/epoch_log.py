@@ -106,7 +106,11 @@ class QueryProgress:
 
     def moved_to(self, clock: int) -> QueryProgress:
         """The same when its streams have come to a clock, and nothing has happened to it."""
-        return replace(self, clock=clock) if self.reached is None else replace(self, reached=clock)
+        # An epoch does this for every query that sleeps: `replace` would take ten times as long.
+        moved = object.__new__(QueryProgress)
+        moved.__dict__.update(self.__dict__)
+        moved.__dict__["clock" if self.reached is None else "reached"] = clock
+        return moved
 
 
 @dataclass(frozen=True)
