@@ -18,6 +18,8 @@ demo: SECONDS ?= 40
 demo: java
 	@$(BIN)/panes demo --seconds $(SECONDS)
 
+# Python compiles each module once, whatever the environment says: tests start it dozens of times.
+test: export PYTHONDONTWRITEBYTECODE =
 test: check java
 	$(BIN)/python -m pytest -n auto --dist worksteal
 

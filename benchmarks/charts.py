@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 FOLDER = Path(__file__).parent.parent / "docs" / "charts"
-COLORS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#787774", "#c14c8a", "#cb912f")
+COLORS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#787774", "#c14c8a", "#cb912f", "#37352f")
 PER_ROW = 3
 
 mpl.rcParams.update(

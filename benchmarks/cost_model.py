@@ -42,7 +42,9 @@ from panes.optimizer.observed_facts import Observed, ObservedFacts
 from panes.optimizer.optimizer import optimize
 from panes.optimizer.statistics import EPOCH, Fact, FactName, Statistics
 from panes.sharing.group import Group
-from panes.sharing.shared_indexes import ForTasks, Indexes
+from panes.sharing.query_index import SliceKey
+from panes.sharing.shared_indexes import Slices
+from panes.sharing.stream_indexes import StreamIndexes
 from panes.sharing.template import templates_of
 from panes.stages.explain_tree import StepKey
 from panes.stages.make_plan import make_plan
@@ -123,7 +125,7 @@ class Compared:
     spent: float
 
 
-def workload_plan(workload: Workload, shorter: int, queries: int) -> tuple[PhysicalPlan, ForTasks | None]:
+def workload_plan(workload: Workload, shorter: int, queries: int) -> tuple[PhysicalPlan, Slices | None]:
     """The plan of a workload whose windows are so many times shorter; of W5 that of its first queries."""
     (stream,) = parse(PACKETS)
     assert isinstance(stream, CreateStream)
@@ -139,7 +141,8 @@ def workload_plan(workload: Workload, shorter: int, queries: int) -> tuple[Physi
         return make_plan(plans[0]), None
     group = Group.of(plans[0], templates_of(plans[0])[0].key)
     group.update(dict(enumerate(plans)))
-    return make_plan(group.template.plan), Indexes(tuple(group.indexes))
+    slices = {SliceKey(0, number): mine for number, mine in enumerate(group.slices)}
+    return make_plan(group.template.plan), tuple(StreamIndexes().update(slices).values())
 
 
 def traffic(spans: int, length: float = 1.0) -> Iterator[tuple[pa.Table, int]]:

@@ -1,7 +1,8 @@
 """The ways for time to reach operators, on the two queries of the paper that compares them (Ghanem et al., 2005).
 
-    python -m benchmarks.expiration [--seconds 30] [--only delay,multiplicity,selectivity,throughput] [--save]
+    python -m benchmarks.expiration [--seconds 30] [--only PARTS] [--save]
 
+* distribution: figure 7a. When tuples pass the filter of the count, scattered and together.
 * delay: figures 7b and 7c. How late a count behind a filter is, by the share of tuples that pass it, when these
   are scattered and when they come together (7a). 50 tuples/s, a window of 30 s, a span for each scattered tuple.
 * multiplicity: figures 8a and 8b. Negative tuples for each positive one that leaves the join below a maximum, and
@@ -220,22 +221,33 @@ def run(
     return found
 
 
+def passing(share: float, together: bool) -> Callable[..., dict[str, pa.Table]]:
+    """A stream of which a share passes the filter of Q1: scattered, or together at the end of each two windows."""
+
+    def made(random: np.random.Generator, at: npt.NDArray[np.int64]) -> dict[str, pa.Table]:
+        rows = sales(random, at, 100)
+        place = at % (BURST_S * SECOND) / (BURST_S * SECOND)
+        passes = place >= 1 - share if together else random.random(len(at)) < share
+        item = np.where(passes, -1, rows.column("item").to_numpy())
+        return {"sales1": rows.set_column(1, "item", pa.array(item))}
+
+    return made
+
+
+def distribution(_seconds: int) -> Iterator[Point]:
+    """The tuples that pass in each second, when 40 percent do."""
+    step = 5
+    for together in (False, True):
+        random, made = np.random.default_rng(7), passing(0.4, together)
+        for second in range(0, BURST_S, step):
+            at = np.sort(random.integers(second * SECOND + 1, (second + step) * SECOND, 50 * step))
+            passed = np.count_nonzero(made(random, at)["sales1"].column("item").to_numpy() < 0)
+            yield Point("7a", "together" if together else "scattered", second, int(passed) / step)
+
+
 def delay(seconds: int) -> Iterator[Point]:
     """Q1, by the share of tuples that pass, scattered, and together at the end of every second window."""
     for share in (0.1, 0.4, 0.7, 1.0):
-
-        def made(
-            random: np.random.Generator,
-            at: npt.NDArray[np.int64],
-            together: bool = False,
-            share: float = share,
-        ) -> dict[str, pa.Table]:
-            rows = sales(random, at, 100)
-            place = at % (BURST_S * SECOND) / (BURST_S * SECOND)
-            passes = place >= 1 - share if together else random.random(len(at)) < share
-            item = np.where(passes, -1, rows.column("item").to_numpy())
-            return {"sales1": rows.set_column(1, "item", pa.array(item))}
-
         for together in (False, True):
             for way in WAYS:
                 found = run(
@@ -244,7 +256,7 @@ def delay(seconds: int) -> Iterator[Point]:
                     50,
                     -(-seconds // BURST_S) * BURST_S if together else seconds,  # whole bursts
                     SPAN_US if together else SECOND // 50,
-                    lambda r, at, together=together: made(r, at, together),
+                    passing(share, together),
                     fill_s=BURST_S + WINDOW_S,  # what leaves late at first is from a burst before
                 )
                 where = "together" if together else "scattered"
@@ -318,6 +330,7 @@ def throughput(seconds: int) -> Iterator[Point]:
 
 
 PARTS: dict[str, Callable[[int], Iterator[Point]]] = {
+    "distribution": distribution,
     "delay": delay,
     "multiplicity": multiplicity,
     "selectivity": selectivity,

@@ -333,7 +333,7 @@ def _quantiles(figure: str, name: str, found: Sequence[tuple[float, float]]) -> 
     wall, cpu = zip(*found, strict=True)
     for share in (0.5, 0.95, 0.99):
         yield Point(figure, name, share, float(np.quantile(wall, share)))
-    yield Point(f"{figure}, CPU", name, 0.5, float(np.quantile(cpu, 0.5)))
+        yield Point(f"{figure}, CPU", name, share, float(np.quantile(cpu, share)))
 
 
 def main() -> None:
@@ -358,9 +358,14 @@ def main() -> None:
             print(f"{point.figure:24} {point.curve:16} {point.x:6g} {point.y:12,.2f}", flush=True)
             points.append(point)
     if options.save:
-        kept = [p for p in (load(NAME) or {}).get("results", []) if not _is_measured(p["figure"], wanted)]
+        before = load(NAME) or {}
+        kept = [p for p in before.get("results", []) if not _is_measured(p["figure"], wanted)]
         results = [*kept, *map(asdict, points)]
-        save(NAME, results, megabytes=options.megabytes, rows=options.rows)
+        sizes = {"megabytes": options.megabytes, "rows": options.rows}
+        for name, part in (("megabytes", "cells"), ("rows", "lookups")):
+            if part not in wanted and name in before:
+                sizes[name] = before[name]  # of what stays as it was measured
+        save(NAME, results, **sizes)
         draw(results)
 
 

@@ -130,9 +130,9 @@ def _lookups(content: Content) -> str:
         "lookup, segments": lambda points: f"{points[0]:.0f}",
         "lookup, first": lambda points: short(points[0]),
         "lookup, quiet": lambda points: " / ".join(short(points[share]) for share in sorted(points)),
-        "lookup, quiet, CPU": lambda points: short(points[0.5]),
+        "lookup, quiet, CPU": lambda points: " / ".join(short(points[share]) for share in sorted(points)),
         "lookup, busy": lambda points: " / ".join(short(points[share]) for share in sorted(points)),
-        "lookup, busy, CPU": lambda points: short(points[0.5]),
+        "lookup, busy, CPU": lambda points: " / ".join(short(points[share]) for share in sorted(points)),
         "lookup, whole": lambda points: short(points[0]),
     }
     names = list(curves_of(results, "lookup, quiet"))
@@ -157,8 +157,9 @@ def draw(results: Results) -> None:
             f"{number}: {_TITLES[figure.split(', ')[1]]}",
             {name: sorted(points.items()) for name, points in curves_of(results, figure).items()},
             "cells",
-            "ms",
+            "ms of CPU",
             is_log_x=False,
+            is_log_y=False,
         )
         for figure, (number, _) in FIGURES.items()
         if curves_of(results, figure)

@@ -1,15 +1,16 @@
 """Isolation of reads: the schedulers of section 7.5 of Golab's thesis (2006), and readers beside a live run.
 
-    python -m benchmarks.isolation [--trials 3] [--only figures,live] [--threads 50] [--seconds 20] [--save]
+    python -m benchmarks.isolation [--trials 3] [--sub-windows 10,40,70,100] [--only figures,live]
+        [--threads 50] [--seconds 48] [--save]
 
 * figures: 7.8 to 7.14, over files, without Spark (`benchmarks.window_schedulers`). A query over 100 sub-windows of
   length t = 1 takes about as long as t, as on the machine of the thesis; t = 5 is five times that. There are 40
   periodic queries at t = 1 and 100 at t = 5, five of which share a scan, over windows of random lengths. A run
   lasts as long as the window is. In 7.12 to 7.14 a one-time query comes every t / 5, over half of the
   window at most, and suspends others.
-* live: threads that invoke queries without pause under `latest`, and ask one-time queries, while a stream runs in
-  the background. Prints the median seconds of an epoch without and with them, the aborts, and whether the recorded
-  history passes theorem 7.2.
+* live: threads that invoke queries under `latest`, and ask one-time queries, while a stream runs in the
+  background: without pause, and with a tenth of a second between two reads of a thread. Prints the median seconds
+  of an epoch without and with them, the aborts, and whether the recorded history passes theorem 7.2.
 
 Times of the figures are in periods of t = 1.
 """
@@ -50,7 +51,10 @@ SCANNED = 120
 share have some fewer than 100."""
 SETTLED_EPOCHS = 8
 TURNS = 2
-"""Without readers and with them, one after the other, so that both meet the same machine."""
+"""Without readers, with them, and with readers that think, one after the other, so that all meet the same
+machine."""
+THINKING_S = 0.1
+"""Between two reads of a thread that thinks."""
 ONCE = "SELECT proto, count(*) AS n, sum(bytes) AS total FROM packets [RANGE 7 SECONDS] GROUP BY proto"
 
 
@@ -100,6 +104,7 @@ def live(threads: int, seconds: float, rate: int) -> dict[str, float]:
     epochs: list[float] = []
     alone: list[float] = []
     beside: list[float] = []
+    thinking: list[float] = []
     reads: list[RecordedRead] = []
     aborts: list[errors.WindowMoved] = []
     with panes.connect() as db:
@@ -114,9 +119,13 @@ def live(threads: int, seconds: float, rate: int) -> dict[str, float]:
                 raise RuntimeError(f"there were no {SETTLED_EPOCHS} epochs within {STARTING_S} seconds")
             time.sleep(0.2)
         for _ in range(TURNS):
-            for readers, found in ((0, alone), (threads, beside)):
+            for readers, pause, found in (
+                (0, 0.0, alone),
+                (threads, 0.0, beside),
+                (threads, THINKING_S, thinking),
+            ):
                 before = len(epochs)
-                _read(db, queries, log, readers, seconds / (2 * TURNS), reads, aborts)
+                _read(db, queries, log, readers, pause, seconds / (3 * TURNS), reads, aborts)
                 # The first epoch of a turn began in the one before it.
                 found += epochs[before + 1 :]
         times = db.status().reads["latest"]
@@ -135,6 +144,9 @@ def live(threads: int, seconds: float, rate: int) -> dict[str, float]:
         "median epoch without readers, s": round(statistics.median(alone), 3),
         "median epoch with readers, s": round(statistics.median(beside), 3),
         "ratio": round(statistics.median(beside) / statistics.median(alone), 2),
+        "median epoch with readers that think 0.1 s, s": round(statistics.median(thinking), 3),
+        "ratio with readers that think": round(statistics.median(thinking) / statistics.median(alone), 2),
+        "epochs measured": len(alone) + len(beside) + len(thinking),
         "median response, ms": round(1_000 * times.response_seconds.median, 2),
         "99 % of responses within, ms": round(1_000 * times.response_seconds.p99, 2),
         "median staleness, s": round(staleness.median, 3),
@@ -147,12 +159,13 @@ def _read(
     queries: Sequence[panes.Query],
     log: RecordedLog,
     threads: int,
+    pause: float,
     seconds: float,
     reads: list[RecordedRead],
     aborts: list[errors.WindowMoved],
 ) -> None:
-    """Lets threads read under `latest`, in turn and without pause, for some seconds; one of ten asks one-time
-    queries."""
+    """Lets threads read under `latest`, in turn and with a pause after each read, for some seconds; one of ten
+    asks one-time queries."""
     stop = Event()
 
     def asked() -> panes.Answer:
@@ -170,6 +183,7 @@ def _read(
                 reads.append(log.recorded(one))
             except errors.WindowMoved as error:
                 aborts.append(error)
+            stop.wait(pause)
 
     readers = [Thread(target=read, args=(place,)) for place in range(threads)]
     for reader in readers:
@@ -185,6 +199,11 @@ def main() -> None:
     parser.add_argument(
         "--trials", type=int, default=3, help="how many runs the points of figures are means of"
     )
+    parser.add_argument(
+        "--sub-windows",
+        default=",".join(map(str, SUB_WINDOWS)),
+        help="the n of the points to measure, with commas between; others stay as they were measured",
+    )
     parser.add_argument("--only", default="figures,live", help="parts to run, with commas between")
     parser.add_argument("--threads", type=int, default=50, help="how many threads read without pause")
     parser.add_argument("--seconds", type=float, default=48, help="how long the live run is measured")
@@ -198,8 +217,9 @@ def main() -> None:
     points, found = before["results"], before["live"]
     parts = args.only.split(",")
     if "figures" in parts:
-        points = []
-        for point in figures(args.trials):
+        wanted = tuple(int(n) for n in args.sub_windows.split(","))
+        points = [point for point in points if point["x"] not in wanted]
+        for point in figures(args.trials, wanted):
             print(f"{point.figure:6} {point.curve:16} {point.x:>6} {point.y:>12,.4f}", flush=True)
             points.append(asdict(point))
     if "live" in parts:

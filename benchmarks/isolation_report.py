@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from benchmarks import charts
@@ -61,21 +61,20 @@ def ends(curves: Mapping[str, Mapping[float, float]]) -> str:
     return "; ".join(found)
 
 
-def loss(curves: Mapping[str, Mapping[float, float]], slower: str = "TTU", faster: str = "Serial") -> str:
-    """By how much one scheduler is below another, on average and at most.
+def against(curves: Mapping[str, Mapping[float, float]], one: str = "TTU", other: str = "Serial") -> str:
+    """By how much one scheduler is above or below another, on average and at worst.
 
-    >>> loss({"Serial, t = 1": {10: 6.0, 100: 0.5}, "TTU, t = 1": {10: 5.94, 100: 0.5}})
-    'TTU is 0.5 % below Serial on average, at most 1 %'
+    >>> against({"Serial, t = 1": {10: 6.0, 100: 0.5}, "TTU, t = 1": {10: 5.94, 100: 0.5}})
+    'TTU against Serial: -0.5 % on average, -1.0 % at worst'
     """
     shares = [
-        1 - curves[name.replace(faster, slower)][x] / y
+        100 * (curves[name.replace(other, one)][x] / y - 1)
         for name, points in curves.items()
-        if name.startswith(f"{faster},")
+        if name.startswith(f"{other},")
         for x, y in points.items()
     ]
-    average = short(round(100 * sum(shares) / len(shares), 1))
     return (
-        f"{slower} is {average} % below {faster} on average, at most {short(round(100 * max(shares), 1))} %"
+        f"{one} against {other}: {sum(shares) / len(shares):+.1f} % on average, {min(shares):+.1f} % at worst"
     )
 
 
@@ -87,7 +86,7 @@ def isolation_tables(content: Content) -> str:
             name,
             FIGURES[name].title,
             FIGURES[name].found,
-            f"{loss(curves)}; {ends(curves)}" if name == "7.11" else ends(curves),
+            f"{against(curves)}; {ends(curves)}" if name == "7.11" else ends(curves),
         ]
         for name, curves in found.items()
         if curves
@@ -104,15 +103,17 @@ def isolation_tables(content: Content) -> str:
 def draw(results: Sequence[Mapping[str, object]]) -> None:
     """The figures as charts."""
     for chart, names in CHARTS.items():
-        panels = []
-        for name in names:
-            curves = curves_of(results, name)
-            if curves:
-                lines = {line: sorted(points.items()) for line, points in curves.items()}
-                title = f"{name}: {FIGURES[name].title}"
-                panels.append(
-                    charts.Panel(
-                        title, lines, "sub-windows n", FIGURES[name].y, is_log_x=False, is_log_y=False
-                    )
-                )
+        panels = [panel for name in names for panel in _panels(name, curves_of(results, name))]
         charts.lines(chart, panels)
+
+
+def _panels(name: str, curves: Mapping[str, Mapping[float, float]]) -> Iterator[charts.Panel]:
+    """A panel for each length of a sub-window, whose lines are the schedulers."""
+    for length in dict.fromkeys(line.partition(", ")[2] for line in curves):
+        lines = {
+            line.partition(", ")[0]: sorted(points.items())
+            for line, points in curves.items()
+            if line.endswith(length)
+        }
+        title = f"{name}: {FIGURES[name].title}, {length}"
+        yield charts.Panel(title, lines, "sub-windows n", FIGURES[name].y, is_log_x=False, is_log_y=False)

@@ -25,7 +25,7 @@ def join_tables(results: Sequence[Row]) -> str:
         *_figure(results, "5.2", "order", _by_order(results)),
         *_figure(results, "5.3", "Δ", _by_delta(results, "5.3")),
         *_figure(results, "5.4", "Δ", _by_delta(results, "5.4")),
-        *_rows(results, "plans", ("streams", "plan", "ms", "state", "chosen"), "A pipeline and trees:"),
+        *_plans(results),
         *_rows(results, "lost", ("streams", "slide", "lost", "slide/range"), "Results lost without RESTORE:"),
         *_rows(results, "bands", ("rows", "way", "ms", "pairs per tuple"), "A band and the product:"),
     ]
@@ -62,6 +62,30 @@ def _figure(
     heads = list(next(iter(cells.values())))
     rows = [[algorithm, *(own.get(head, "") for head in heads)] for algorithm, own in cells.items()]
     return [f"Figure {figure}, by {by}. The thesis: {FOUND[figure]}", table(["algorithm", *heads], rows)]
+
+
+def _plans(results: Sequence[Row]) -> list[str]:
+    """Pipelines beside the best tree, and beside the first one, which is the tree as it is written."""
+    mine = [row for row in results if row.get("part") == "plans"]
+    rows = []
+    for streams in dict.fromkeys(row["streams"] for row in mine):
+        plans = [row for row in mine if row["streams"] == streams]
+        trees = [row["state"] for row in plans if not row["pipelined"]]
+        rows += [
+            [
+                streams,
+                row["plan"],
+                f"{row['ms']:.0f}",
+                f"{row['state']:,}",
+                f"{row['expected']:,}",
+                f"{row['state'] / trees[0]:.2f}",
+                f"{row['state'] / min(trees):.2f}",
+                "yes" if row["chosen"] else "",
+            ]
+            for row in plans
+        ]
+    header = ["streams", "plan", "ms", "state", "expected", "÷ first tree", "÷ best tree", "chosen"]
+    return ["A pipeline and trees:", table(header, rows, left=2)] if rows else []
 
 
 def _rows(results: Sequence[Row], part: str, names: Sequence[str], title: str) -> list[str]:

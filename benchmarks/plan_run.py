@@ -12,7 +12,7 @@ from panes.answers.answer_store import AnswerStore
 from panes.delta.delta import BEGINNING
 from panes.operators.dataflow import Dataflow
 from panes.operators.measures import STATE, Measures
-from panes.sharing.shared_indexes import ForTasks
+from panes.sharing.shared_indexes import Slices
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.measure_log import StepPlace
 from panes.stages.physical_plan import PhysicalPlan
@@ -27,8 +27,8 @@ class PlanRun:
     """The operators of a plan with their state, and its answer."""
 
     plan: PhysicalPlan
-    members: ForTasks | None = None
-    """The indexes of the queries that share the plan."""
+    members: Slices | None = None
+    """The slices of the queries that share the plan."""
     clock: int = BEGINNING
     _dataflows: list[Dataflow] = field(init=False)
     _answer: AnswerStore = field(default_factory=AnswerStore)

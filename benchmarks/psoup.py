@@ -41,7 +41,7 @@ from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Node, Select
 from panes.plan.walk import walk
-from panes.sharing.query_index import QueryIndex
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.template import template_of
@@ -197,11 +197,11 @@ Add = Callable[[pa.Table, int], None]
 """Takes in the tuples of a span that begins after an instant."""
 
 
-def _index(plans: Sequence[Node]) -> QueryIndex:
+def _index(plans: Sequence[Node]) -> IndexSlice:
     found = template_of(plans[0])
     assert found is not None
     readings = [selection_of(plan) for plan in plans]
-    return QueryIndex.of(
+    return IndexSlice.of(
         found[0].matched[0],
         {n: reading.predicate for n, reading in enumerate(readings) if reading is not None},
     )

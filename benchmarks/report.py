@@ -24,17 +24,21 @@ from benchmarks import (
     scale_model,
     standing_queries,
     tables,
-    update_patterns,
 )
 from benchmarks.expiration_report import expiration_tables
+from benchmarks.frequent_items_report import NAME as FREQUENT_ITEMS
+from benchmarks.frequent_items_report import frequent_items_table
 from benchmarks.index_report import index_tables
 from benchmarks.isolation_report import isolation_tables
 from benchmarks.joins_report import join_tables
+from benchmarks.lazy_expiration import NAME as LAZY_EXPIRATION
+from benchmarks.lazy_expiration import lazy_expiration_table
 from benchmarks.markdown import Content, measured_on, rate, short, table
 from benchmarks.operators_report import operator_table
-from benchmarks.paper_queries import EXPERIMENTS
 from benchmarks.psoup_report import psoup_tables
 from benchmarks.result_files import load
+from benchmarks.update_patterns_report import NAME as UPDATE_PATTERNS
+from benchmarks.update_patterns_report import update_pattern_tables
 from benchmarks.windows_report import windows_table
 from benchmarks.workloads import WORKLOADS
 
@@ -154,32 +158,6 @@ def growth_curves(content: Content) -> str:
             rows.append(["ratio", *(f"{r['panes'] / r['duckdb']:.2g}×" for r in mine)])
         parts += [table(header, rows), f"![rows per second by {title}](charts/growth-{curve}.svg)"]
     return "\n\n".join(parts)
-
-
-def update_pattern_times(content: Content) -> str:
-    results = [r for r in content["results"] if r["span"] == update_patterns.SPAN]
-    windows = sorted({r["window"] for r in results})
-    rows = []
-    for experiment in EXPERIMENTS:
-        for way in dict.fromkeys(r["way"] for r in results if r["experiment"] == experiment.name):
-            mine = {r["window"]: r for r in results if (r["experiment"], r["way"]) == (experiment.name, way)}
-            largest = mine.get(windows[-1])
-            rows.append(
-                [
-                    experiment.name,
-                    way,
-                    *(f"{mine[w]['ms_per_1000']:.1f}" if w in mine else "" for w in windows),
-                    f"{largest['touched_per_1000']:,.0f}" if largest else "",
-                    f"{largest['state_bytes'] / 1e6:.2f}" if largest else "",
-                ]
-            )
-    header = ["query", "strategy", *(f"{w:,}" for w in windows), "rows touched", "state, MB"]
-    return f"{measured_on(content)}\n\n{table(header, rows, left=2)}"
-
-
-def papers_findings() -> str:
-    rows = [[e.name, e.title, e.found] for e in EXPERIMENTS]
-    return table(["query", "what it asks", "what the paper found"], rows, left=3)
 
 
 def live_stream(content: Content) -> str:
@@ -431,9 +409,11 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "ratios": (run.NAME, ratios),
     "runs": (run.NAME, where_time_goes),
     "growth": (growth.NAME, growth_curves),
-    "update-patterns": ("update_patterns", update_pattern_times),
+    "update-patterns": (UPDATE_PATTERNS, update_pattern_tables),
+    "lazy-expiration": (LAZY_EXPIRATION, lazy_expiration_table),
     "joins": ("joins", lambda content: f"{measured_on(content)}\n\n{join_tables(content['results'])}"),
     "expiration": ("expiration", expiration_tables),
+    "frequent-items": (FREQUENT_ITEMS, frequent_items_table),
     "index": ("index", index_tables),
     "idle": (idle_queries.NAME, idle),
     "operators": (
@@ -449,7 +429,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
 
 def written(page: str) -> str:
     """The page with the figures of the result files; a part whose file is not there stays as it is."""
-    page = between(page, "papers-findings", papers_findings())
     for mark, (name, write) in SECTIONS.items():
         content = load(name)
         if content is not None:

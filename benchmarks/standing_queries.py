@@ -1,10 +1,12 @@
 """Thousands of standing queries: what they cost as tuples come, to register, and to invoke.
 
-    python -m benchmarks.standing_queries [--only kernels,ingest,in_turn,response,windows] [--queries 10000]
+    python -m benchmarks.standing_queries [--only kernels,templates,ingest,…] [--queries 10000]
 
 The workload is PSoup's (`benchmarks/psoup_workload.py`).
 
 * kernels: the index and the store of selections alone, without Spark, in CPU time.
+* templates: rows/s of one core in ingest tasks, without Spark, with 1,000 aggregates of 1, 10, 50 or 100 templates
+  (windows of as many lengths), over the integers of the paper and over numbers and texts of many values.
 * ingest: rows/s with 10 to 10,000 registered selections, with the index (`SET share_from = 1`); what registering
   them takes; and `invoke` of an answer of 1,000 rows while epochs run and all of them are registered.
 * in_turn: rows/s without the index, where every query is computed on its own.
@@ -21,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from random import Random
 from threading import Event, Thread
 from typing import ParamSpec, TypeVar
 
@@ -29,17 +32,25 @@ import pyarrow as pa
 
 import panes
 from benchmarks import charts
-from benchmarks.psoup_workload import STREAM, Tuples, selections
+from benchmarks.psoup_workload import START_MS, STREAM, Tuples, conditions, selections
 from benchmarks.result_files import load, save
 from benchmarks.tree_cpu_seconds import tree_cpu_seconds
 from panes.delta.delta import TS
 from panes.language import bind, parse
 from panes.language import statements as st
 from panes.optimizer.optimizer import optimize
-from panes.sharing.query_index import QueryIndex
+from panes.plan.nodes import Node
+from panes.sharing.group import Group
+from panes.sharing.index_slice import IndexSlice
+from panes.sharing.query_index import SliceKey
 from panes.sharing.selection import Selection, selection_of
 from panes.sharing.selection_store import SelectionStore
-from panes.sharing.template import template_of
+from panes.sharing.shared_indexes import Slices
+from panes.sharing.stream_indexes import StreamIndexes
+from panes.sharing.template import template_of, templates_of
+from panes.stages.fragment_run import FragmentRun
+from panes.stages.make_plan import make_plan
+from panes.stages.physical_plan import PhysicalInput
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,6 +75,13 @@ DIFFERENT = "aggregates of different windows"
 """The curves of these."""
 
 
+TEMPLATES = (1, 10, 50, 100)
+TEMPLATED = 1_000
+"""Queries that are of so many templates."""
+READ = "CREATE STREAM r (at BIGINT, a DOUBLE, b STRING, c BIGINT) TIMESTAMP BY at MILLISECONDS"
+"""A stream of attributes with many values each."""
+
+
 @dataclass(frozen=True)
 class Point:
     """One measurement: of what, at what size, how much."""
@@ -77,8 +95,8 @@ class Point:
 class _Shelf:
     """A catalog of one stream, for measurements without a database."""
 
-    def __init__(self) -> None:
-        (self._stream,) = parse(STREAM)
+    def __init__(self, stream: str = STREAM) -> None:
+        (self._stream,) = parse(stream)
 
     def stream(self, name: str) -> st.CreateStream | None:
         assert isinstance(self._stream, st.CreateStream)
@@ -111,7 +129,7 @@ def kernels(most: int) -> Iterator[Point]:
     assert matched is not None
     for count in _up_to(most):
         members = {query: reading.predicate for query, reading in enumerate(found[:count])}
-        index, built = _cpu(QueryIndex.of, matched, members)
+        index, built = _cpu(IndexSlice.of, matched, members)
         _, added = _cpu(index.with_members, {most: found[0].predicate})
         store, tuples = SelectionStore(), Tuples()
         times = []
@@ -125,6 +143,80 @@ def kernels(most: int) -> Iterator[Point]:
         yield Point("kernel: building the index", count, built * 1e3, "ms")
         yield Point("kernel: adding a query to the index", count, added * 1e3, "ms")
         yield Point("kernel: reading an answer over 2^17", count, statistics.median(reads) * 1e3, "ms")
+
+
+def templates(most: int) -> Iterator[Point]:
+    """What the steps before the shuffle cost, for all queries together, over 50,000 tuples at a time."""
+    for name, stream, asking, taken in (
+        ("integers", STREAM, _intervals(), Tuples().take),
+        ("many values", READ, _many_values(), _read),
+    ):
+        asked = list(islice(asking, min(most, TEMPLATED)))
+        for count in TEMPLATES:
+            texts = [
+                f"SELECT count(*) AS n FROM r [RANGE {1 + number % count} SECONDS SLIDE 1 SECOND] WHERE {part}"
+                for number, part in enumerate(asked)
+            ]
+            groups = _groups(texts, stream)
+            times = [_cpu(_ingested, groups, taken(50_000))[1] for _ in range(5)]
+            yield Point(f"templates: ingest of {name}", count, 50_000 / statistics.median(times), "rows/s")
+
+
+_Grouped = list[tuple[PhysicalInput, Slices]]
+
+
+def _groups(texts: Sequence[str], stream: str) -> _Grouped:
+    """The input of the plan of each group of some queries, and its slice of the index of the stream."""
+    shelf = _Shelf(stream)
+    groups: dict[str, Group] = {}
+    members: dict[str, dict[int, Node]] = {}
+    for number, text in enumerate(texts):
+        (query,) = parse(text)
+        assert isinstance(query, st.SelectQuery)
+        plan = optimize(bind(query, shelf))
+        key = templates_of(plan)[0].key
+        groups.setdefault(key, Group.of(plan, key))
+        members.setdefault(key, {})[number] = plan
+    for key, group in groups.items():
+        group.update(members[key])
+    numbered = enumerate(groups.values())
+    slices = StreamIndexes().update({SliceKey(number, 0): group.slices[0] for number, group in numbered})
+    plans = [make_plan(group.template.plan) for group in groups.values()]
+    return [(plan.stages[0].inputs[0], (slices[SliceKey(number, 0)],)) for number, plan in enumerate(plans)]
+
+
+def _ingested(groups: _Grouped, rows: pa.Table) -> None:
+    """Computes the inputs of all plans from some rows, as an ingest task does."""
+    run = FragmentRun(rows.append_column(TS, pa.array(rows.column("at").to_numpy() * 1_000)))
+    for source, slices in groups:
+        run.input(source, 0, slices)
+
+
+def _intervals() -> Iterator[str]:
+    chance = Random(7)
+    while True:
+        yield conditions(chance)
+
+
+def _many_values() -> Iterator[str]:
+    chance = Random(7)
+    while True:
+        low = chance.random()
+        text, number = f"name {chance.randrange(5000)}", chance.randrange(10**9)
+        yield f"a BETWEEN {low} AND {low + 0.1} AND b < '{text}' AND c > {number}"
+
+
+def _read(count: int) -> pa.Table:
+    chance = np.random.default_rng(3)
+    names = pa.array([f"name {number}" for number in range(5000)])
+    return pa.table(
+        {
+            "at": np.arange(START_MS, START_MS + count),
+            "a": chance.random(count),
+            "b": names.take(pa.array(chance.integers(0, 5000, count))),
+            "c": chance.integers(0, 10**9, count),
+        }
+    )
 
 
 def ingest(most: int) -> Iterator[Point]:
@@ -248,6 +340,7 @@ def aggregates() -> Iterator[str]:
 
 PARTS: dict[str, Callable[[int], Iterator[Point]]] = {
     "kernels": kernels,
+    "templates": templates,
     "ingest": ingest,
     "in_turn": in_turn,
     "response": response,

@@ -1,11 +1,13 @@
 """The experiments of the update-patterns paper: NT, DIRECT and UPA on queries 1 to 5, without Spark.
 
-    python -m benchmarks.update_patterns [--only 'query 1'] [--profile]
+    python -m benchmarks.update_patterns [--only 'query 1'] [--traces FOLDER] [--profile] [--save]
 
 Traffic is generated with the parameters of the paper: one tuple per link and time unit, windows of 2,000 to
-200,000 time units, ten partitions. The result is kept in the buffer that the strategy chooses for it, as there.
-What arrives is handed over in spans of some tuples; the figure is CPU time per 1,000 tuples once the windows
-are full, and the state is what all buffers hold then, the result included.
+200,000 time units, ten partitions; and a window ten times as large. With `--traces` the queries also run over
+traces of the Lawrence Berkeley Laboratory, where these fit. The result is kept in the buffer that the strategy
+chooses for it, as there. What arrives is handed over in spans of some tuples; the figure is CPU time per 1,000
+tuples once the windows are full, and the state is what all buffers hold then, the result included. At the end
+stands where UPA is at least as fast as the others.
 """
 
 from __future__ import annotations
@@ -20,33 +22,38 @@ import cProfile
 import gc
 import pstats
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks import charts
+from benchmarks.lbl_traces import WINDOWS as TRACE_WINDOWS
+from benchmarks.lbl_traces import trace_experiments
+from benchmarks.naive_distinct import NaiveDistinct
+from benchmarks.naive_distinct_nt import NaiveDistinctNt
 from benchmarks.paper_queries import EXPERIMENTS, UNIT_US, UPA_CALENDAR, Experiment, Links, Way
-from benchmarks.result_files import save
+from benchmarks.result_files import load, save
+from benchmarks.update_patterns_report import LARGEST, NAME, PAPERS_LARGEST, SPAN, aims_table, draw
 from panes.delta.delta import TS
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
+from panes.operators.base import Operator
 from panes.operators.dataflow import Dataflow
+from panes.operators.distinct import Distinct
+from panes.operators.distinct_star import DistinctStar
 from panes.operators.lower import lower
 from panes.optimizer.optimizer import optimize
 from panes.state.buffers.base import State
 from panes.state.buffers.choose import choose_buffer
 from panes.state.buffers.chunked import ChunkedBuffer
 
-WINDOWS = (2_000, 20_000, 200_000, 2_000_000)
+WINDOWS = (2_000, 20_000, PAPERS_LARGEST, LARGEST)
 """In time units: the paper's range, and ten times its largest."""
-PAPERS_LARGEST = 200_000
-SPAN = 1_000
-"""Tuples in a span."""
-OTHER_SPANS = (100, 10_000)
-"""For the chart that shows what the size of a span does, at the paper's largest window."""
-MOST_TIMED = 100
-"""Spans that are timed, at most."""
+OTHER_SPANS = {PAPERS_LARGEST: (100, 10_000), LARGEST: (10_000,)}
+"""By window, for the chart that shows what the size of a span does, and for what is aimed at."""
+FEWEST_TIMED, MOST_TIMED = 20, 100
+"""Spans that are timed."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class Running:
         dataflow = lower(
             plan, strategy=way.strategy, calendar_days=way.calendar_days, leaves_early=way.leaves_early
         )
+        if way.is_naive:
+            dataflow.operators = [_naive(operator) for operator in dataflow.operators]
         result = choose_buffer(
             dataflow.pattern,
             way.strategy,
@@ -113,37 +122,69 @@ class Running:
         return [*self.dataflow.buffers.values(), self.result]
 
 
-def spans(
-    experiment: Experiment, links: Sequence[str], window: int, tuples: int, timed: int
-) -> Iterator[tuple[dict[str, pa.Table], int, int, bool]]:
-    """Fills the windows in twentieths of them, then gives spans of `tuples` tuples: some that are not timed, until
-    the buffers have the shape that such spans give them, then `timed` ones."""
-    short = max(1, tuples // len(links))
-    warm = max(8, timed // 3)
-    lengths = [max(short, window // 20)] * (window // max(short, window // 20)) + [short] * (warm + timed)
-    first = 0
-    for number, units in enumerate(lengths):
-        arrivals = experiment.traffic.links(links, window, first, units)
-        yield arrivals, first * UNIT_US, (first + units) * UNIT_US, number >= len(lengths) - timed
-        first += units
+def _naive(operator: Operator) -> Operator:
+    """An operator of a plan, or the δ of the papers in its place."""
+    if isinstance(operator, DistinctStar):
+        return NaiveDistinct(operator.edge)
+    if isinstance(operator, Distinct):
+        return NaiveDistinctNt(operator.inputs[0])
+    return operator
+
+
+@dataclass
+class Feed:
+    """The tuples of an experiment, as many time units at a time as are asked for."""
+
+    experiment: Experiment
+    links: Sequence[str]
+    window: int
+    first: int = 0
+
+    def take(self, units: int) -> tuple[dict[str, pa.Table], int, int]:
+        """What arrives in the next time units, and the span that they are."""
+        first, self.first = self.first, self.first + units
+        arrivals = self.experiment.traffic.links(self.links, self.window, first, units)
+        return arrivals, first * UNIT_US, self.first * UNIT_US
+
+    def units(self, tuples: int) -> int:
+        """The time units in which so many tuples arrive on all links."""
+        return max(1, tuples // len(self.links))
+
+    def filling(self, tuples: int) -> Iterator[tuple[dict[str, pa.Table], int, int]]:
+        """Fills the windows in twentieths of them, or in spans of some tuples where these are longer."""
+        step = max(self.units(tuples), self.window // 20)
+        for _ in range(-(-self.window // step)):
+            yield self.take(step)
 
 
 def measure(
-    experiment: Experiment, way: Way, window: int, tuples: int, profile: cProfile.Profile | None = None
-) -> Point:
-    """Time per 1,000 tuples once the windows are full."""
+    experiment: Experiment,
+    way: Way,
+    window: int,
+    spans: Sequence[int],
+    profile: cProfile.Profile | None = None,
+) -> list[Point]:
+    """Time per 1,000 tuples once the windows are full, for each size of spans in turn."""
     running = Running.of(experiment, way, window)
-    links = list(running.dataflow.inputs)
-    timed = min(MOST_TIMED, max(20, window // tuples))
-    seconds = came = 0.0
-    given_before = taken_before = touched_before = 0
+    feed = Feed(experiment, list(running.dataflow.inputs), window)
     gc.disable()
-    for arrivals, since, clock, is_timed in spans(experiment, links, window, tuples, timed):
-        if not is_timed:
-            running.process(arrivals, since, clock)
-            given_before, taken_before = running.given, running.taken_back
-            touched_before = running.touched
-            continue
+    for arrivals, since, clock in feed.filling(min(spans)):
+        running.process(arrivals, since, clock)
+    points = [_measured(running, feed, way, tuples, profile) for tuples in spans]
+    gc.enable()
+    return points
+
+
+def _measured(running: Running, feed: Feed, way: Way, tuples: int, profile: cProfile.Profile | None) -> Point:
+    """Spans of some tuples: a few until the buffers have the shape that such spans give them, then those that are
+    timed."""
+    timed = min(MOST_TIMED, max(FEWEST_TIMED, feed.window // tuples))
+    for _ in range(max(8, timed // 3)):
+        running.process(*feed.take(feed.units(tuples)))
+    given, taken_back, touched = running.given, running.taken_back, running.touched
+    seconds = came = 0.0
+    for _ in range(timed):
+        arrivals, since, clock = feed.take(feed.units(tuples))
         if profile is not None:
             profile.enable()
         begin = time.process_time()
@@ -152,73 +193,40 @@ def measure(
         if profile is not None:
             profile.disable()
         came += sum(table.num_rows for table in arrivals.values())
-    gc.enable()
-    given = running.given - given_before
-    early = None
-    if way is UPA_CALENDAR and given:
-        early = (running.taken_back - taken_before) / given
+    given = running.given - given
     states = running.states
     return Point(
-        experiment.name,
+        feed.experiment.name,
         way.name,
-        window,
+        feed.window,
         tuples,
         1e6 * seconds / came,
         sum(state.rows for state in states),
         sum(chunk.table.nbytes for state in states for chunk in state.chunks),
         given / came,
-        1_000 * (running.touched - touched_before) / came,
-        early,
+        1_000 * (running.touched - touched) / came,
+        (running.taken_back - taken_back) / given if way is UPA_CALENDAR and given else None,
     )
 
 
-def best(experiment: Experiment, way: Way, window: int, tuples: int, runs: int) -> Point:
-    """The fastest of some runs: others on the same machine count less."""
-    return min((measure(experiment, way, window, tuples) for _ in range(runs)), key=lambda p: p.ms_per_1000)
-
-
-def draw(points: Sequence[Point]) -> None:
-    """Time and state by window, and time by span, with a panel for each experiment."""
-    window, span = "window (tuples per link)", "tuples in a span"
-    time_, state = "ms per 1,000 tuples", "state, MB"
-    by_window = [p for p in points if p.span == SPAN]
-    by_span = [p for p in points if p.window == PAPERS_LARGEST]
-    charts.lines(
-        "update-patterns-time", _panels(by_window, window, time_, lambda p: (p.window, p.ms_per_1000))
-    )
-    charts.lines(
-        "update-patterns-state", _panels(by_window, window, state, lambda p: (p.window, p.state_bytes / 1e6))
-    )
-    charts.lines(
-        "update-patterns-touched",
-        _panels(by_window, window, "state rows touched per 1,000", lambda p: (p.window, p.touched_per_1000)),
-    )
-    charts.lines("update-patterns-spans", _panels(by_span, span, time_, lambda p: (p.span, p.ms_per_1000)))
-
-
-def _panels(
-    points: Sequence[Point], x: str, y: str, place: Callable[[Point], tuple[float, float]]
-) -> list[charts.Panel]:
-    panels = []
-    for experiment in EXPERIMENTS:
-        lines: dict[str, list[tuple[float, float]]] = {}
-        for point in points:
-            if point.experiment == experiment.name:
-                lines.setdefault(point.way, []).append(place(point))
-        if lines:
-            panels.append(
-                charts.Panel(experiment.name, {way: sorted(line) for way, line in lines.items()}, x, y)
-            )
-    return panels
+def best(experiment: Experiment, way: Way, window: int, spans: Sequence[int], runs: int) -> list[Point]:
+    """The fastest of some runs, for each size of spans: others on the same machine count less."""
+    every = [measure(experiment, way, window, spans) for _ in range(runs)]
+    return [min(points, key=lambda point: point.ms_per_1000) for points in zip(*every, strict=True)]
 
 
 def shown(point: Point) -> str:
     early = "" if point.early_share is None else f"   {point.early_share:.0%} early"
     return (
-        f"{point.experiment:<18}{point.way:<36}{point.window:>9,}{point.span:>8,}{point.ms_per_1000:>9.3f} ms"
+        f"{point.experiment:<26}{point.way:<36}{point.window:>9,}{point.span:>8,}{point.ms_per_1000:>9.3f} ms"
         f"{point.state_rows:>12,} rows{point.state_bytes / 1e6:>9.2f} MB"
         f"{point.results_per_tuple:>7.2f} results{point.touched_per_1000:>12,.0f} touched{early}"
     )
+
+
+def spans_of(window: int) -> list[int]:
+    """The sizes of spans that are measured at a window."""
+    return sorted({SPAN, *OTHER_SPANS.get(window, ())})
 
 
 def main() -> None:
@@ -226,34 +234,41 @@ def main() -> None:
     parser.add_argument("--only", default="", help="experiments whose name contains this")
     parser.add_argument("--windows", type=int, nargs="+", default=list(WINDOWS))
     parser.add_argument("--runs", type=int, default=1, help="how often to measure; the best counts")
+    parser.add_argument("--traces", type=Path, help="folder with the traces")
     parser.add_argument(
         "--profile", action="store_true", help="say where the time goes, at the largest window"
     )
-    parser.add_argument("--dry", action="store_true", help="only print; write no results and no charts")
+    parser.add_argument(
+        "--save", action="store_true", help="write the result file and the charts; other experiments stay"
+    )
     arguments = parser.parse_args()
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
-    chosen = [e for e in EXPERIMENTS if arguments.only in e.name]
+    chosen = [(e, arguments.windows) for e in EXPERIMENTS]
+    chosen += [(e, TRACE_WINDOWS) for e in trace_experiments(arguments.traces)]
+    chosen = [(e, windows) for e, windows in chosen if arguments.only in e.name]
     if arguments.profile:
-        for experiment in chosen:
+        for experiment, windows in chosen:
             for way in experiment.ways:
                 profile = cProfile.Profile()
-                measure(experiment, way, arguments.windows[-1], SPAN, profile)
+                measure(experiment, way, windows[-1], [SPAN], profile)
                 print(experiment.name, way.name)
                 pstats.Stats(profile).sort_stats("tottime").print_stats(12)
         return
-    sizes = [(window, SPAN) for window in arguments.windows]
-    if PAPERS_LARGEST in arguments.windows:
-        sizes += [(PAPERS_LARGEST, span) for span in OTHER_SPANS]
     points: list[Point] = []
-    for experiment in chosen:
+    for experiment, windows in chosen:
         for way in experiment.ways:
-            for window, span in sizes:
-                points.append(best(experiment, way, window, span, arguments.runs))
-                print(shown(points[-1]), flush=True)
-    if not arguments.dry:
-        save("update_patterns", [asdict(point) for point in points])
-        draw(points)
+            for window in windows:
+                points += best(experiment, way, window, spans_of(window), arguments.runs)
+                print(*map(shown, points[-len(spans_of(window)) :]), sep="\n", flush=True)
+    results = [asdict(point) for point in points]
+    print(aims_table(results))
+    if arguments.save:
+        names = {experiment.name for experiment, _ in chosen}
+        before = load(NAME) or {"results": []}
+        results = [r for r in before["results"] if r["experiment"] not in names] + results
+        save(NAME, results)
+        draw(results)
 
 
 if __name__ == "__main__":

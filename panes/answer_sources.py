@@ -74,7 +74,7 @@ class AnswerSources:
         every_instant = record.settings.changes == "instant"
         aggregate = self._synopsis_reading(record, plan)
         is_refreshed = self._registered.refreshed_panes(record) is not None
-        if is_refreshed and isinstance(aggregate, WindowedAggregate):
+        if is_refreshed and aggregate is not None:
             stored = AnswerFromRefreshes(self._readers.segments, record.id, aggregate)
             return source(stored, running, first, is_refreshed=True)
         if aggregate is not None:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import pyarrow as pa
 from rich.console import Console
 
+from panes.answer_switching import AnswerSwitching
 from panes.answered_from import AnsweredFrom
+from panes.answers.invocations import Invocations
 from panes.answers.measured_reads import MeasuredReads
 from panes.catalog import QueryRecord
 from panes.clock import Clock, WallClock
@@ -26,6 +28,7 @@ from panes.current_statistics import CurrentStatistics
 from panes.errors import CatalogError, SqlError, WindowMoved
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
+from panes.invocation_rates import InvocationRates
 from panes.language import Parameters, parse
 from panes.language.statements import CreateStream
 from panes.onetime.one_time import OneTime
@@ -98,15 +101,27 @@ class Database:
             lambda name: self._connection.tables.contents(name).row_count,
             self._statistics,
             self._clock,
+            self._connection.readers.is_followed,
         )
         history = self._engine.stores.history
         replanning = Replanning(self._catalog, self._registered, history, self._cost_of, self._clock)
         self._refreshing = Refreshing(self._catalog, self._registered)
-        self._running = RunningQueries(self._catalog, history, self._registered, replanning, self._refreshing)
+        switching = AnswerSwitching(self._catalog, self._registered, replanning, self._statistics)
+        self._running = RunningQueries(
+            self._catalog,
+            history,
+            self._registered,
+            replanning,
+            self._refreshing,
+            switching,
+            self._connection.readers.segments,
+        )
         one_time = OneTime(
             self._log, self._engine.stores.history, self._base_streams, self._connection.tables
         )
-        self._answers = StandingAnswers(self._connection, self._registered, one_time, self._engine.check)
+        self._answers = StandingAnswers(
+            self._connection, self._registered, one_time, switching, self._engine.check
+        )
         self._shedding = Shedding(self._catalog, self._registered, self._running, self._statistics)
         self._runs = Runs(
             self._connection,
@@ -118,6 +133,9 @@ class Database:
             self._answers,
             self._clock,
         )
+        invocations = Invocations()
+        rates = InvocationRates(self._catalog, self._registered, invocations)
+        self._engine.stores.epoch_facts.invoked = rates.observed
         self._reads = Reads(
             self._catalog,
             self._answers,
@@ -125,6 +143,7 @@ class Database:
             AnsweredFrom(self._catalog, self._registered, self._answers.sources, one_time, self._log),
             SynopsisAnswers(self._catalog, self._registered, self._answers.readers, one_time, self._log),
             MeasuredReads(self._clock),
+            invocations,
         )
         self._context = Context(
             self._connection,

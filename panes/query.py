@@ -106,9 +106,9 @@ class Query:
         may follow. `close` ends it. Raises CatalogError when the query is dropped meanwhile, and QueryFailed when
         it fails.
         """
-        self._source()
+        self._source_to_follow()
         return follow_changes(
-            self._readers, self._source, reader, restart=restart, timeout=seconds_of(timeout)
+            self._readers, self._source_to_follow, reader, restart=restart, timeout=seconds_of(timeout)
         )
 
     def changes_async(
@@ -119,9 +119,9 @@ class Query:
         No thread is taken while it waits. Cancelling the task that waits ends it; a change that was not handed
         out then comes again.
         """
-        self._source()
+        self._source_to_follow()
         return follow_changes_async(
-            self._readers, self._source, reader, restart=restart, timeout=seconds_of(timeout)
+            self._readers, self._source_to_follow, reader, restart=restart, timeout=seconds_of(timeout)
         )
 
     def readers(self) -> Mapping[str, int]:
@@ -154,6 +154,9 @@ class Query:
 
     def _source(self) -> AnswerSource:
         return self._database._answers.source_of(self.name)
+
+    def _source_to_follow(self) -> AnswerSource:
+        return self._database._answers.source_to_follow(self.name)
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"

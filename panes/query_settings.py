@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from panes.config import AUTO, EAGER, INPUT_TRIGGERED, NEGATIVE, NONE, SETTINGS, TIME_MESSAGE
 
+_SINCE = "since epoch "
+
 
 class ChosenAnswers(NamedTuple):
     """How the answer of a query is had, and why; without a reason where there is no other way."""
@@ -19,6 +21,16 @@ class ChosenAnswers(NamedTuple):
     def is_asked_anew(self) -> bool:
         """Whether no epoch runs the query: the history is asked at every invocation."""
         return self.mode == NONE
+
+    def switched(self, epoch: int) -> ChosenAnswers:
+        """The same for a query that had another way before an epoch."""
+        return self._replace(reason=f"{_SINCE}{epoch}: {self.reason}")
+
+    @property
+    def is_switched(self) -> bool:
+        """Whether the query had another way before; then its answers of earlier instants are asked of the
+        history."""
+        return self.reason.startswith(_SINCE)
 
 
 KEPT = ChosenAnswers(EAGER)

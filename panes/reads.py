@@ -7,6 +7,7 @@ from datetime import datetime
 
 from panes.answered_from import AnsweredFrom, is_exact
 from panes.answers.answer import Answer
+from panes.answers.invocations import Invocations
 from panes.answers.measured_reads import MeasuredReads
 from panes.catalog import Catalog
 from panes.config import LATEST, WINDOW, check_setting
@@ -34,6 +35,7 @@ class Reads:
         answered_from: AnsweredFrom,
         synopses: SynopsisAnswers,
         measured: MeasuredReads,
+        invocations: Invocations,
     ) -> None:
         self._catalog = catalog
         self._answers = answers
@@ -41,6 +43,7 @@ class Reads:
         self._answered_from = answered_from
         self._synopses = synopses
         self.measured = measured
+        self._invocations = invocations
         self._default: str | None = None
         """What `SET isolation` says, where no other process can have said otherwise since."""
 
@@ -71,9 +74,11 @@ class Reads:
     ) -> Answer:
         """The answer of a registered query, or its rows for which a condition is true."""
         level = self.level(isolation)
-        return self.measured.measured(
+        answer = self.measured.measured(
             level, lambda: self._answers.invoke(name, as_of, where, isolation=level, epoch=epoch)
         )
+        self._invocations.count(name)
+        return answer
 
     def select(
         self,
@@ -123,6 +128,7 @@ class Reads:
             found = self._answers.invoke(record.name, isolation=level, epoch=epoch)
         except (CatalogError, QueryFailed):
             return None  # it was dropped just now, or has failed
+        self._invocations.count(record.name)
         return found if self._answered_from.is_same(record, plan, found.epoch) else None
 
     def _synopsis_answer(self, plan: Node, level: str, epoch: int | None) -> Answer | None:

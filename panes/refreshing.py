@@ -12,6 +12,7 @@ from panes.registered import Registered
 from panes.schedule.member import cost_of
 from panes.schedule.next_refreshes import Asked, NextRefreshes, RefreshedGroup, costs_of
 from panes.schedule.scheduled import Scheduled
+from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.refreshes import Refreshes
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
 from panes.state.storage.epoch_log import EpochRecord
@@ -93,8 +94,9 @@ class Refreshing:
     def _asked_by(self, record: QueryRecord) -> Asked:
         known = self._asked.get(record.id)
         if known is None:
-            reading = windowed_aggregate_of(self._registered.plan_of(record))
-            assert reading is not None, "a query that reads a synopsis is an aggregate over a window"
-            window = reading.reader.window
-            known = Asked(window.range_us, reading.reader.slide_us, record.settings.priority)
+            plan = self._registered.plan_of(record)
+            reading = windowed_aggregate_of(plan) or joined_aggregate_of(plan)
+            assert reading is not None, "a query that reads a synopsis is an aggregate over windows"
+            left, *right = (window.range_us for window in reading.reader.windows)
+            known = Asked(left, reading.reader.slide_us, record.settings.priority, *right)
         return known

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from math import gcd
 
+from panes.answer_ways import AnswerWays, fact_of_shape
 from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
@@ -16,6 +17,7 @@ from panes.config import AUTO, DEADLINE, EAGER, LAZY, NONE, Value
 from panes.errors import CatalogError, SettingError
 from panes.language import bind, parse
 from panes.language import statements as st
+from panes.optimizer.answer_costs import AnswerCosts
 from panes.optimizer.choose_answers import choose_answers
 from panes.optimizer.cost import PlanCost, plan_cost
 from panes.optimizer.optimizer import Rewritten, rewritten
@@ -32,6 +34,7 @@ from panes.possible_answers import all_sharable, possible_answers, sharable
 from panes.query_settings import ChosenAnswers, QuerySettings
 from panes.sharing.describe_pairs import describe_pairs
 from panes.sharing.group import Group
+from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.pair_reading import pair_reading_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
 from panes.stages.explain import Explained
@@ -40,6 +43,8 @@ from panes.stages.physical_plan import PhysicalInput, PhysicalPlan
 from panes.state.storage.epoch_log import EpochRecord
 from panes.stored_plans import StoredPlans, sheds
 from panes.synopses.definition import Definition, panes_text, window_of
+from panes.synopses.join_definition import pane_of
+from panes.synopses.synopsis_of import Reader
 from panes.why_not_refreshed import is_refreshed
 
 
@@ -52,12 +57,16 @@ class Registered:
         row_count: Callable[[str], int],
         statistics: Callable[[], Statistics],
         clock: Clock,
+        is_followed: Callable[[int], bool],
     ) -> None:
-        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked."""
+        """`row_count` gives how many rows a table has, by name; `statistics` what is known when it is asked;
+        `is_followed` whether somebody follows the changes of a query, by the id under which it was registered."""
         self._catalog = catalog
         self._plans: dict[int, Rewritten] = {}
         self._physical = StoredPlans(catalog, row_count, statistics, clock)
         self._statistics = statistics
+        self._ways = AnswerWays(catalog, self._physical, statistics)
+        self._is_followed = is_followed
         self._groups: dict[int, Group] = {}
         self._left: list[int] = []
         """The ids that altered queries had."""
@@ -68,7 +77,7 @@ class Registered:
         """Registers a query; it begins with the next epoch."""
         given = statement.given
         settings = self._catalog.query_settings(given)
-        answers = self._answers(planned.plan, settings, given)
+        answers = self._answers(planned, settings, given)
         if answers.mode == EAGER:
             # What cannot run is refused before it is registered.
             self._physical.under(settings, planned)
@@ -89,14 +98,25 @@ class Registered:
     def _template(self, plan: Node, settings: QuerySettings, answers: ChosenAnswers) -> str | None:
         """The key of what a query has in common with those that it may share a plan with; None when it shares
         none. One that is to be kept up to date, or asked of the history, has no part in the store of others."""
-        found = sharable(plan, settings, self._catalog)
+        as_chosen = settings._replace(answers=LAZY) if answers.mode == LAZY else settings
+        found = sharable(plan, as_chosen, self._catalog)
         if found is None or answers.mode == settings.answers == NONE:
             return None
-        return None if found.has_store and answers.mode == settings.answers == EAGER else found.key
+        if not found.has_store or answers.mode == LAZY:
+            return found.key
+        if settings.answers == EAGER:
+            return None
+        # Where there are enough others, this one has no part in their store because that is cheaper.
+        is_enough = self._catalog.alike(found.key) + 1 >= int(self._catalog.setting("share_from"))
+        return None if is_enough else found.key
 
-    def _answers(self, plan: Node, settings: QuerySettings, given: Container[str]) -> ChosenAnswers:
+    def _answers(
+        self, planned: Rewritten, settings: QuerySettings, given: Container[str], origin: int | None = None
+    ) -> ChosenAnswers:
         """How the answer of a query is to be had. Raises SettingError where the statement of the query asks for a
-        way that it cannot have; where the settings of the database do, there is another one."""
+        way that it cannot have; where the settings of the database do, there is another one. `origin` is the id
+        under which it was registered, if it was."""
+        plan = planned.plan
         facts = possible_answers(plan, settings, self._catalog)
         reason = None if settings.answers == AUTO else facts.why_not(settings.answers)
         if reason is not None and "answers" in given:
@@ -104,7 +124,47 @@ class Registered:
             raise SettingError(f"the query cannot have answers = {settings.answers!r}: {reason}; {hint}")
         if is_refreshed(plan, settings):
             return ChosenAnswers(LAZY, "it is refreshed by deadline, from a synopsis")
+        costs = self._ways.costs(planned, settings, origin) if settings.answers == AUTO else None
+        if costs is not None:
+            facts = replace(facts, costs=costs, has_followers=self._are_followed(fact_of_shape(plan)))
         return choose_answers(settings.answers, facts)
+
+    def _are_followed(self, shape: str) -> bool:
+        """Whether somebody follows the changes of a query of that shape."""
+        followed = (record for record in self._catalog.queries() if self._is_followed(record.origin))
+        return any(fact_of_shape(self.plan_of(record)) == shape for record in followed)
+
+    def answer_costs(self, record: QueryRecord) -> AnswerCosts | None:
+        """What each way costs to have the answer of a registered query, where it is left open which; None while
+        nobody knows how often it is invoked, and where there is no choice."""
+        is_open = record.settings.answers == AUTO and record.error is None
+        if not is_open or is_refreshed(self.plan_of(record), record.settings):
+            return None
+        is_member = record.group is not None and record.answers.mode == LAZY
+        return self._ways.costs(self._planned(record), record.settings, record.origin, is_member=is_member)
+
+    def cannot_be_kept(self, record: QueryRecord) -> bool:
+        """Whether no operators can keep the answer of a query up to date."""
+        return is_begin_end(self.plan_of(record))
+
+    def is_followed(self, record: QueryRecord) -> bool:
+        """Whether somebody follows the changes of a query."""
+        return self._is_followed(record.origin)
+
+    def switch_answers(self, record: QueryRecord, answers: ChosenAnswers) -> QueryRecord:
+        """Lets a query have its answer in another way: it begins anew with the next epoch, under another id, and
+        is answered from the history until then."""
+        planned = self._planned(record)
+        with self._catalog.transaction():
+            if answers.mode == EAGER:
+                self._physical.under(record.settings, planned)
+            template = self._template(planned.plan, record.settings, answers)
+            synopsis = _synopsis(planned.plan, record.settings)
+            computes = _computes(planned.plan, record.settings)
+            after = self._catalog.replace_query(record, template, answers, synopsis, computes)
+            self._begin(after, planned)
+        self._left.append(record.id)
+        return after
 
     def _begin(self, record: QueryRecord, planned: Rewritten) -> None:
         """Makes the physical plan of a query that is new under its id."""
@@ -121,7 +181,7 @@ class Registered:
         """
         for old, planned in plans:
             record = self._catalog.query(old.name)
-            answers = self._answers(planned.plan, record.settings, record.given)
+            answers = self._answers(planned, record.settings, record.given, record.origin)
             template = self._template(planned.plan, record.settings, answers)
             synopsis = _synopsis(planned.plan, record.settings)
             computes = _computes(planned.plan, record.settings)
@@ -302,7 +362,7 @@ class Registered:
         record = self._catalog.query(name)
         plan = self.plan_of(record)
         if record.answers.is_asked_anew:
-            return Explained(plan, answers=record.answers)
+            return Explained(plan, answers=record.answers, ways=self._ways_of(record))
         number = record.plan_number
         pin = None if latest is None else latest.pins.get(PIN)
         shown = Explained(
@@ -317,21 +377,28 @@ class Registered:
             expiration=record.settings.expiration,
             index=AnswerIndex.of(record.settings),
             answers=record.answers,
+            ways=self._ways_of(record),
             equals=self._catalog.equal_queries(record),
             refresh=self._refresh_of(record),
             store=self._store(record),
+            stream_indexes=self._stream_indexes(record),
             synopsis_after=self._synopsis_after(record),
         )
         costs = self._costs()
         return self._with_cost(shown, costs.pop(number), costs.values())
 
+    def _ways_of(self, record: QueryRecord) -> str:
+        """What the rates are and what each way costs, in words; nothing while that is not known."""
+        costs = self.answer_costs(record)
+        return "" if costs is None else str(costs)
+
     def _refresh_of(self, record: QueryRecord) -> str:
         """By which deadline the answer of a query is refreshed, in words; nothing when it is at every slide."""
         pane_us = self.refreshed_panes(record)
-        reading = windowed_aggregate_of(self.plan_of(record))
-        if pane_us is None or reading is None:
+        reader = _reader_of_panes(self.plan_of(record))
+        if pane_us is None or reader is None:
             return ""
-        updates = reading.reader.slide_us // pane_us
+        updates = reader.slide_us // pane_us
         return (
             f"after at most {updates} {'update' if updates == 1 else 'updates'} of the synopsis, every "
             f"{duration_text(pane_us)}; schedule {self._catalog.setting('schedule')!r}"
@@ -343,11 +410,12 @@ class Registered:
         if record.group is None or record.settings.refresh != DEADLINE:
             return None
         plan = self.physical_plan(record).stages[-1].plan
-        reading = windowed_aggregate_of(self.plan_of(record))
-        if not isinstance(plan, Synopsis) or reading is None:
+        reader = _reader_of_panes(self.plan_of(record))
+        if not isinstance(plan, (Synopsis, JoinSynopsis)) or reader is None:
             return None
+        pane_us = pane_of(plan) if isinstance(plan, JoinSynopsis) else window_of(plan).slide_us or 0
         # A synopsis with longer panes begins anew with the next epoch.
-        return gcd(window_of(plan).slide_us or 0, reading.reader.slide_us, reading.reader.window.range_us)
+        return gcd(pane_us, *reader.lengths)
 
     def _synopsis_after(self, record: QueryRecord) -> str:
         """The synopsis that the next epoch begins in the place of the one that runs, because its queries need more
@@ -372,10 +440,26 @@ class Registered:
         members = [other for other in self._catalog.queries() if other.group == record.group]
         return describe_pairs([self.plan_of(member) for member in members])
 
+    def _stream_indexes(self, record: QueryRecord) -> tuple[str, ...]:
+        """The indexes in which the queries of a group are with those of other groups, in words."""
+        if record.group is None:
+            return ()
+        queries: dict[str, Counter[int]] = {}
+        for other in self._catalog.queries():
+            if other.group is not None:
+                for stream in self.physical_plan(other).matched_streams:
+                    queries.setdefault(stream, Counter())[other.group] += 1
+        return tuple(
+            f"index of {stream}: {sum(groups.values()):,} queries of {len(groups):,} groups; a value is looked up "
+            "once for all"
+            for stream, groups in sorted(queries.items())
+            if record.group in groups and len(groups) > 1
+        )
+
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
         settings = self._catalog.query_settings()
-        answers = self._answers(planned.plan, settings, ())
+        answers = self._answers(planned, settings, ())
         if answers.is_asked_anew:
             return Explained(planned.plan, answers=answers)
         template = sharable(planned.plan, settings, self._catalog) if answers.mode == LAZY else None
@@ -441,6 +525,12 @@ class Registered:
 
 def _inputs(plan: PhysicalPlan) -> Iterator[PhysicalInput]:
     return (source for stage in plan.stages for source in stage.inputs)
+
+
+def _reader_of_panes(plan: Node) -> Reader | None:
+    """What a query needs of a synopsis, over one stream or over a join; None when it is read from none."""
+    reading = windowed_aggregate_of(plan) or joined_aggregate_of(plan)
+    return None if reading is None else reading.reader
 
 
 def _synopsis(plan: Node, settings: QuerySettings) -> str | None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from panes.answer_switching import AnswerSwitching
 from panes.answers.answer_index import AnswerIndex
+from panes.answers.open_segments import OpenSegments
+from panes.answers.seen_signatures import seen_signatures
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.config import EAGER
 from panes.history.history_store import History
@@ -18,10 +22,14 @@ from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.sharing.group import Group
+from panes.sharing.index_slice import IndexSlice
+from panes.sharing.query_index import SliceKey
+from panes.sharing.shared_indexes import Members, SharedSlice, Slices
+from panes.sharing.stream_indexes import StreamIndexes
 from panes.spark.epoch import Workload
 from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
-from panes.state.storage.epoch_log import EpochRecord
+from panes.state.storage.epoch_log import EpochRecord, QueryProgress
 from panes.waits import waits
 
 
@@ -35,15 +43,20 @@ class RunningQueries:
         registered: Registered,
         replanning: Replanning,
         refreshing: Refreshing,
+        switching: AnswerSwitching,
+        segments: OpenSegments,
     ) -> None:
         self._catalog = catalog
         self._registered = registered
         self._replanning = replanning
         self._refreshing = refreshing
+        self._switching = switching
+        self._segments = segments
         self.alone: list[QueryRecord] = []
         """The queries of the last epoch that share no plan."""
         self._kept: dict[int, dict[tuple[int, bool], Retained]] = {}
         """What each query makes each stream keep, by its number and whether it has RETAIN."""
+        self._indexes = StreamIndexes()
         self._running: dict[int, tuple[QueryRecord, RunningQuery]] = {}
         """The queries of the last epoch that share no plan, as they were registered and as they ran."""
         self._incomplete = IncompleteQueries(catalog, history, registered.plan_of)
@@ -74,6 +87,7 @@ class RunningQueries:
         def why_not_switched(record: QueryRecord) -> str | None:
             return self._replanning.why_not(record, before)
 
+        self._switching.look(before)
         self._replanning.look(self.alone, before)
         records = self._catalog.begin_queries(epoch, clock_of, cores, why_not_switched)
         if self._grow([record for record in records if record.error is None], before):
@@ -91,7 +105,8 @@ class RunningQueries:
         of_group = _by_group(records)
         by_name = {stream.name: kept[stream.number] for stream in streams}
         groups = {group.id: group for group in self._catalog.groups()}
-        shared = [self._shared(groups[number], some, epoch, by_name) for number, some in of_group.items()]
+        members = self._members(of_group, epoch, by_name)
+        shared = [self._shared(groups[number], some, members[number]) for number, some in of_group.items()]
         standing += self._with_refreshes(shared, run, before)
         self._registered.keep_groups(of_group.keys())
         self._registered.keep_plans({query.id for query in standing})
@@ -164,19 +179,36 @@ class RunningQueries:
             found.add(of_query[key])
         return found
 
-    def _shared(
-        self, record: GroupRecord, members: list[QueryRecord], epoch: int, kept: Mapping[str, Retained]
-    ) -> RunningQuery:
-        group = self._registered.group(record.id, self._registered.plan_of(members[0]))
-        group.update({member.id: self._registered.plan_of(member) for member in members})
-        fresh = {member.id for member in members if member.first_epoch == epoch}
-        plan = self._registered.physical_plan(members[0])
+    def _members(
+        self, of_group: Mapping[int, Sequence[QueryRecord]], epoch: int, kept: Mapping[str, Retained]
+    ) -> dict[int, Members]:
+        """The queries of all groups as tasks get them: with one index for each stream."""
+        groups: dict[int, Group] = {}
+        fresh: dict[int, list[IndexSlice] | None] = {}
+        for number, records in of_group.items():
+            group = groups[number] = self._registered.group(number, self._registered.plan_of(records[0]))
+            group.update({record.id: self._registered.plan_of(record) for record in records})
+            group.sign(self._registered.physical_plan(records[0]).plan)
+            begin = {record.id for record in records if record.first_epoch == epoch}
+            fresh[number] = group.fresh_slices(begin) if begin else None
+        all_slices = self._indexes.update(_by_key({n: group.slices for n, group in groups.items()}))
+        new_slices = self._indexes.some(_by_key({n: some for n, some in fresh.items() if some}))
+        return {
+            number: group.members(
+                _of_group(all_slices, number, group.slices),
+                None if (some := fresh[number]) is None else _of_group(new_slices, number, some),
+                kept,
+            )
+            for number, group in groups.items()
+        }
+
+    def _shared(self, record: GroupRecord, records: Sequence[QueryRecord], members: Members) -> RunningQuery:
         return RunningQuery(
             id=record.plan_number,
-            plan=plan,
+            plan=self._registered.physical_plan(records[0]),
             shards=_known(record.shards),
             first_epoch=record.plan_epoch,
-            members=group.members(fresh, kept),
+            members=members,
             of=record.id,
             continues=record.first_epoch < record.plan_epoch,
         )
@@ -197,7 +229,9 @@ class RunningQueries:
                 continue
             has_grown = True
             run = [member for member in members if member.first_epoch != epoch]
-            reason = group.why_not_grown(runs) or self._why_not_rebuilt(group, run, before)
+            ran = before.queries.get(number)
+            seen = partial(_seen, self._segments, ran)
+            reason = group.why_not_grown(runs, seen) or self._why_not_rebuilt(group, run, before)
             if reason is None:
                 why = f"{len(outgrown)} queries need more of the synopsis"
                 self._registered.begin_group_anew(number, members[0], epoch, why)
@@ -223,6 +257,20 @@ class RunningQueries:
             if reason is not None:
                 return reason
         return None
+
+
+def _seen(segments: OpenSegments, ran: QueryProgress | None) -> int | None:
+    """In how many ways the tuples of a group have passed the selections of its queries, where that is known."""
+    return None if ran is None else seen_signatures(segments, ran)
+
+
+def _by_key(slices: Mapping[int, Sequence[IndexSlice]]) -> dict[SliceKey, IndexSlice]:
+    found = ((group, number, mine) for group, some in slices.items() for number, mine in enumerate(some))
+    return {SliceKey(group, number): mine for group, number, mine in found}
+
+
+def _of_group(shared: Mapping[SliceKey, SharedSlice], group: int, slices: Sequence[IndexSlice]) -> Slices:
+    return tuple(shared[SliceKey(group, number)] for number in range(len(slices)))
 
 
 def _by_group(records: Sequence[QueryRecord]) -> dict[int, list[QueryRecord]]:

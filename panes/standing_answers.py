@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from panes.answer_sources import AnswerSources
+from panes.answer_switching import AnswerSwitching
 from panes.answers.answer import Answer
 from panes.answers.answer_source import AnswerSource
 from panes.answers.current_answers import CurrentAnswers
@@ -14,7 +15,7 @@ from panes.answers.key_lookup import KeyLookup
 from panes.catalog import QueryRecord
 from panes.config import LATEST, SNAPSHOT, WINDOW
 from panes.connection import Connection
-from panes.errors import QueryFailed
+from panes.errors import EpochGone, QueryBegunAnew, QueryFailed
 from panes.language.statements import AlterQuery
 from panes.onetime.one_time import OneTime
 from panes.onetime.run_sql import leave_cores
@@ -36,6 +37,7 @@ class StandingAnswers:
         connection: Connection,
         registered: Registered,
         one_time: OneTime,
+        switching: AnswerSwitching,
         check_run: Callable[[], None],
     ) -> None:
         """`check_run` raises what ended the background run, if something did."""
@@ -44,6 +46,7 @@ class StandingAnswers:
         self._log = connection.log
         self._registered = registered
         self._one_time = one_time
+        self._switching = switching
         self._check_run = check_run
         self._names: dict[int, str | None] = {}
         """Names of queries that were asked for, so that the catalog is not asked again and again."""
@@ -151,6 +154,13 @@ class StandingAnswers:
         self.check()
         return self.sources.of(self._running_query(name))
 
+    def source_to_follow(self, name: str) -> AnswerSource:
+        """The same for somebody who follows changes: a query of which nothing is kept, because that was cheaper,
+        is kept up to date from the next epoch on."""
+        self.check()
+        record = self._running_query(name)
+        return self.sources.of(record if self.is_read_only else self._switching.keep_for_followers(record))
+
     def name_of(self, origin: int) -> str | None:
         """The name of a query now, by the id under which it was first registered; None when it was dropped."""
         if self._connection.is_closed:
@@ -194,7 +204,19 @@ class StandingAnswers:
         if as_of is None and self._is_behind(source, epoch):
             answer = self._one_time.answer(plan, epoch=epoch)
             return answer if lookup is None else lookup.answer(answer)
-        return self.readers.invoke(source, as_of, lookup, epoch=epoch)
+        try:
+            return self.readers.invoke(source, as_of, lookup, epoch=epoch)
+        except QueryBegunAnew:
+            now = self._running_query(name)
+            if now.id == record.id or not now.answers.is_switched:
+                raise
+            return self._computed(name, as_of, epoch, lookup)  # it was switched to another way just now
+        except EpochGone:
+            if as_of is None or not record.answers.is_switched:
+                raise
+            # The way that it had before is gone with what was kept for it.
+            answer = self._one_time.answer(plan, as_of)
+            return answer if lookup is None else lookup.answer(answer)
 
     def _is_behind(self, source: AnswerSource, epoch: int | None) -> bool:
         """Whether a query has no answer of its own as of an epoch, but the history has."""

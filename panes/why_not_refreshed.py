@@ -6,6 +6,7 @@ from panes.config import DEADLINE, EAGER, NONE
 from panes.plan.nodes import Node
 from panes.plan.own_calls import own_calls
 from panes.query_settings import QuerySettings
+from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
 from panes.stored_plans import sheds
 
@@ -21,8 +22,11 @@ def why_not_refreshed(plan: Node, settings: QuerySettings) -> str | None:
         return "its answer has an index"
     if settings.answers in (EAGER, NONE):
         return f"with answers = {settings.answers!r} it is not read from a synopsis"
-    if windowed_aggregate_of(plan) is None or own_calls(plan):
-        return "only aggregates of one stream, over a RANGE window with SLIDE, are read from a synopsis"
+    if (windowed_aggregate_of(plan) or joined_aggregate_of(plan)) is None or own_calls(plan):
+        return (
+            "only aggregates of one stream, or of a join of two by equal keys, over RANGE windows with SLIDE, "
+            "are read from a synopsis"
+        )
     return None
 
 

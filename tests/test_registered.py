@@ -9,6 +9,7 @@ import pytest
 import panes
 from panes.catalog.plan_history import ChosenPlan
 from panes.errors import CatalogError
+from panes.plan.nodes import Signed
 from panes.sharing.group import Group
 from panes.state.storage.epoch_log import EpochRecord
 from panes.synopses.definition import panes_of
@@ -157,3 +158,42 @@ def test_those_who_follow_a_query_hear_that_it_was_dropped_though_its_equal_goes
     with pytest.raises(CatalogError, match="'a' was dropped"):
         db._connection.readers._check_registered(a)
     db._connection.readers._check_registered(b)
+
+
+def _indexes(db) -> set:
+    """The indexes that the next epoch matches new tuples with."""
+    queries = db._running.workload(BEFORE, cores=2).queries
+    return {mine.index for query in queries for mine in query.members.all}
+
+
+def test_the_groups_of_a_stream_have_one_index_and_explain_says_so(db):
+    db.sql("SET share_from = 1")
+    counts = "SELECT count(*) AS n FROM packets [RANGE 9 SECONDS] AS {alias} WHERE {alias}.bytes > {least}"
+    names = [db.register(counts.format(alias="p", least=least)).name for least in range(5)]
+    assert "index of packets" not in db.query(names[0]).explain(), "one group has nobody to share it with"
+    names += [db.register(counts.format(alias="q", least=least)).name for least in range(3)]
+    names.append(db.register("SELECT src FROM packets [RANGE 9 SECONDS] WHERE bytes > 7").name)
+    line = "index of packets: 9 queries of 3 groups; a value is looked up once for all"
+    for name in names:
+        assert line in db.query(name).explain()
+    (index,) = _indexes(db)
+    assert (index.value.source, index.value.queries, len(index.value.slices)) == ("packets", 9, 3)
+    assert _indexes(db) == {index}, "it stays the same as long as the queries do"
+    db.register(counts.format(alias="p", least=9))
+    (after,) = _indexes(db)
+    assert after.value.queries == 10
+    kept = [key for key in after.value.slices if after.value.slices[key] is index.value.slices[key]]
+    assert len(kept) == 2, "the other groups are left alone"
+
+
+def test_the_selections_of_a_synopsis_are_in_the_index_of_their_stream(db):
+    db.sql("SET share_from = 1")
+    counts = "SELECT src, count(*) AS n FROM packets [RANGE 4 SECONDS SLIDE 2 SECONDS] {where} GROUP BY src"
+    for where in ("", "WHERE bytes > 7"):
+        db.sql(f"CREATE QUERY q{len(where)} WITH (answers = 'lazy') AS {counts.format(where=where)}")
+    db.register("SELECT src FROM packets [RANGE 9 SECONDS] WHERE bytes > 7")
+    (index,) = _indexes(db)
+    signed = [mine for mine in index.value.slices.values() if isinstance(mine.node, Signed)]
+    assert [list(mine.members) for mine in signed] == [[0, 1]]
+    assert index.value.queries == 3
+    assert _indexes(db) == {index}

@@ -95,7 +95,11 @@ class AccumulatorTable(State):
             self.touched += len(found.keys)
             at = found.places[found.keys]
             for number, stored in run.differences.items():
-                sums.setdefault(number, np.zeros(len(first), np.int64))[found.keys] += stored[at]
+                if number in sums:
+                    sums[number][found.keys] += stored[at]
+                else:
+                    sums[number] = np.zeros(len(first), np.int64)
+                    sums[number][found.keys] = stored[at]
         return sums, found
 
 
@@ -106,13 +110,17 @@ def _merged(old: Run, new: Run, found: Found) -> Run:
     rest = np.flatnonzero(more)
     same = found.places[found.keys]
     sums: Accumulators = {}
-    for number in sorted({*old.differences, *new.differences}):
-        change = old.differences.get(number, np.zeros(old.rows, np.int64)).copy()
-        if number in new.differences:
-            change[same] += new.differences[number][found.keys]
-        sums[number] = change
     # Only rows that something was added to may have become zero.
-    is_zero = np.logical_and.reduce([sums[number][same] == 0 for number in sums])
+    is_zero = np.ones(len(same), np.bool_)
+    for number in sorted({*old.differences, *new.differences}):
+        change = old.differences.get(number, np.zeros(old.rows, np.int64))
+        changed = change[same]
+        if number in new.differences:
+            changed += new.differences[number][found.keys]
+            change = change.copy()
+            change[same] = changed
+        is_zero &= changed == 0
+        sums[number] = change
     stays = np.ones(old.rows, np.bool_)
     stays[same[is_zero]] = False
     kept = np.flatnonzero(stays)

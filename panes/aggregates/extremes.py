@@ -14,13 +14,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.aggregates.accumulator_table import FIRST, SECOND
+from panes.aggregates.accumulator_table import FIRST, SECOND, has_collision
 from panes.aggregates.base import Ints
 from panes.aggregates.frequencies import GROUP, VALUE
 from panes.aggregates.steps import Steps
 from panes.delta.delta import BEGINNING, EXP, TS, Instants
-from panes.delta.grouped import starts_of
-from panes.delta.hashing import Hashes
+from panes.delta.grouped import sort_by_time, starts_of
+from panes.delta.hashing import Hashes, sorted_hashes
 from panes.state.buffers.base import State
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import MergePolicy
@@ -120,9 +120,10 @@ class Extremes(State):
     def _merged(self, chunks: Sequence[Chunk]) -> Chunk | None:
         self.touched += sum(chunk.rows for chunk in chunks)
         rows = pl.concat([pl.DataFrame(chunk.table) for chunk in chunks])
-        rows = rows.filter(pl.col(EXP) > self._expired_to).sort(FIRST, SECOND)
+        rows = rows.filter(pl.col(EXP) > self._expired_to)
         if not rows.height:
             return None
+        rows = _by_group(rows)
         group = _numbers(rows[FIRST].to_numpy(), rows[SECOND].to_numpy())
         ranks, _ = _ranks(rows[VALUE], greatest=self._greatest)
         stays = _undominated(group, ranks, rows[EXP].to_numpy(), np.arange(rows.height))
@@ -131,7 +132,7 @@ class Extremes(State):
     def _chunk(self, rows: pl.DataFrame) -> Chunk | None:
         if not rows.height:
             return None
-        ordered = rows.select(self._schema.names).sort(FIRST, SECOND, EXP)
+        ordered = _by_group(rows.select(self._schema.names))
         table = ordered.to_arrow().cast(self._schema).combine_chunks()
         return Chunk.of_sorted(table, FIRST, until=int(table.column(EXP).to_numpy().max()))
 
@@ -162,6 +163,17 @@ class _Groups:
         return keys
 
 
+def _by_group(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with those of each group together, by the first hash."""
+    first, second = rows[FIRST].to_numpy(), rows[SECOND].to_numpy()
+    if not (first[1:] < first[:-1]).any() and not has_collision(first, second):
+        return rows
+    order, ordered = sorted_hashes(first)
+    if has_collision(ordered, second[order]):
+        order = np.lexsort((second, first))
+    return rows[order]
+
+
 def _numbers(first: Hashes, second: Hashes) -> Ints:
     """The number of the group of each row, where the rows of each lie together."""
     numbers = np.zeros(len(first), np.int64)
@@ -186,14 +198,33 @@ def _ranks(values: pl.Series, *, greatest: bool) -> tuple[Ints, Ints]:
 
 def _undominated(group: Ints, ranks: Ints, exp: Instants, among: Ints) -> Ints:
     """Of the rows `among` those that outlive all of their group that rank as high."""
-    order = among[np.lexsort((-exp[among], -ranks[among], group[among]))]
-    by = group[order]
-    # Within a group the latest end so far; groups are told apart by adding their number.
-    ends = np.unique(exp[order], return_inverse=True)[1] if len(order) else order
-    ends = ends + by * (len(order) + 1)
+    if not len(among):
+        return among
+    by, rank, ends = group[among], ranks[among], exp[among]
+    low, others = int(ends.min()), _bits(by) + _bits(rank)
+    if (int(ends.max()) - low).bit_length() + others > 63:
+        ends = np.unique(ends, return_inverse=True)[1]
+    else:
+        ends = ends - low
+    bits = _bits(ends)
+    if bits + others > 63:
+        order = np.lexsort((-ends, -rank, by))
+    else:
+        # Group, rank and end as one number sort several times as fast as three columns.
+        order = sort_by_time(
+            (((by << _bits(rank)) + (int(rank.max()) - rank)) << bits) + (int(ends.max()) - ends)
+        )
+    # Within a group the latest end so far; groups are told apart by their number.
+    ends = ends[order] + (by[order] << bits)
+    order = among[order]
     is_later = np.ones(len(order), np.bool_)
     is_later[1:] = ends[1:] > np.maximum.accumulate(ends)[:-1]
     return np.sort(order[is_later])
+
+
+def _bits(numbers: Ints) -> int:
+    """How many bits the numbers, none of which is below zero, have."""
+    return int(numbers.max()).bit_length()
 
 
 def _greatest_over(ranks: Ints, begin: Ints, end: Ints, moments: int) -> Ints:

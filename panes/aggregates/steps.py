@@ -11,7 +11,7 @@ from panes.aggregates.accumulator_table import has_collision
 from panes.aggregates.base import Accumulators, Ints
 from panes.delta.delta import Instants
 from panes.delta.grouped import are_first, sorted_by_group, starts_of, sums_of
-from panes.delta.hashing import Hashes, sort_order
+from panes.delta.hashing import Hashes, sorted_hashes
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def _by_group_and_instant(
     first: Hashes, second: Hashes, instants: Instants
 ) -> tuple[Ints, Hashes, Hashes, Instants, Ints]:
     """The order of events by group and instant, what they are in this order, and where each step begins."""
-    order = sort_order(first)
-    by = first[order], second[order] if second.any() else second
+    order, ordered = sorted_hashes(first)
+    by = ordered, second[order] if second.any() else second
     if has_collision(*by):
         order = np.lexsort((instants, second, first))
         sorted_by = first[order], second[order], instants[order]

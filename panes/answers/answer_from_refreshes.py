@@ -11,7 +11,7 @@ from panes.answers.key_lookup import KeyLookup
 from panes.answers.open_segments import OpenSegments
 from panes.delta.consolidate import AT
 from panes.delta.delta import TS, WEIGHT
-from panes.sharing.windowed_aggregate import WindowedAggregate
+from panes.sharing.aggregate_of_partials import AggregateOfPartials
 from panes.state.storage.epoch_log import QueryProgress
 from panes.state.storage.manifest import REFRESHED
 from panes.synopses.layout import UPTO
@@ -24,7 +24,7 @@ class AnswerFromRefreshes:
 
     open: OpenSegments
     member: int
-    reading: WindowedAggregate
+    reading: AggregateOfPartials
 
     def at(
         self, ran: QueryProgress, instant: int, *, is_first: bool, lookup: KeyLookup | None = None

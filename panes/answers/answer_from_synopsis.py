@@ -26,8 +26,7 @@ class AnswerFromSynopsis:
     ) -> pa.Table:
         del is_first  # the panes of the history are there as those of any other time
         at = self.reading.last_slide(instant)
-        held = [self.reading.held_at(chunks, at) for chunks in self._shards(ran)]
-        rows = self.reading.answer(pa.concat_tables(held), at)
+        rows = self.reading.answer(self.reading.held_at(self._shards(ran), at), at)
         return rows if lookup is None else lookup.rows(rows)
 
     def events(self, ran: QueryProgress, *, is_first: bool) -> pa.Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
@@ -62,6 +64,9 @@ class Readers:
         self._is_registered = is_registered
         self._is_closed = False
         self._is_there = is_there
+        self._counting = threading.Lock()
+        self._following: Counter[int] = Counter()
+        """How many are reading the changes of each query at this moment, by the id that readers know it by."""
         self._gone: set[tuple[int, int]] = set()
         """The queries that were dropped or altered since the database was opened."""
         self.segments = OpenSegments(log, states)
@@ -180,6 +185,23 @@ class Readers:
         then it holds the last one, so that it misses nothing however long it is left alone.
         """
         self._check_open()
+        self._count_followers(standing, 1)
+        try:
+            yield from self._followed(standing, reader, restart=restart)
+        finally:
+            self._count_followers(standing, -1)
+
+    def _count_followers(self, standing: AnswerSource, more: int) -> None:
+        with self._counting:
+            self._following[standing.readers_id] += more
+
+    def is_followed(self, origin: int) -> bool:
+        """Whether somebody follows the changes of a query, or has done so and may go on where it left off."""
+        return self._following[origin] > 0 or bool(self._cursors.of_query(origin))
+
+    def _followed(
+        self, standing: AnswerSource, reader: str, *, restart: bool
+    ) -> Generator[Change | None, None, None]:
         passed = None if restart else self._cursors.get(standing.readers_id, reader)
 
         def oldest_needed(kept: list[int]) -> int:

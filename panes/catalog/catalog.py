@@ -321,6 +321,14 @@ class Catalog:
         )
         return int(alike)
 
+    def sharing(self, template: str) -> int:
+        """How many registered queries share what is kept for a template."""
+        ((number,),) = self._select(
+            "SELECT count(*) FROM queries, groups WHERE group_id = groups.id AND groups.template = ?",
+            template,
+        )
+        return int(number)
+
     def _group_for(
         self, template: str, shards: int | None, settings: QuerySettings, answers: ChosenAnswers
     ) -> int | None:

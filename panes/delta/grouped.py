@@ -47,19 +47,41 @@ def sorted_by_group(codes: Positions, times: Numbers) -> tuple[Positions, Positi
     return order, keys, times
 
 
-def sort_groups_by_time(order: Positions, codes: Positions, times: Numbers) -> Positions:
-    """`sort_by_group` when the rows are known in the order of their groups: only groups of several rows have
-    to be sorted."""
-    grouped = codes[order]
-    again = grouped[1:] == grouped[:-1]
+def sort_groups_by_time(
+    order: Positions, ordered_codes: Positions, times: Numbers
+) -> tuple[Positions, Numbers]:
+    """`sort_by_group` when the rows are known in the order of their groups, and the times in that order: only
+    groups of several rows have to be sorted, and none where rows came in the order of time."""
+    ordered = times[order]
+    again = ordered_codes[1:] == ordered_codes[:-1]
+    if not (again & (ordered[1:] < ordered[:-1])).any():
+        return order, ordered
     several = np.zeros(len(order), dtype=np.bool_)
     several[1:] = again
     several[:-1] |= again
     places = np.flatnonzero(several)
+    within, _, sorted_times = sorted_by_group(ordered_codes[places], ordered[places])
+    ordered[places] = sorted_times
     rows = order[places]
     order = order.copy()
-    order[places] = rows[sort_by_group(grouped[places], times[rows])]
-    return order
+    order[places] = rows[within]
+    return order, ordered
+
+
+def sort_by_time(times: Numbers) -> Positions:
+    """The order by time; equal times stay in the order they are in."""
+    if not len(times):
+        return np.zeros(0, dtype=np.int64)
+    low = int(times.min())
+    row_bits = (len(times) - 1).bit_length()
+    if (int(times.max()) - low).bit_length() + row_bits > 63:
+        return np.argsort(times, kind="stable")
+    # Numbers are sorted, and not places by them.
+    keys = (times - np.int64(low)) << np.int64(row_bits)
+    keys |= np.arange(len(times))
+    keys.sort()
+    keys &= np.int64((1 << row_bits) - 1)
+    return keys
 
 
 def starts_of(*ordered: npt.NDArray[Any]) -> Positions:
@@ -102,6 +124,10 @@ def cumsum_within(values: Numbers, starts: Positions) -> Numbers:
 def cummax_within(values: Numbers, starts: Positions) -> Numbers:
     """The running maximum of each group."""
     if len(starts) == len(values):
+        return values
+    falls = values[1:] < values[:-1]
+    falls[starts[1:] - 1] = False
+    if not falls.any():
         return values
     lengths = np.diff(np.append(starts, len(values)))
     group = np.repeat(np.arange(len(starts)), lengths)

@@ -75,7 +75,12 @@ def reseeded(hashes: Hashes, seed: int) -> Hashes:
 
 
 def sort_order(keys: Hashes) -> npt.NDArray[np.int64]:
-    """The order that sorts the keys; equal keys stay in the order they are in.
+    """The order that sorts the keys; equal keys stay in the order they are in."""
+    return sorted_hashes(keys)[0]
+
+
+def sorted_hashes(keys: Hashes) -> tuple[npt.NDArray[np.int64], Hashes]:
+    """`sort_order`, and the keys in that order.
 
     Sorting numbers is several times as fast as sorting places by them, so the place is put into the low bits.
     That leaves the high bits of a key, which tell nearly all hashes apart; where they do not, it is done again.
@@ -90,7 +95,8 @@ def sort_order(keys: Hashes) -> npt.NDArray[np.int64]:
     ordered = keys[order]
     if (ordered[1:] < ordered[:-1]).any():
         order = np.argsort(keys, kind="stable")
-    return order
+        ordered = keys[order]
+    return order, ordered
 
 
 def list_lengths(lists: pa.Array) -> Positions:

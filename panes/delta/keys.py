@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from panes.delta.grouped import are_first
-from panes.delta.hashing import Hashes, hash_rows, list_lengths, sort_order
+from panes.delta.hashing import Hashes, hash_rows, list_lengths, sorted_hashes
 from panes.delta.rows import Positions, array_of, fixed_width
 
 Mask = npt.NDArray[np.bool_]
@@ -65,12 +66,19 @@ def has_null(table: pa.Table, columns: Sequence[str]) -> Mask:
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows by equal key: `order` lists the rows group by group, `starts` says where in it each begins,
-    `codes` gives each row, in its old place, the number of its group."""
+    """Rows by equal key: `order` lists the rows group by group, `starts` says where in it each begins, and
+    `ordered_codes` gives the number of the group of each row in this order."""
 
     order: Positions
     starts: Positions
-    codes: Positions
+    ordered_codes: Positions
+
+    @cached_property
+    def codes(self) -> Positions:
+        """The number of the group of each row, in its old place."""
+        codes = np.empty_like(self.order)
+        codes[self.order] = self.ordered_codes
+        return codes
 
     @property
     def count(self) -> int:
@@ -86,16 +94,15 @@ def group_rows(table: pa.Table, columns: Sequence[str], hashes: Hashes | None = 
     """Groups the rows by exact equality of the columns, where NULL equals NULL."""
     if hashes is None:
         hashes = hash_rows(table, columns)
-    order = sort_order(hashes)
-    ordered = hashes[order]
+    order, ordered = sorted_hashes(hashes)
     is_first = are_first(ordered)
     if not is_hash_exact(table, columns):
         again = np.flatnonzero(~is_first)
         same = equal_rows(table, order[again], columns, table, order[again - 1], columns, nulls_equal=True)
         if not same.all():
             order, is_first = _split_collisions(table, columns, order, is_first)
-    codes = np.empty(len(order), dtype=np.int64)
-    codes[order] = np.cumsum(is_first) - 1
+    codes = np.cumsum(is_first, dtype=np.int64)
+    codes -= 1
     return Groups(order, np.flatnonzero(is_first), codes)
 
 

@@ -8,14 +8,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.types as pat
 
 Positions = npt.NDArray[np.int64]
+
+_DTYPES: dict[int, np.dtype[Any]] = {
+    **{pa.type_for_alias(f"int{bits}").id: np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
+    **{pa.type_for_alias(f"uint{bits}").id: np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)},
+    **{kind.id: np.dtype(f"f{kind.bit_width // 8}") for kind in (pa.float32(), pa.float64())},
+    **{
+        kind.id: np.dtype(f"i{kind.bit_width // 8}")
+        for kind in (pa.date32(), pa.date64(), pa.timestamp("us"), pa.duration("us"))
+    },
+}
+"""How numpy sees the values of types of fixed width."""
 
 
 def array_of(table: pa.Table, name: str) -> pa.Array:
     """A column as one array."""
-    column = table.column(name)
+    return _as_one(table.column(name))
+
+
+def _as_one(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
@@ -24,17 +37,13 @@ def fixed_width(array: pa.Array) -> npt.NDArray[Any] | None:
 
     Positions that are NULL hold anything. Dates and times come as their integers.
     """
-    kind = array.type
-    if not _is_fixed(kind):
+    dtype = _DTYPES.get(array.type.id)
+    if dtype is None:
         return None
-    width = kind.bit_width // 8
-    dtype = np.dtype(
-        f"f{width}" if pat.is_floating(kind) else f"u{width}" if _is_unsigned(kind) else f"i{width}"
-    )
     values = array.buffers()[1]
     if values is None or len(array) == 0:
         return np.zeros(len(array), dtype=dtype)
-    return np.frombuffer(values, dtype=dtype, count=len(array), offset=array.offset * width)
+    return np.frombuffer(values, dtype=dtype, count=len(array), offset=array.offset * dtype.itemsize)
 
 
 def words_of(decimals: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
@@ -67,20 +76,20 @@ def take_column(array: pa.Array, positions: Positions) -> pa.Array:
 
 def take(table: pa.Table, positions: Positions, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows at the positions, in that order; `columns` narrows the result."""
-    names = table.column_names if columns is None else list(columns)
-    fields = [table.schema.field(name) for name in names]
-    return pa.Table.from_arrays(
-        [take_column(array_of(table, name), positions) for name in names], schema=pa.schema(fields)
-    )
+    if columns is not None:
+        table = table.select(list(columns))
+    arrays = [take_column(_as_one(column), positions) for column in table.itercolumns()]
+    return pa.Table.from_arrays(arrays, schema=table.schema)
 
 
 def take_and_set(table: pa.Table, positions: Positions, name: str, values: npt.NDArray[Any]) -> pa.Table:
     """The rows at the positions, with these values in a column of theirs."""
+    names = table.column_names
     arrays = [
-        pa.array(values) if other == name else take_column(array_of(table, other), positions)
-        for other in table.column_names
+        pa.array(values) if other == name else take_column(_as_one(column), positions)
+        for other, column in zip(names, table.itercolumns(), strict=True)
     ]
-    return pa.Table.from_arrays(arrays, names=table.column_names)
+    return pa.Table.from_arrays(arrays, names=names)
 
 
 def where(mask: npt.NDArray[np.bool_]) -> Positions:
@@ -90,9 +99,12 @@ def where(mask: npt.NDArray[np.bool_]) -> Positions:
 
 def concat(tables: Sequence[pa.Table]) -> pa.Table:
     """All rows in one table of one chunk. The first table gives the order of the columns."""
-    names = tables[0].column_names
+    first = tables[0]
     if len(tables) == 1:
-        return tables[0]
+        return first
+    if all(table.schema.equals(first.schema) for table in tables[1:]):
+        return pa.concat_tables(tables).combine_chunks()
+    names = first.column_names
     # Whether a column may be NULL differs with where its rows come from; the values decide, not the schema.
     together = pa.concat_tables([table.select(names) for table in tables], promote_options="default")
     return together.combine_chunks()
@@ -114,14 +126,3 @@ def with_column(table: pa.Table, name: str, values: npt.NDArray[Any]) -> pa.Tabl
 
 def without(table: pa.Table, *names: str) -> pa.Table:
     return table.drop_columns([name for name in names if name in table.column_names])
-
-
-def _is_fixed(kind: pa.DataType) -> bool:
-    return bool(
-        (pat.is_integer(kind) or pat.is_float64(kind) or pat.is_float32(kind))
-        or (pat.is_date(kind) or pat.is_timestamp(kind) or pat.is_duration(kind))
-    )
-
-
-def _is_unsigned(kind: pa.DataType) -> bool:
-    return bool(pat.is_unsigned_integer(kind))

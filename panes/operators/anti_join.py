@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -60,7 +61,7 @@ class AntiJoin(Operator):
     def buffers(self) -> Mapping[str, State]:
         return {**self._semi.buffers, "waiting": self._waiting}
 
-    @property
+    @cached_property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         return self.left.derived(self.left.schema, Pattern.STRICT)

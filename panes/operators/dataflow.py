@@ -121,11 +121,14 @@ def measured(step: PhysicalStep, inputs: Sequence[Delta], output: Delta, began: 
     """What a step did from the CPU time `began` on, but for its state."""
     left_in = inputs[0].rows if len(inputs) > 1 else 0
     rows_in = sum(delta.rows for delta in inputs)
-    found = measured_rows(rows_in, output, step.pattern, began, left_in=left_in)
-    return replace(found, messages=len(inputs))
+    return measured_rows(rows_in, output, step.pattern, began, left_in=left_in, messages=len(inputs))
 
 
-def measured_rows(rows_in: int, output: Delta, pattern: Pattern, began: int, *, left_in: int = 0) -> Measures:
+def measured_rows(
+    rows_in: int, output: Delta, pattern: Pattern, began: int, *, left_in: int = 0, messages: int = 0
+) -> Measures:
     """What was done from the CPU time `began` on, on an edge that has this pattern in the logical plan."""
     cpu_us = (thread_time_ns() - began) / 1000
-    return replace(counted(output, pattern), rows_in=rows_in, cpu_us=cpu_us, spans=1, left_in=left_in)
+    return counted(
+        output, pattern, rows_in=rows_in, cpu_us=cpu_us, spans=1, left_in=left_in, messages=messages
+    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, Delta, Instants
-from panes.delta.grouped import cummax_within, sort_groups_by_time, starts_of
+from panes.delta.grouped import cummax_within, sort_groups_by_time
 from panes.delta.hashing import HASH
 from panes.delta.rows import Positions, concat, int64, take, take_and_set, where, without
 from panes.operators.base import Operator
@@ -31,8 +32,13 @@ def keep_youngest(table: pa.Table, order: Positions) -> pa.Table:
     order, starts = equal_runs(table, values, order)
     if len(starts) == len(order):
         return take(table, order)
-    youngest = np.maximum.reduceat(int64(table, YOUNGEST)[order], starts)
-    return take_and_set(table, order[starts], YOUNGEST, youngest)
+    youngest = int64(table, YOUNGEST)[order]
+    is_again = np.ones(len(order), dtype=np.bool_)
+    is_again[starts] = False
+    again = where(is_again)
+    greatest = youngest[starts]
+    np.maximum.at(greatest, np.searchsorted(starts, again) - 1, youngest[again])
+    return take_and_set(table, order[starts], YOUNGEST, greatest)
 
 
 def count_younger(table: pa.Table) -> int:
@@ -68,7 +74,7 @@ class DistinctStar(Operator):
     def buffers(self) -> Mapping[str, State]:
         return {"shown": self.state}
 
-    @property
+    @cached_property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         pattern = Pattern.MONOTONIC if self.edge.pattern is Pattern.MONOTONIC else Pattern.WEAK
@@ -94,10 +100,9 @@ class DistinctStar(Operator):
     def _follow(self, delta: Delta, known: _Known, clock: int, kept_rows: list[pa.Table]) -> pa.Table:
         """The time ranges during which the values of the delta are held: a run goes on from the state,
         or begins in the span. Adds to the rows to be kept."""
-        order = sort_groups_by_time(known.order, known.codes, delta.ts)
-        code, ts, exp = known.codes[order], delta.ts[order], delta.exp[order]
-        first = starts_of(code)
-        covered = cummax_within(exp, first)
+        code, first = known.codes, known.starts
+        order, ts = sort_groups_by_time(known.order, code, delta.ts)
+        covered = cummax_within(delta.exp[order], first)
         before = np.empty_like(covered)
         before[1:] = covered[:-1]
         before[first] = BEGINNING
@@ -107,8 +112,8 @@ class DistinctStar(Operator):
         heads = np.flatnonzero(is_run)
         group, is_new = code[heads], begins[heads]
         shown, youngest = known.shown[group], known.youngest[group]
-        until = np.maximum.reduceat(exp, heads)
-        until = np.where(is_new, until, np.maximum(until, youngest))
+        # A run that begins in the span ends after all that was there before, and one that goes on not before it.
+        until = np.maximum(covered[np.append(heads[1:], len(code)) - 1], youngest)
         known.note_runs_that_go_on(group, ~is_new)
         # Of the runs that go on, those whose shown row has expired need another one; of the others, those
         # that a younger duplicate prolongs only have to be remembered so.
@@ -116,10 +121,12 @@ class DistinctStar(Operator):
         is_given = is_new | (is_over & (until > shown))
         is_longer = ~is_new & ~is_over & (until > youngest)
         kept = where((is_given | is_longer) & (until > clock))
-        kept_rows += self._kept(known.take(group[kept]), np.where(is_given, until, shown)[kept], until[kept])
+        kept_until = until[kept]
+        kept_shown = np.where(is_given[kept], kept_until, shown[kept])
+        kept_rows += self._kept(known.take(group[kept]), kept_shown, kept_until)
         given = where(is_given)
-        start = np.where(is_new, ts[heads], shown)
-        return self._shown(take(known.values, order[heads[given]]), start[given], until[given])
+        start = np.where(is_new[given], ts[heads[given]], shown[given])
+        return self._shown(take(known.values, order[heads[given]]), start, until[given])
 
     def _continue(self, ended: pa.Table, rows: Positions, clock: int, kept_rows: list[pa.Table]) -> pa.Table:
         """A shown row that expired gives way to the youngest duplicate that came before the span. Adds to the rows
@@ -151,7 +158,11 @@ class _Known:
     ) -> None:
         self._numbered = NumberedValues([delta.table.select(list(names))], names)
         self.values = delta.table.select(list(names))
-        self.codes, self.order = self._numbered.codes[0], self._numbered.order
+        self.order, self.codes, self.starts = (
+            self._numbered.order,
+            self._numbered.ordered_codes,
+            self._numbered.starts,
+        )
         self.shown: Instants = np.full(self._numbered.count, BEGINNING)
         self.youngest: Instants = np.full(self._numbered.count, BEGINNING)
         codes, (exp, youngest) = self._numbered.stored(state, [EXP, YOUNGEST], after=clock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +47,7 @@ class ExplicitExpiry(Operator):
     def buffers(self) -> Mapping[str, State]:
         return {"live": self.live}
 
-    @property
+    @cached_property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         return self.edge.derived(self.edge.schema, Pattern.STRICT, has_until=self.edge.has_until)

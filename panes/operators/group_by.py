@@ -37,7 +37,7 @@ from panes.aggregates.replay import STEP, replayed
 from panes.aggregates.steps import Steps, steps_of
 from panes.delta.delta import EXP, FOREVER, TS, UNTIL, WEIGHT, Delta, Instants, delta_schema
 from panes.delta.hashing import Hashes, hash_pair, hash_rows, in_buckets_of
-from panes.delta.rows import take, where
+from panes.delta.rows import concat, take, where
 from panes.operators.base import Operator
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate
@@ -178,10 +178,11 @@ class GroupBy(Operator):
         rows = rows.append_column(FIRST, pa.array(first)).append_column(SECOND, pa.array(second))
         exp = delta.exp
         going = self.expiring.due(since, clock)
-        self.expiring.insert(rows.filter(pa.array((exp > clock) & (exp < FOREVER))))
+        stays = (exp > clock) & (exp < FOREVER)
+        self.expiring.insert(rows if stays.all() else take(rows, where(stays)))
         rows = rows.select(going.column_names)
-        gone = exp <= clock
-        table = pa.concat_tables([rows, going, rows.filter(pa.array(gone))])
+        gone = where(exp <= clock)
+        table = concat([rows, going, take(rows, gone)] if len(gone) else [rows, going])
         instants = np.concatenate([delta.ts, going.column(EXP).to_numpy(), exp[gone]])
         came = rows.num_rows
         changes = {number: _signed(lifted, came) for number, lifted in self.linear.lift(table).items()}
@@ -227,7 +228,7 @@ class GroupBy(Operator):
         keys = take(events.rows, steps.event, self.node.keys)
         old, new = self._rows(keys, before, old_values), self._rows(keys, after, new_values)
         had, has = self._is_there(before, old.num_rows), self._is_there(after, new.num_rows)
-        changed = (had != has) | _differ(old, new)
+        changed = (had != has) | _differ(old, new, self.node.keys)
         return [_at(old, steps.instants, had & changed, -1), _at(new, steps.instants, has & changed, 1)]
 
     def _appearances(self, events: _Events) -> Accumulators:
@@ -424,13 +425,12 @@ def _signed(amounts: Ints, came: int) -> Ints:
     return np.concatenate([amounts[:came], -amounts[came:]])
 
 
-def _differ(old: pa.Table, new: pa.Table) -> Flags:
-    """Which rows are not the same; NULL is the same as NULL, and NaN as NaN."""
+def _differ(old: pa.Table, new: pa.Table, keys: Sequence[str]) -> Flags:
+    """Which rows of the same keys are not the same; NULL is the same as NULL, and NaN as NaN."""
     differ = np.zeros(old.num_rows, np.bool_)
     for name in old.column_names:
-        a, b = old.column(name), new.column(name)
-        if a is not b:
-            differ |= pl.Series(a).ne_missing(pl.Series(b)).to_numpy()
+        if name not in keys:
+            differ |= pl.Series(old.column(name)).ne_missing(pl.Series(new.column(name))).to_numpy()
     return differ
 
 

@@ -93,14 +93,15 @@ STATE = ("state_rows", "state_bytes", "left_rows", "right_rows")
 _values = attrgetter(*(f.name for f in fields(Measures)))
 
 
-def counted(delta: Delta, pattern: Pattern) -> Measures:
-    """The rows of a delta on an edge that has this pattern in the logical plan."""
+def counted(delta: Delta, pattern: Pattern, **others: float) -> Measures:
+    """The rows of a delta on an edge that has this pattern in the logical plan, with other fields."""
     negative = int(np.count_nonzero(delta.weight < 0)) if delta.is_weighted else 0
     is_expiry = pattern is not Pattern.STRICT
     return Measures(
         positive=delta.rows - negative,
         expired=negative if is_expiry else 0,
         invalid=0 if is_expiry else negative,
+        **others,
     )
 
 

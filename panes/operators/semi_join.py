@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +87,7 @@ class SemiJoin(Operator):
         parts |= {"matched": self._matched, "join": self._join}
         return {f"{part}_{name}": state for part, op in parts.items() for name, state in op.buffers.items()}
 
-    @property
+    @cached_property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         return self.left.derived(

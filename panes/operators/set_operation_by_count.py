@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,9 @@ import pyarrow as pa
 from panes.delta.delta import EXP, FOREVER, Delta, Instants
 from panes.delta.grouped import (
     Numbers,
-    cumsum_within,
     last_of_instants,
-    sort_by_group,
     sort_groups_by_time,
+    sorted_by_group,
     starts_of,
     sums_of,
 )
@@ -37,7 +37,6 @@ COUNTS = "_counts"
 the right one. A window never holds 2³¹ rows of one value."""
 
 _LEFT = np.int64(2**32)
-_SIGN = np.int64(2**31)
 
 
 def sum_counts(table: pa.Table, order: Positions) -> pa.Table:
@@ -50,8 +49,8 @@ def sum_counts(table: pa.Table, order: Positions) -> pa.Table:
 
 
 def _left_right(counts: Numbers) -> tuple[Numbers, Numbers]:
-    right = ((counts + _SIGN) & (_LEFT - np.int64(1))) - _SIGN
-    return (counts - right) >> np.int64(32), right
+    """The two counts, none of which is below zero: no value is held less than not at all."""
+    return counts >> np.int64(32), counts & (_LEFT - np.int64(1))
 
 
 @dataclass
@@ -92,7 +91,7 @@ class SetOperationByCount(Operator):
     def buffers(self) -> Mapping[str, State]:
         return {"counts": self.counts, "leaving": self.leaving}
 
-    @property
+    @cached_property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         return self.inputs[0].derived(self.inputs[0].schema, Pattern.STRICT)
@@ -145,41 +144,45 @@ class SetOperationByCount(Operator):
         stored, (found,) = values.stored(self.counts, [COUNTS])
         np.add.at(base, stored, found)
         if len(code) == len(values.order):
-            order = sort_groups_by_time(values.order, code, time)
+            code = values.ordered_codes
+            order, time = sort_groups_by_time(values.order, code, time)
         else:
-            order = sort_by_group(code, time)
-        code, time = code[order], time[order]
-        counts = cumsum_within(counts[order], starts_of(code))
+            order, code, time = sorted_by_group(code, time)
+        total = np.cumsum(counts[order])
+        # Every value has an event, so the groups are numbered from 0 without gaps.
+        ends = np.append(starts_of(code)[1:], len(code)) - 1
+        sums = np.diff(total[ends], prepend=0)
+        self._note_counts(values, sums)
+        # What the values before add up to is no part of the counts of a value.
+        total += (base + sums - total[ends])[code]
         last = last_of_instants(code, time)
-        code, time, counts = code[last], time[last], counts[last]
+        if len(last) < len(code):
+            code, time, total = code[last], time[last], total[last]
         starts = starts_of(code)
-        self._note_counts(values, code, counts, starts)
-        left, right = _left_right(counts + base[code])
+        left, right = _left_right(total)
         base_left, base_right = _left_right(base)
         given = RULES[self.rule](left, right)
-        change = given - _previous(given, RULES[self.rule](base_left, base_right)[code[starts]], starts)
+        change = given.copy()
+        change[1:] -= given[:-1]
+        change[starts] = given[starts] - RULES[self.rule](base_left, base_right)
         rows = where(change != 0)
+        change = change[rows]
         if len(self.inputs) > 1:
-            rise = right - _previous(right, base_right[code[starts]], starts)
-            self.departures.given += int(np.maximum(change, 0).sum())
+            fewer = where(change < 0)
+            self.departures.given += int(change.sum() - change[fewer].sum())
             # What leaves because something came on the right leaves before its time.
-            self.departures.early += int(np.maximum(np.minimum(-change, rise), 0).sum())
+            at = rows[fewer]
+            before = np.where(code[at - 1] == code[at], right[at - 1], base_right[code[at]])
+            rise = right[at] - np.where(at > 0, before, base_right[code[at]])
+            self.departures.early += int(np.maximum(np.minimum(-change[fewer], rise), 0).sum())
             self.noted |= self.departures.measures
         table = values.take(code[rows])
-        hidden = [pa.array(time[rows]), pa.array(np.full(len(rows), FOREVER)), pa.array(change[rows])]
+        hidden = [pa.array(time[rows]), pa.array(np.full(len(rows), FOREVER)), pa.array(change)]
         return pa.Table.from_arrays([*table.columns, *hidden], schema=self.output.columns)
 
-    def _note_counts(self, values: NumberedValues, code: Numbers, counts: Numbers, starts: Positions) -> None:
-        ends = np.append(starts[1:], len(code)) - 1
-        ends = ends[where(counts[ends] != 0)]
-        table = values.take(code[ends], with_hash=True)
-        table = table.append_column(EXP, pa.array(np.full(len(ends), FOREVER)))
-        self.counts.insert(table.append_column(COUNTS, pa.array(counts[ends])))
-
-
-def _previous(numbers: Numbers, first: Numbers, starts: Positions) -> Numbers:
-    """What each number was at the instant before; `first` is what it was before the span."""
-    before = np.empty_like(numbers)
-    before[1:] = numbers[:-1]
-    before[starts] = first
-    return before
+    def _note_counts(self, values: NumberedValues, sums: Numbers) -> None:
+        """Adds to the counts of each value."""
+        codes = where(sums != 0)
+        table = values.take(codes, with_hash=True)
+        table = table.append_column(EXP, pa.array(np.full(len(codes), FOREVER)))
+        self.counts.insert(table.append_column(COUNTS, pa.array(sums[codes])))

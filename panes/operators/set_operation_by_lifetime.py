@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +82,7 @@ class SetOperationByLifetime(Operator):
             "waiting": self.waiting,
         }
 
-    @property
+    @cached_property
     def output(self) -> Edge:
         """The edge that leaves this operator."""
         return self.left.derived(self.left.schema, self.pattern, leaves_early=False)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from panes.config import AUTO, EAGER, LAZY, NONE
+from panes.optimizer.answer_costs import AnswerCosts
+from panes.optimizer.drift import drift
 from panes.query_settings import KEPT, ChosenAnswers
 
 _AS_ASKED = "as it was registered"
@@ -30,6 +32,10 @@ class AnswerFacts:
     """The number of them from which on they share it."""
     pays_alone: bool = False
     """Whether the store is worth its costs for a single query: without it, all of the history is read."""
+    costs: AnswerCosts | None = None
+    """What each way costs; None where the rates are not known yet."""
+    has_followers: bool = False
+    """Whether somebody follows the changes of the query, or of those like it."""
 
     def why_not(self, mode: str) -> str | None:
         """Why a query cannot have its answer in a way; None when it can."""
@@ -65,8 +71,37 @@ def _chosen(facts: AnswerFacts) -> ChosenAnswers:
     | not      | pays alone    | lazy   |
     | not      | otherwise     | none   |
 
-    'none' is never chosen where something else is possible: nobody could follow the changes.
+    'none' is not chosen where something else is possible: nobody could follow the changes.
+
+    That is what is chosen while nobody knows how often the query is invoked. Once that is known, a way that is
+    cheaper by as much as another plan must be takes its place; 'none' only where nobody follows the changes.
     """
+    unmeasured = _chosen_unmeasured(facts)
+    return unmeasured if facts.costs is None else cheapest(unmeasured, facts.costs, facts.has_followers)
+
+
+def cheapest(
+    current: ChosenAnswers, costs: AnswerCosts, has_followers: bool, epochs_since_switch: int | None = None
+) -> ChosenAnswers:
+    """The way that is cheaper than the one that a query has, or would have, by enough to take its place; else that
+    one.
+
+    >>> cheapest(KEPT, AnswerCosts(0.001, 9000, {"eager": 0.05, "none": 0.001}), has_followers=False).mode
+    'none'
+    >>> cheapest(KEPT, AnswerCosts(0.001, 9000, {"eager": 0.05, "none": 0.001}), has_followers=True).mode
+    'eager'
+    """
+    ways = {mode: cost for mode, cost in costs.ways.items() if not (has_followers and mode == NONE)}
+    if current.mode not in ways:
+        return current
+    best = min(ways, key=lambda mode: (ways[mode], mode != current.mode))
+    decision = drift(ways[current.mode], ways[best], epochs_since_switch)
+    if best == current.mode or not decision.is_switched:
+        return current
+    return ChosenAnswers(best, f"{costs.rates}: {decision.reason}, which {current.mode!r} would take")
+
+
+def _chosen_unmeasured(facts: AnswerFacts) -> ChosenAnswers:
     if facts.why_not_lazy is None and facts.alike >= facts.share_from:
         return ChosenAnswers(LAZY, "it shares a store with other queries")
     if facts.why_not_lazy is None and facts.pays_alone:

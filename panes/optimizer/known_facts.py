@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from panes.optimizer.cost_sums import cost_after, cost_sums, costs_of
-from panes.optimizer.fact_sums import FactSums, ratio_after
+from panes.optimizer.fact_sums import KEPT, KEPT_OF_INVOCATIONS, FactSums, ratio_after
 from panes.optimizer.observed_facts import Observed
 from panes.optimizer.statistics import Fact, FactName, Statistics
 
@@ -34,7 +34,8 @@ def facts_after(
     """What is known after an epoch; `values` are of facts that are measured as they are, and not added up."""
     found = dict(before)
     for name, (numerator, denominator) in observed.ratios.items():
-        found[name] = ratio_after(before.get(name), numerator, denominator, epoch)
+        left = KEPT_OF_INVOCATIONS if name.kind == "invocations" else KEPT
+        found[name] = ratio_after(before.get(name), numerator, denominator, epoch, left)
     for operator, steps in observed.costs.items():
         cost = FactName("cost", operator)
         found[cost] = cost_after(before.get(cost), cost_sums(steps), epoch)

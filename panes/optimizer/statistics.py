@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from panes.optimizer.assumed import RATE, SPAN, TABLE_ROWS, assumed_cost, assumed_selectivity
 from panes.plan.expressions import Expression, conjuncts
 
-Kind = Literal["rate", "rows", "selectivity", "join", "distinct", "early", "cost", "span"]
+Kind = Literal["rate", "rows", "selectivity", "join", "distinct", "early", "cost", "span", "invocations"]
 """
 rate         rows per second of event time, of a stream
 rows         rows of a table
@@ -24,6 +24,8 @@ distinct     different values that columns have over time
 early        results of a negation that leave before their time, of all that leave
 cost         CPU microseconds of a part of an operator, as `Join probe`: per row, or per span where it is `fixed`
 span         seconds of event time that an epoch takes, under the name `epoch`
+invocations  how many times a query is invoked per second of event time: `query 7`, by the number that it was first
+             registered under, and `shape …`, the mean over all queries of a shape that were invoked
 """
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from panes.plan.expressions import Value
-from panes.plan.signatures import Signature, WrongTypes, numeric
+from panes.plan.function_signatures import Signature, WrongTypes, numeric
 from panes.plan.sketch_sizes import COUNT_ERROR, REGISTER_BITS, VALUE_BITS, VALUE_ERROR
 from panes.plan.types import (
     BIGINT,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from panes.plan.signatures import (
+from panes.plan.function_signatures import (
     Signature,
     Typing,
     WrongTypes,

@@ -563,6 +563,8 @@ class Synopsis(_Unary):
     """basic, interval or running."""
     reach_us: int
     """The greatest sum of the range and the slide of a window: for how long a pane may be needed."""
+    has_total: bool = False
+    """Whether the sums of all signatures together are kept as well."""
 
 
 SIGNATURE = "_signature"

@@ -24,6 +24,13 @@ class Asked(NamedTuple):
     range_us: int
     slide_us: int
     priority: float = 1.0
+    right_us: int | None = None
+    """Of a join the window of the right stream; the other one is that of the left."""
+
+    @property
+    def longest_us(self) -> int:
+        """The longer of its windows: as many panes are read."""
+        return max(self.range_us, self.right_us or 0)
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,8 @@ class RefreshedGroup:
         return max(1, self.asked[query].slide_us // self.pane_us)
 
     def refresh(self, query: int) -> Refresh:
-        return Refresh(query, self.asked[query].range_us, self.period(query))
+        asked = self.asked[query]
+        return Refresh(query, asked.range_us, self.period(query), asked.right_us)
 
     def members(self, costs: ProbeCosts) -> dict[int, Member]:
         """The queries as schedulers see them, by number."""
@@ -56,7 +64,7 @@ class RefreshedGroup:
                 query,
                 self.number,
                 self.period(query),
-                -(-asked.range_us // self.pane_us) * costs.per_pane_s,
+                -(-asked.longest_us // self.pane_us) * costs.per_pane_s,
                 costs.per_answer_s,
                 asked.priority,
             )

@@ -7,6 +7,7 @@ partial rows of its windows when somebody reads it, by the operators of its own 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,13 +48,17 @@ class AggregateOfPartials(ABC):
         """The last instant, not after the one that is given, at which the windows moved on."""
 
     @abstractmethod
-    def held_at(self, chunks: Chunks, at: int) -> pa.Table:
-        """The partial rows that the windows hold which end at an instant, of one shard."""
+    def held_at(self, shards: Sequence[Chunks], at: int) -> pa.Table:
+        """The partial rows that the windows hold which end at an instant, of all shards."""
 
     @abstractmethod
     def held_in(self, chunks: Chunks, since: int, clock: int) -> pa.Table:
         """The partial rows that the windows hold at `since`, and those that enter them up to `clock`, with the
         times at which they enter and leave, of one shard."""
+
+    def own(self, rows: pa.Table) -> pa.Table:
+        """Of the rows that are kept for all queries those that are for this one."""
+        return rows
 
     @cached_property
     def layout(self) -> Layout:

@@ -14,9 +14,15 @@ Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+At = slice | Ints
+"""Which rows: some that follow each other, or any."""
 
 WORD = 64
 _PART_BLOCKS = 16
+_FEW = 512
+"""Rows up to which they are added byte by byte."""
+_IN_A_BYTE = 255
+"""The greatest number that a byte holds."""
 _SWAPS = tuple(
     (distance, np.uint64(sum(1 << bit for bit in range(64) if not bit & distance)))
     for distance in (32, 16, 8, 4, 2, 1)
@@ -44,13 +50,14 @@ def count_columns(bits: Words) -> Ints:
     """How many rows have each column set.
 
     Three rows of bits are added to a row of sums and a row of carries (a full adder in each bit), and so on until
-    a few rows of each weight are left: about five operations on words of 64 columns per row.
+    few rows of each weight are left: about five operations on words of 64 columns per row. Few rows are added byte
+    by byte, because an operation on a short array costs as much to begin as to do.
     """
     counts = np.zeros(bits.shape[1] * WORD, np.int64)
     weight = 0
     while len(bits):
         carries = []
-        while len(bits) >= 3:
+        while len(bits) > _FEW:
             third = len(bits) // 3
             a, b, c = bits[:third], bits[third : 2 * third], bits[2 * third : 3 * third]
             sums = a ^ b
@@ -59,10 +66,18 @@ def count_columns(bits: Words) -> Ints:
             sums ^= c
             carries.append(carry)
             bits = np.concatenate([sums, bits[3 * third :]]) if len(bits) % 3 else sums
-        counts += unpacked(bits).sum(axis=0, dtype=np.int64) << weight
+        counts += _added(unpacked(bits)) << weight
         weight += 1
         bits = np.concatenate(carries) if carries else bits[:0]
     return counts
+
+
+def _added(flags: Bytes) -> Ints:
+    """The sums of columns of zeros and ones. So many rows that a byte holds their sum are added as bytes."""
+    sums = np.zeros(flags.shape[1], np.int64)
+    for first in range(0, len(flags), _IN_A_BYTE):
+        sums += np.add.reduce(flags[first : first + _IN_A_BYTE], axis=0, dtype=np.uint8)
+    return sums
 
 
 def unpacked(bits: Words) -> Bytes:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import reduce
 
 from panes.history.retention import Retained
-from panes.plan.nodes import Node, Synopsis
+from panes.plan.nodes import Node, Signed, Synopsis
+from panes.plan.walk import walk
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
 from panes.sharing.held_in_store import held_in_store
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.joined_aggregate import joined_aggregate_of
 from panes.sharing.possible_signatures import possible_signatures
 from panes.sharing.predicates import Predicate
-from panes.sharing.query_index import QueryIndex
-from panes.sharing.shared_indexes import Indexes, Kept, Members
+from panes.sharing.shared_indexes import Kept, Members, Slices
 from panes.sharing.template import Template, template_of, templates_of
 from panes.sharing.windowed_aggregate import windowed_aggregate_of
 from panes.synopses.definition import SynopsisReader, predicates_of
@@ -27,10 +28,11 @@ _SIGNATURES_PER_PREDICATE = 16
 
 @dataclass
 class Group:
-    """The plan of a group, and the index of its queries for each stream that the plan reads."""
+    """The plan of a group, and its queries in the index of each stream that the plan reads."""
 
     template: Template
-    indexes: list[QueryIndex]
+    slices: list[IndexSlice]
+    """By scan number."""
     queries: dict[int, tuple[Retained, ...]] = field(default_factory=dict)
     """The queries, and which tuples of each stream of a store each needs, if they are read from one."""
     measures: dict[int, tuple[Measure, ...]] = field(default_factory=dict)
@@ -39,8 +41,6 @@ class Group:
     """What each query needs of the synopsis, if they share one."""
     unchecked: set[int] = field(default_factory=set)
     """The queries of which nobody has asked yet whether the synopsis has what they need."""
-    all: Indexes | None = None
-    """The indexes as epochs get them: one object for as long as the queries stay the same."""
 
     @classmethod
     def of(cls, plan: Node, key: str, *, is_synopsis: bool = False) -> Group:
@@ -50,7 +50,8 @@ class Group:
         same = [template for template in found if template.key == key]
         alike = [template for template in found if (template.source is not None) == is_synopsis]
         template = (same or alike)[0]
-        return cls(template, [QueryIndex(matched) for matched in template.matched])
+        kept = template.has_store
+        return cls(template, [IndexSlice(matched, is_kept=kept) for matched in template.matched])
 
     def plan(self, form: str, runs: Node | None = None) -> Node:
         """What is to run for the queries; `form` is the one that a synopsis is to have, where it can, and `runs`
@@ -67,16 +68,25 @@ class Group:
             return set()
         return not_covered(runs, {query: self.readers[query] for query in asked})
 
-    def why_not_grown(self, runs: Node) -> str | None:
-        """Why the synopsis that runs cannot have the predicates of all queries; None when it can, or has them."""
+    def why_not_grown(self, runs: Node, seen: Callable[[], int | None] = lambda: None) -> str | None:
+        """Why the synopsis that runs cannot have the predicates of all queries; None when it can, or has them.
+
+        `seen` gives in how many ways tuples have passed those that it has, if it tells them apart: each predicate
+        that is added cuts every one of these in two at most.
+        """
         if not isinstance(runs, Synopsis):
             return None
         readers = (reader for reader in self.readers.values() if isinstance(reader, SynopsisReader))
         predicates = {reader.predicate for reader in readers}
         most = _SIGNATURES_PER_PREDICATE * len(predicates)
-        if predicates.issubset(predicates_of(runs)) or possible_signatures(predicates, most) <= most:
+        known = set(predicates_of(runs))
+        if predicates <= known or possible_signatures(predicates, most) <= most:
             return None
-        return f"their selections could tell tuples apart in more than {most} ways"
+        found = seen()
+        if found is not None and found << len(predicates - known) <= most:
+            return None
+        were = "" if found is None else f", and have told {found} apart by now"
+        return f"their selections could tell tuples apart in more than {most} ways{were}"
 
     def update(self, plans: Mapping[int, Node]) -> None:
         """Takes in the queries that have come, and lets go of those that have gone."""
@@ -84,11 +94,12 @@ class Group:
         gone = self.queries.keys() - plans.keys()
         if not come and not gone:
             return
-        predicates = {query: _predicates(plan) for query, plan in come.items()} if self.indexes else {}
-        self.indexes = [
-            index.without(gone).with_members({query: found[number] for query, found in predicates.items()})
-            for number, index in enumerate(self.indexes)
-        ]
+        if self.template.matched:
+            predicates = {query: _predicates(plan) for query, plan in come.items()}
+            self.slices = [
+                mine.without(gone).with_members({query: found[number] for query, found in predicates.items()})
+                for number, mine in enumerate(self.slices)
+            ]
         for query in gone:
             del self.queries[query]
             self.measures.pop(query, None)
@@ -98,25 +109,31 @@ class Group:
         if self.template.source is not None:
             self.readers |= {query: _reader(plan) for query, plan in come.items()}
             self.unchecked |= come.keys()
-        self.all = None
 
-    def members(self, fresh: Set[int], kept: Mapping[str, Retained]) -> Members:
-        """The indexes for an epoch; `fresh` are the queries that begin in it.
+    def sign(self, runs: Node) -> None:
+        """Takes in the selections by which the plan that runs tells tuples apart, where it does."""
+        if self.template.matched:
+            return
+        signed = [node for node in walk(runs) if isinstance(node, Signed)]
+        if [mine.node for mine in self.slices] != signed:
+            self.slices = [IndexSlice.of_signed(node) for node in signed]
+
+    def fresh_slices(self, fresh: Set[int]) -> list[IndexSlice]:
+        """The slices of the queries that begin in an epoch, by scan number. Selections of a synopsis do not begin
+        with queries, but with the synopsis."""
+        return [mine.only(fresh) for mine in self.slices] if fresh and self.template.matched else []
+
+    def members(self, slices: Slices, fresh: Slices | None, kept: Mapping[str, Retained]) -> Members:
+        """The queries for an epoch; `fresh` are the slices of those that begin in it, if there are any.
 
         `kept` is what each stream keeps because of all queries, also those outside of the group: a query that
         joins the group later finds here what the history would have given it.
         """
-        if self.all is None:
-            self.all = Indexes(tuple(self.indexes))
-        some = None
-        if fresh:
-            is_all = fresh == self.queries.keys()
-            some = self.all if is_all else Indexes(tuple(index.only(fresh) for index in self.indexes))
         streams = [stream for stream, _ in held_in_store(self.template.example)]
         needed = (reduce(Retained.__or__, set(mine)) for mine in zip(*self.queries.values(), strict=True))
         found = (Kept(mine, mine | kept[stream]) for stream, mine in zip(streams, needed, strict=True))
         measures = {measure.name: measure for mine in self.measures.values() for measure in mine}
-        return Members(self.all, some, tuple(found), measures=tuple(measures.values()))
+        return Members(slices, fresh, tuple(found), measures=tuple(measures.values()))
 
 
 def _predicates(plan: Node) -> tuple[Predicate, ...]:

@@ -3,6 +3,7 @@ as well (`synopses/join_cells.py`)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -35,8 +36,8 @@ class JoinedAggregate(AggregateOfPartials):
     def last_slide(self, instant: int) -> int:
         return self.reader.windows[0].last_slide(instant)
 
-    def held_at(self, chunks: Chunks, at: int) -> pa.Table:
-        return self._cells(chunks).window(at, self.reader.windows)
+    def held_at(self, shards: Sequence[Chunks], at: int) -> pa.Table:
+        return pa.concat_tables([self._cells(chunks).window(at, self.reader.windows) for chunks in shards])
 
     def held_in(self, chunks: Chunks, since: int, clock: int) -> pa.Table:
         return self._cells(chunks).lifetimes(self.reader.windows, since, clock)

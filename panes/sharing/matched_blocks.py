@@ -19,8 +19,8 @@ from panes.delta.evaluate import evaluate
 from panes.delta.rows import Positions, from_fixed_width, int64, take, take_column, where
 from panes.plan.expressions import columns_of
 from panes.sharing.bits import Ints
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.match_encoding import MOST_TUPLES
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.reading import Reading
 from panes.sharing.tuple_block import SEEN, TupleBlock
 from panes.state.buffers.chunk import Chunk
@@ -54,7 +54,7 @@ class MatchedBlocks:
         """The rows that are kept."""
         return sum(block.rows for block in self._log.parts)
 
-    def append(self, rows: pa.Table, index: QueryIndex, queries: Ints | None = None) -> None:
+    def append(self, rows: pa.Table, index: IndexSlice, queries: Ints | None = None) -> None:
         """Takes in rows that are named as the index wants them, for all of its queries. `queries` are all that are
         there, if the index holds only some of them."""
         queries = index.queries if queries is None else queries
@@ -66,12 +66,12 @@ class MatchedBlocks:
         for block in self._log.parts:
             block.forget_gone(queries)
 
-    def admit(self, index: QueryIndex) -> None:
+    def admit(self, index: IndexSlice) -> None:
         """Matches new queries with the rows that are there; the index holds only those."""
         for _ in self.admitted(index):
             pass
 
-    def admitted(self, index: QueryIndex) -> Iterator[pa.Table]:
+    def admitted(self, index: IndexSlice) -> Iterator[pa.Table]:
         """`admit`, which gives the rows that any of the new queries has, block by block."""
         for block in self._log.parts:
             matches = index.match(block.tuples.table)

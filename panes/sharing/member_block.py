@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from panes.plan.expressions import Expression, columns_of
-from panes.sharing.bits import Flags, Ints, Words, bit_of, set_columns, words_for
+from panes.sharing.bits import At, Flags, Ints, Words, bit_of, set_columns, words_for
 from panes.sharing.predicates import Condition, Predicate
-from panes.sharing.residual_predicates import ResidualPredicates
+from panes.sharing.residual_predicates import ResidualPredicates, Tuples
 from panes.sharing.value_cells import ValueCells
 
 MOST = 1024
@@ -26,6 +26,13 @@ class Attribute:
     expression: Expression
     cells: ValueCells
     passes: Words
+
+
+class LookedUp(Tuples, Protocol):
+    """Tuples of which it is known in which cells their attributes lie."""
+
+    def cells(self, attribute: Attribute, at: At) -> Ints:
+        """The cell of some tuples among those of a block."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +84,16 @@ class MemberBlock:
         attributes = tuple(a for a in self.attributes if columns_of(a.expression) <= columns)
         return replace(self, attributes=attributes, residuals=self.residuals.over(columns))
 
-    def match(self, cells: Sequence[Ints], rows: pa.Table, start: int, bits: Words) -> None:
-        """Sets the bits of as many rows, from `start` on: which queries each passes. `cells` holds the cell of
-        every row, attribute by attribute.
+    def match(self, batch: LookedUp, at: At, bits: Words) -> None:
+        """Sets the bits of some tuples of a batch: which queries each passes.
 
         Cost: per tuple and attribute a row of bits to AND; residuals are evaluated for those pairs of tuple and
         query that pass the rest.
         """
         bits[:] = self.alive
-        for attribute, mine in zip(self.attributes, cells, strict=True):
-            bits &= attribute.passes.take(mine[start : start + len(bits)], axis=0)
-        self.residuals.apply(bits, rows, start)
+        for attribute in self.attributes:
+            bits &= attribute.passes.take(batch.cells(attribute, at), axis=0)
+        self.residuals.apply(bits, batch, at)
 
 
 _Found = list[tuple[int, Condition]]

@@ -24,9 +24,9 @@ from panes.history.retention import Retained
 from panes.plan import nodes
 from panes.plan.patterns import Pattern
 from panes.sharing.bits import Flags, Ints
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.matched_blocks import MatchedBlocks
 from panes.sharing.pair_join import SIDES, PairJoin
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Kept
 from panes.sharing.store import Arrivals
 from panes.sharing.tuple_block import LEFT_TS, RIGHT_TS, SEEN
@@ -74,9 +74,9 @@ class PairStore:
         kept = members.kept[0], members.kept[1]
         if not arrivals.is_first and members.fresh is not None:
             self.reach_back(arrivals.since, kept)
-            self.admit(members.fresh.value[0], members.all.value[0].queries, kept)
+            self.admit(members.fresh[0].value, members.all[0].value.queries, kept)
         rows = arrivals.rows
-        self.add(rows.get(left), rows.get(right), members.all.value[0], arrivals.seen_since, kept)
+        self.add(rows.get(left), rows.get(right), members.all[0].value, arrivals.seen_since, kept)
         self.expire(arrivals.since, kept)
 
     def reach_back(self, since: int, kept: tuple[Kept, Kept]) -> None:
@@ -85,7 +85,7 @@ class PairStore:
         for side, mine in zip(self._sides, kept, strict=True):
             side.reach_back(_too_old(mine.members, since))
 
-    def admit(self, index: QueryIndex, queries: Ints, kept: tuple[Kept, Kept]) -> None:
+    def admit(self, index: IndexSlice, queries: Ints, kept: tuple[Kept, Kept]) -> None:
         """Finds the pairs of new queries, among those that are there and among tuples whose pairs were for nobody;
         the index holds only those queries, `queries` are all."""
         left, right = (side.wanted(side.held(), index)[0] for side in self._sides)
@@ -97,7 +97,7 @@ class PairStore:
         self,
         left: pa.Table | None,
         right: pa.Table | None,
-        index: QueryIndex,
+        index: IndexSlice,
         since: int,
         kept: tuple[Kept, Kept],
     ) -> None:
@@ -128,7 +128,7 @@ class PairStore:
         join: PairJoin,
         left: pa.Table,
         right: pa.Table,
-        index: QueryIndex,
+        index: IndexSlice,
         kept: tuple[Kept, Kept],
     ) -> pa.Table:
         """The pairs that new tuples of a join make, those that some query of the index has at some instant."""
@@ -179,7 +179,7 @@ class _Side:
         rows = self.young.live(self._limit)
         return with_column(rows, TS, np.full(rows.num_rows, BEGINNING))
 
-    def wanted(self, rows: pa.Table, index: QueryIndex) -> tuple[pa.Table, pa.Table]:
+    def wanted(self, rows: pa.Table, index: IndexSlice) -> tuple[pa.Table, pa.Table]:
         """The rows that some query may want, as far as this side is concerned, and the others."""
         passes = index.over(frozenset(self.node.schema.names)).match(rows).is_for_any
         return take(rows, where(passes)), take(rows, where(~passes))

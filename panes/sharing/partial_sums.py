@@ -29,9 +29,8 @@ from panes.plan.nodes import QUERY, GroupBy, Project, Window
 from panes.plan.types import DOUBLE
 from panes.plan.windows import RangeWindow
 from panes.sharing.bits import Flags, Ints, count_columns, pairs_of
-from panes.sharing.member_block import MemberBlock
+from panes.sharing.matched_batch import MatchedBatch
 from panes.sharing.predicates import is_attribute
-from panes.sharing.tuple_batch import TupleBatch
 
 _LONG = 128
 """The average length of a segment from which on bits are added up."""
@@ -44,28 +43,19 @@ _Sums = tuple[Ints, Ints, dict[str, npt.NDArray[Any]]]
 
 
 def partial_sums(
-    rows: pa.Table,
-    blocks: Sequence[MemberBlock],
-    queries: Ints,
-    group_by: GroupBy,
-    window: RangeWindow,
-    since: int,
+    rows: pa.Table, batch: MatchedBatch, group_by: GroupBy, window: RangeWindow, since: int
 ) -> pa.Table:
-    """The partial rows, as `partial_schema` says, with `_ts` and `_exp`.
-
-    `queries` says which query each column of the blocks' bits is for.
-    """
+    """The partial rows, as `partial_schema` says, with `_ts` and `_exp`. `rows` are the tuples of the batch."""
     query_column = next(key for key in group_by.keys if key.startswith(QUERY))
     schema = partial_schema(group_by).arrow
     for name in (TS, EXP):
         schema = schema.append(pa.field(name, pa.int64()))
     own = replace(group_by, keys=tuple(key for key in group_by.keys if key != query_column))
-    segments = _Segments.of(_that_anyone_has(rows, blocks, own), own, window, since)
+    segments = _Segments.of(*_that_anyone_has(rows, batch, own), own, window, since)
     parts = [schema.empty_table()]
     if segments.amounts.num_rows:
-        batch = TupleBatch(segments.rows, blocks)
-        for part, column in segments.by_bits(batch) if segments.are_long else segments.by_pairs(batch):
-            parts.append(with_column(part, query_column, queries[column]).select(schema.names))
+        for part, column in segments.by_bits() if segments.are_long else segments.by_pairs():
+            parts.append(with_column(part, query_column, batch.queries[column]).select(schema.names))
     return pa.concat_tables(parts).cast(schema)
 
 
@@ -74,7 +64,7 @@ class _Segments:
     """Tuples with one segment after the other, and what each tuple adds to the partial columns."""
 
     group_by: GroupBy
-    rows: pa.Table
+    batch: MatchedBatch
     amounts: pa.Table
     starts: Ints
     """Where each segment begins."""
@@ -82,19 +72,21 @@ class _Segments:
     """Whether many tuples share a lifetime."""
 
     @classmethod
-    def of(cls, rows: pa.Table, group_by: GroupBy, window: RangeWindow, since: int) -> _Segments:
+    def of(
+        cls, rows: pa.Table, batch: MatchedBatch, group_by: GroupBy, window: RangeWindow, since: int
+    ) -> _Segments:
         ts, exp = window.lifetime(int64(rows, TS), first_seen(rows, since))
         if not (ts < exp).all():  # between two slides, and gone before the second
             seen = where(ts < exp)
-            rows, ts, exp = take(rows, seen), ts[seen], exp[seen]
+            rows, batch, ts, exp = take(rows, seen), batch.taken(seen), ts[seen], exp[seen]
         amounts = _amounts(rows, group_by, ts, exp)
         alike = [*group_by.keys, *(name for name, _ in values_of(group_by)), TS, EXP]
         if len(alike) == 2:
             starts = starts_of(ts, exp)
             if len(starts) * _LONG <= len(ts) or len(ts) < 2:
-                return cls(group_by, rows, amounts, starts, window.has_slide)
+                return cls(group_by, batch, amounts, starts, window.has_slide)
         order, starts = _ordered(amounts.select(alike))
-        return cls(group_by, take(rows, order), take(amounts, order), starts, window.has_slide)
+        return cls(group_by, batch.taken(order), take(amounts, order), starts, window.has_slide)
 
     @property
     def are_long(self) -> bool:
@@ -102,18 +94,18 @@ class _Segments:
         only_counts = all(partial.function == "count" for partial in partials_of(self.group_by))
         return only_counts and self.amounts.num_rows >= _LONG * len(self.starts)
 
-    def by_bits(self, batch: TupleBatch) -> Iterator[tuple[pa.Table, Ints]]:
+    def by_bits(self) -> Iterator[tuple[pa.Table, Ints]]:
         """Partial rows without the query, and the columns that say which it is."""
         names = [partial.name for partial in partials_of(self.group_by)]
         sparse = self._sparse(names)
         before = 0
         ends = np.append(self.starts[1:], self.amounts.num_rows)
-        for number, block in enumerate(batch.blocks):
+        for number, block in enumerate(self.batch.blocks):
             counts = {
                 name: np.zeros((len(self.starts), block.words * 64), np.int64) for name in [ROWS, *sparse]
             }
-            for first, last in batch.stretches(0, self.amounts.num_rows):
-                bits = batch.match_block(number, first, last)
+            for first, last in self.batch.stretches(0, self.amounts.num_rows):
+                bits = self.batch.match_block(number, first, last)
                 segment = int(np.searchsorted(self.starts, first, side="right")) - 1
                 while segment < len(self.starts) and self.starts[segment] < last:
                     here = slice(max(self.starts[segment], first), min(ends[segment], last))
@@ -134,12 +126,12 @@ class _Segments:
         counted = {name: int64(self.amounts, name) for name in names}
         return {name: amounts > 0 for name, amounts in counted.items() if not amounts.all()}
 
-    def by_pairs(self, batch: TupleBatch) -> Iterator[tuple[pa.Table, Ints]]:
+    def by_pairs(self) -> Iterator[tuple[pa.Table, Ints]]:
         """Partial rows without the query, and the columns that say which it is."""
         found: list[tuple[Ints, Ints]] = []
         waiting = 0
-        for first, last in batch.stretches(0, self.amounts.num_rows):
-            row, column = pairs_of(batch.match(first, last))
+        for first, last in self.batch.stretches(0, self.amounts.num_rows):
+            row, column = pairs_of(self.batch.match(first, last))
             found.append((row + first, column))
             waiting += len(row)
             if waiting >= _PAIRS or last == self.amounts.num_rows:
@@ -199,15 +191,17 @@ class _Segments:
         return largest
 
 
-def _that_anyone_has(rows: pa.Table, blocks: Sequence[MemberBlock], group_by: GroupBy) -> pa.Table:
+def _that_anyone_has(rows: pa.Table, batch: MatchedBatch, group_by: GroupBy) -> tuple[pa.Table, MatchedBatch]:
     """The tuples to aggregate. An expression that may fail is evaluated only for tuples that are for a query."""
     expressions: list[Expression] = [arg for a in group_by.aggregates for arg in a.args]
     expressions += [expression for _, expression in _columns(group_by)]
     if all(is_attribute(expression) for expression in expressions):
-        return rows
-    batch = TupleBatch(rows, blocks)
+        return rows, batch
     anyone = [batch.match(first, last).any(axis=1) for first, last in batch.stretches(0, rows.num_rows)]
-    return take(rows, where(np.concatenate(anyone))) if anyone else rows
+    if not anyone:
+        return rows, batch
+    some = where(np.concatenate(anyone))
+    return take(rows, some), batch.taken(some)
 
 
 def _columns(group_by: GroupBy) -> tuple[tuple[str, Expression], ...]:

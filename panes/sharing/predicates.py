@@ -6,9 +6,20 @@ A predicate is a conjunction. The parts that compare an attribute with constants
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from panes.plan.expressions import Call, Cast, Column, Expression, Literal, Value, conjunction, conjuncts
+from panes.plan.expressions import (
+    Call,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    Value,
+    conjunction,
+    conjuncts,
+    substitute,
+)
 from panes.plan.types import BINARY, Type, wider
 
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -38,6 +49,14 @@ class Predicate:
     def is_empty(self) -> bool:
         """Whether every tuple passes."""
         return not self.conditions and self.residual is None
+
+    def renamed(self, columns: Mapping[str, Column]) -> Predicate:
+        """The same over other names of the columns; where there are none, it stays as it is."""
+        if not columns:
+            return self
+        conditions = tuple(replace(c, attribute=substitute(c.attribute, columns)) for c in self.conditions)
+        residual = None if self.residual is None else substitute(self.residual, columns)
+        return Predicate(conditions, residual)
 
 
 def predicate_of(expression: Expression | None) -> Predicate:

@@ -8,21 +8,21 @@ from time import process_time_ns
 import pyarrow as pa
 
 from panes.delta.delta import BEGINNING
-from panes.sharing.refreshes import Probes, Refreshes
+from panes.sharing.refreshes import Probes, Refresh, Refreshes
 from panes.synopses.basic_interval import Probed
 from panes.synopses.refreshed_answers import RefreshedAnswers
 
 
 def refresh(
-    windows: Callable[[int, Sequence[int]], Sequence[Probed]],
+    windows: Callable[[int, Sequence[Refresh]], Sequence[Probed]],
     answers: RefreshedAnswers,
     refreshes: Refreshes,
     clock: int,
 ) -> Probes:
     """Stores the answers that an epoch refreshes which ends at a clock; returns what that took.
 
-    `windows` gives the rows of windows of several lengths that end at an instant, which it reads together: once
-    for each batch.
+    `windows` gives the rows of the windows of several queries that end at an instant, which it reads together:
+    once for each batch.
     """
     if clock == BEGINNING:
         return Probes(0, 0.0, 0, 0.0)
@@ -32,7 +32,7 @@ def refresh(
     # Polars works in threads of its own. A worker does nothing else meanwhile.
     began = process_time_ns()
     for batch in batches:
-        probed = windows(slide, [one.range_us for one in batch])
+        probed = windows(slide, batch)
         panes += max(one.probes for one in probed)
         found |= {one.query: window.rows for one, window in zip(batch, probed, strict=True)}
     scanned = process_time_ns()

@@ -15,6 +15,8 @@ class Refresh(NamedTuple):
     query: int
     range_us: int
     period: int
+    right_us: int | None = None
+    """Of a join the window of the right stream; the other one is that of the left."""
 
 
 @dataclass(frozen=True)

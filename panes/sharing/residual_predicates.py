@@ -7,22 +7,29 @@ constants become columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from panes.delta.evaluate import mask_of
-from panes.delta.rows import array_of, take_column
-from panes.plan.expressions import Call, Column, Expression, Literal, columns_of
+from panes.plan.expressions import Call, Column, Expression, Literal, walk
 from panes.plan.types import NULL
-from panes.sharing.bits import Flags, Ints, Words, bit_of, pairs_of, set_columns
+from panes.sharing.bits import At, Flags, Ints, Words, bit_of, pairs_of, set_columns
 
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _LOGIC = frozenset({"and", "or", "not"})
 _AT_ONCE = 1 << 20
 """Pairs of tuple and query that are evaluated at once."""
+
+
+class Tuples(Protocol):
+    """What residuals are evaluated over."""
+
+    def taken(self, columns: Iterable[Column], at: Ints) -> dict[str, pa.Array]:
+        """Columns of some tuples."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class Shape:
 
     expression: Expression
     """With a column `_constant_0`, `_constant_1`, … in place of each constant."""
-    columns: tuple[str, ...]
+    columns: tuple[Column, ...]
     """The columns of the stream that it reads."""
     members: Words
     """The bits of the queries that have it."""
@@ -39,23 +46,24 @@ class Shape:
     """For each place of the block, the row of `constants` that is its own."""
     constants: pa.Table
 
-    def keep(self, bits: Words, rows: pa.Table, start: int) -> None:
+    def keep(self, bits: Words, tuples: Tuples, at: At) -> None:
         """Clears the bits of the pairs that do not pass."""
         row, place = pairs_of(bits & self.members)
+        numbers = row + at.start if isinstance(at, slice) else at[row]
         for first in range(0, len(row), _AT_ONCE):
             some = slice(first, first + _AT_ONCE)
-            failed = ~self._passes(rows, row[some] + start, place[some])
+            failed = ~self._passes(tuples, numbers[some], place[some])
             row_failed, place_failed = row[some][failed], place[some][failed]
             np.bitwise_xor.at(bits, (row_failed, place_failed // 64), bit_of(place_failed))
 
-    def _passes(self, rows: pa.Table, row: Ints, place: Ints) -> Flags:
+    def _passes(self, tuples: Tuples, row: Ints, place: Ints) -> Flags:
         if self.constants.num_rows <= 1:
             # All of its queries ask the same: once per tuple is enough.
             needed, where = np.unique(row, return_inverse=True)
             row, place = needed, np.full(len(needed), place[0] if len(place) else 0)
         else:
             where = np.arange(len(row))
-        columns = {name: take_column(array_of(rows, name), row) for name in self.columns}
+        columns = tuples.taken(self.columns, row)
         own = pa.array(self.row_of[place])
         columns |= {name: self.constants.column(name).take(own) for name in self.constants.column_names}
         # Where nothing is read, a table must still know its length.
@@ -79,12 +87,12 @@ class ResidualPredicates:
 
     def over(self, columns: Set[str]) -> ResidualPredicates:
         """Those that read no other column."""
-        return ResidualPredicates(tuple(s for s in self.shapes if frozenset(s.columns) <= columns))
+        return ResidualPredicates(tuple(s for s in self.shapes if {c.name for c in s.columns} <= columns))
 
-    def apply(self, bits: Words, rows: pa.Table, start: int) -> None:
-        """Clears the bits of the tuples, the first of which is row `start`, that do not pass."""
+    def apply(self, bits: Words, tuples: Tuples, at: At) -> None:
+        """Clears the bits of some tuples that do not pass."""
         for shape in self.shapes:
-            shape.keep(bits, rows, start)
+            shape.keep(bits, tuples, at)
 
 
 def _lifted(expression: Expression, constants: list[Literal]) -> Expression:
@@ -113,5 +121,6 @@ def _shape(expression: Expression, who: Sequence[tuple[int, tuple[Literal, ...]]
         f"_constant_{number}": pa.array([literal.value for literal in column], column[0].type.arrow)
         for number, column in enumerate(zip(*distinct, strict=True))
     }
-    read = tuple(sorted(name for name in columns_of(expression) if name not in columns))
+    named = {part.name: part for part in walk(expression) if isinstance(part, Column)}
+    read = tuple(named[name] for name in sorted(named.keys() - columns.keys()))
     return Shape(expression, read, set_columns(places, words), row_of, pa.table(columns))

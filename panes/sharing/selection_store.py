@@ -7,8 +7,8 @@ import pyarrow as pa
 from panes.delta.delta import CAME, first_seen
 from panes.delta.rows import with_column, without
 from panes.history.retention import Retained
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.matched_blocks import MatchedBlocks
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.store import Arrivals
 from panes.sharing.tuple_block import SEEN
 
@@ -23,12 +23,12 @@ class SelectionStore(MatchedBlocks):
         """Takes in the queries and the tuples of an epoch, and forgets tuples that no query needs any more."""
         members = arrivals.members
         if not arrivals.is_first and members.fresh is not None:
-            self.admit(members.fresh.value[0])
+            self.admit(members.fresh[0].value)
         for rows in arrivals.rows.values():
-            self.add(rows, members.all.value[0], arrivals.seen_since)
+            self.add(rows, members.all[0].value, arrivals.seen_since)
         self.expire(arrivals.since, members.kept[0].all)
 
-    def add(self, rows: pa.Table, index: QueryIndex, since: int) -> None:
+    def add(self, rows: pa.Table, index: IndexSlice, since: int) -> None:
         """Takes in the tuples of an epoch whose span begins after `since`, for all queries of the index.
 
         A tuple of an earlier time came late, and is seen from then on. Those of the history, which say when they

@@ -1,6 +1,9 @@
-"""The cells of a join as a stage keeps them, with the tuples of both streams."""
+"""The cells of a join as a stage keeps them, with the tuples of both streams, and the stored answers of the
+queries that are refreshed by deadline."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -11,13 +14,17 @@ from panes.operators.pre_aggregate import PreAggregate
 from panes.plan.nodes import JoinSynopsis
 from panes.plan.windows import round_up
 from panes.sharing.pair_join import SIDES, PairJoin
+from panes.sharing.refresh import refresh
+from panes.sharing.refreshes import Probes, Refresh, Refreshes
 from panes.sharing.store import Arrivals, Chunks
 from panes.sharing.tuple_block import LEFT_TS, RIGHT_TS, SEEN
 from panes.state.buffers.chunk import Chunk
-from panes.state.storage.manifest import ANSWER, PANES
+from panes.state.storage.manifest import ANSWER, PANES, REFRESHED
+from panes.synopses.basic_interval import Probed
 from panes.synopses.join_cells import JoinCells
 from panes.synopses.join_definition import joined_group_by_of, joined_of, pairs_of, pane_of
 from panes.synopses.layout import Layout, named
+from panes.synopses.refreshed_answers import RefreshedAnswers
 
 CELL_BUFFERS = tuple(f"{ANSWER}.{name}" for name in ("left", "right"))
 """The buffers of the tuples of each side."""
@@ -42,11 +49,13 @@ class SharedCells:
         for name, buffer in zip(CELL_BUFFERS, self._join.buffers, strict=True):
             buffer.restore(chunks.get(name, ()))
         self.cells = JoinCells(Layout.of(self._group_by), self._pane_us, chunks.get(PANES, ()))
+        self._refreshed = RefreshedAnswers(chunks.get(REFRESHED, ()))
 
     @property
     def chunks(self) -> dict[str, list[Chunk]]:
         tuples = zip(CELL_BUFFERS, self._join.buffers, strict=True)
-        return {**{name: list(buffer.chunks) for name, buffer in tuples}, PANES: self.cells.chunks}
+        found = {name: list(buffer.chunks) for name, buffer in tuples}
+        return {**found, PANES: self.cells.chunks, REFRESHED: self._refreshed.chunks}
 
     @property
     def rows(self) -> int:
@@ -62,6 +71,19 @@ class SharedCells:
             if since > BEGINNING + reach:
                 buffer.forget(since - reach)
         self.cells.expire(since, self._node.reaches)
+
+    def refresh(self, refreshes: Refreshes, clock: int) -> Probes:
+        """Stores the answers that an epoch refreshes which ends at a clock; returns what that took.
+
+        The cells are read once for all of a batch (CS5), and queries with equal windows share what they hold
+        (CS4).
+        """
+
+        def windows(at: int, batch: Sequence[Refresh]) -> list[Probed]:
+            pairs = [(one.range_us, one.right_us) for one in batch]
+            return self.cells.windows(at, [(left, left if right is None else right) for left, right in pairs])
+
+        return refresh(windows, self._refreshed, refreshes, clock)
 
     def _add(self, pairs: pa.Table) -> None:
         """Adds pairs to their cells, those that some window may hold."""

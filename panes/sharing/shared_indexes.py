@@ -1,32 +1,45 @@
-"""The queries that share a plan, as tasks see them: the indexes of their predicates."""
+"""The queries that share a plan, as tasks see them: their slices of the indexes of streams."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from panes.history.retention import Retained
-from panes.sharing.query_index import QueryIndex
+from panes.sharing.index_slice import IndexSlice
+from panes.sharing.query_index import QueryIndex, SliceKey
 from panes.sharing.refreshes import Refreshes
 from panes.synopses.tuple_measures import Measure
 
 
 class ForTasks(Protocol):
-    """The indexes themselves on the driver; in tasks, where to get them from."""
+    """An index itself on the driver; in tasks, where to get it from."""
 
     @property
-    def value(self) -> Sequence[QueryIndex]: ...
+    def value(self) -> QueryIndex: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Indexes:
-    """The indexes of a set of queries, by scan number.
+class Indexed:
+    """The index of a stream for one set of queries: an object of this class is equal to itself alone."""
 
-    An object of this class stands for one set of queries: it is equal to itself alone.
-    """
+    value: QueryIndex
 
-    value: Sequence[QueryIndex]
+
+@dataclass(frozen=True)
+class SharedSlice:
+    """The slice of a group in the index of a stream, as tasks get it: with the index of all groups."""
+
+    index: ForTasks
+    key: SliceKey
+
+    @property
+    def value(self) -> IndexSlice:
+        return self.index.value.slices[self.key]
+
+
+Slices = tuple[SharedSlice, ...]
+"""The slices of a group, by scan number."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +54,10 @@ class Kept:
 
 @dataclass(frozen=True)
 class Members:
-    """The queries of a group: an index for each stream of the plan."""
+    """The queries of a group: a slice of an index for each stream of the plan that they are matched with."""
 
-    all: ForTasks
-    fresh: ForTasks | None = None
+    all: Slices = ()
+    fresh: Slices | None = None
     """Of those that begin in this epoch, if there are any."""
     kept: tuple[Kept, ...] = (Kept(Retained(None), Retained(None)),)
     """Of queries that are read from a store: which tuples are kept of each stream that it takes in."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from panes.plan.nodes import Synopsis
 from panes.sharing.refresh import refresh
-from panes.sharing.refreshes import Probes, Refreshes
+from panes.sharing.refreshes import Probes, Refresh, Refreshes
 from panes.sharing.store import Arrivals, Chunks
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import REFRESHED
+from panes.synopses.basic_interval import Probed
 from panes.synopses.definition import group_by_of, window_of
 from panes.synopses.layout import Layout, named
 from panes.synopses.refreshed_answers import RefreshedAnswers
 from panes.synopses.synopsis_store import SynopsisStore
+from panes.synopses.total import with_total
 
 
 class SharedSynopsis:
@@ -39,7 +43,8 @@ class SharedSynopsis:
         comes finds the panes that it needs."""
         for rows in arrivals.rows.values():
             if rows.num_rows:
-                self.store.add(named(self._group_by, rows), self._longest)
+                added = named(self._group_by, rows)
+                self.store.add(with_total(added) if self._node.has_total else added, self._longest)
         self.store.complete(self._node.form, arrivals.seen_since, arrivals.clock, self._longest)
         self.store.expire(arrivals.since, self._node.reach_us)
 
@@ -48,4 +53,8 @@ class SharedSynopsis:
 
         The panes are read once for all of a batch, and queries with windows of one length share what they hold.
         """
-        return refresh(self.store.windows, self._refreshed, refreshes, clock)
+
+        def windows(at: int, batch: Sequence[Refresh]) -> list[Probed]:
+            return self.store.windows(at, [one.range_us for one in batch])
+
+        return refresh(windows, self._refreshed, refreshes, clock)

@@ -2,53 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
+from time import thread_time_ns
 
 import numpy as np
 import pyarrow as pa
 
+from panes.delta.delta import TS
 from panes.delta.evaluate import evaluate
-from panes.sharing.bits import Ints, Words
-from panes.sharing.member_block import MemberBlock
+from panes.delta.rows import array_of, take_column
+from panes.delta.zeros import unsigned_zeros
+from panes.plan.expressions import Column, Expression, walk
+from panes.plan.nodes import TIME
+from panes.sharing.bits import At, Ints
+from panes.sharing.common_cells import CommonCells
+from panes.sharing.member_block import Attribute
 from panes.sharing.value_cells import AttributeValues
-
-STRETCH = 2048
-"""Tuples that are matched at a time, so that their bits stay in the cache."""
 
 
 class TupleBatch:
-    """Tuples, and the cells in which their attributes lie, for each block of an index."""
+    """Tuples of a stream, or pairs of two, and the common cells in which their attributes lie.
 
-    def __init__(self, rows: pa.Table, blocks: Sequence[MemberBlock]) -> None:
-        self.rows = rows
-        self.blocks = blocks
-        expressions = {attribute.expression for block in blocks for attribute in block.attributes}
-        values = {e: AttributeValues.of(evaluate(e, rows), e.type) for e in expressions}
-        self._cells: list[list[Ints]]
-        self._cells = [[a.cells.locate(values[a.expression]) for a in block.attributes] for block in blocks]
+    An attribute is looked up when the first group asks for it, once for all tuples and all groups.
+    """
 
-    @property
-    def words(self) -> int:
-        return sum(block.words for block in self.blocks)
+    def __init__(self, rows: pa.Table, stream: str | None, cells: CommonCells) -> None:
+        """`rows` have the columns of the stream, with or without its name in front, and `_ts`."""
+        self.count: int = rows.num_rows
+        self._rows = rows
+        self._prefix = "" if stream is None else f"{stream}."
+        self._cells = cells
+        self.looked_up_us = 0.0
+        """The CPU time that the looking up took so far. It is spent for all groups, whoever asks first."""
+        self._columns: dict[str, pa.Array] = {}
+        self._located: dict[Expression, Ints] = {}
 
-    def match_block(self, number: int, start: int, stop: int) -> Words:
-        """The bits of one block for the tuples from `start` to `stop`."""
-        bits = np.empty((stop - start, self.blocks[number].words), np.uint64)
-        self.blocks[number].match(self._cells[number], self.rows, start, bits)
-        return bits
+    def cells(self, attribute: Attribute, at: At) -> Ints:
+        """The cell of some tuples among those of a block."""
+        located = self._of(attribute.expression)[at]
+        inside = self._cells.inside(attribute)
+        return located if inside is None else inside.take(located)
 
-    def match(self, start: int, stop: int) -> Words:
-        """The bits of all blocks, side by side, for the tuples from `start` to `stop`."""
-        bits = np.empty((stop - start, self.words), np.uint64)
-        for first, last in self.stretches(start, stop):
-            word = 0
-            for cells, block in zip(self._cells, self.blocks, strict=True):
-                mine = bits[first - start : last - start, word : word + block.words]
-                block.match(cells, self.rows, first, mine)
-                word += block.words
-        return bits
+    def taken(self, columns: Iterable[Column], at: Ints) -> dict[str, pa.Array]:
+        """Columns of some tuples."""
+        return {column.name: take_column(self._column(column), at) for column in columns}
 
-    def stretches(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """The tuples from `start` to `stop` in parts of which the bits fit into the cache."""
-        for first in range(start, stop, STRETCH):
-            yield first, min(first + STRETCH, stop)
+    def _of(self, expression: Expression) -> Ints:
+        if expression not in self._located:
+            began = thread_time_ns()
+            read = {part.name: self._column(part) for part in walk(expression) if isinstance(part, Column)}
+            values = AttributeValues.of(evaluate(expression, pa.table(read)), expression.type)
+            found = self._cells.of(expression).locate(values)
+            self._located[expression] = found.astype(np.intp, copy=False)
+            self.looked_up_us += (thread_time_ns() - began) / 1000
+        return self._located[expression]
+
+    def _column(self, column: Column) -> pa.Array:
+        name = column.name
+        if name not in self._columns:
+            there = name if name in self._rows.column_names else self._bare(name)
+            found = self._rows.column(there).cast(column.type.arrow)
+            self._columns[name] = array_of(pa.table({name: unsigned_zeros(found)}), name)
+        return self._columns[name]
+
+    def _bare(self, name: str) -> str:
+        """What the stream itself calls a column."""
+        attribute = name.removeprefix(self._prefix)
+        return TS if attribute == TIME else attribute

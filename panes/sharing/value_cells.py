@@ -64,6 +64,31 @@ class ValueCells:
         cells._by_number = cells._table()
         return cells
 
+    @classmethod
+    def common(cls, cells: Sequence[ValueCells]) -> ValueCells:
+        """The cells that the constants of several make together."""
+        (type_,) = {mine.type for mine in cells}
+        if type_ == STRING:
+            return cls(type_, pl.concat([mine.constants for mine in cells]).unique().sort())
+        found = cls(type_, np.unique(np.concatenate([mine.constants for mine in cells])))
+        found._by_number = found._table()
+        return found
+
+    def around(self, finer: ValueCells) -> Places:
+        """For each cell of finer ones, whose constants include those of these, the cell that it lies in."""
+        count = len(finer.constants)
+        if self.type == STRING:
+            values = AttributeValues(np.arange(count), None, finer.constants)
+        else:
+            values = AttributeValues(finer.constants, None)
+        at = self.locate(values)
+        cells = np.empty(len(finer), np.int64)
+        cells[1 : 2 * count : 2] = at
+        # What lies just below a constant: the cell before that of the constant, if it has one of its own.
+        cells[0 : 2 * count : 2] = at - at % 2
+        cells[2 * count :] = 2 * len(self.constants), self.null
+        return cells
+
     def __len__(self) -> int:
         return 2 * len(self.constants) + 2
 

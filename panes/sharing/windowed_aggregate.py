@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from panes.aggregates.partials import cut_values_of
-from panes.delta.rows import take, where
 from panes.plan.expressions import Column, substitute
 from panes.plan.nodes import SIGNATURE, GroupBy, Node, Synopsis, Window
 from panes.plan.order_of_answer import relation_of
 from panes.plan.windows import RangeWindow
 from panes.sharing.aggregate_of_partials import AggregateOfPartials, group_by_in
-from panes.sharing.signer import has_bit
+from panes.sharing.chosen_signatures import ChosenSignatures, signatures_in
 from panes.sharing.stateless import stateless_of
 from panes.sharing.store import Chunks
 from panes.sharing.windowed_stream import under_its_own_name
@@ -56,19 +57,41 @@ class WindowedAggregate(AggregateOfPartials):
         queries of the synopsis had the same predicate then."""
         if SIGNATURE not in rows.column_names:
             return rows
-        assert self.number is not None, "a synopsis begins anew for a predicate that it does not know"
-        is_own = has_bit(rows.column(SIGNATURE), self.number)
-        return take(rows, where(is_own)).drop_columns([SIGNATURE])
+        own = self._chosen(set(pc.unique(rows.column(SIGNATURE)).to_pylist()), may_subtract=False)
+        found = own.summed(rows, self.layout)
+        assert found is not None, "nothing is subtracted"
+        return found
 
-    def held_at(self, chunks: Chunks, at: int) -> pa.Table:
-        return self.own(self._store(chunks).window(at, self.reader.window.range_us).rows)
+    def held_at(self, shards: Sequence[Chunks], at: int) -> pa.Table:
+        range_us = self.reader.window.range_us
+        if not any(map(_is_signed, shards)):
+            found = [SynopsisStore(self.layout, chunks=chunks).window(at, range_us).rows for chunks in shards]
+            return pa.concat_tables(found)
+        # A shard may have seen other signatures than the next: all are read in one way.
+        there = signatures_in(chunk for chunks in shards for chunk in chunks.get(PANES, ()))
+        for may_subtract in (True, False):
+            chosen = self._chosen(there, may_subtract=may_subtract)
+            stores = [
+                SynopsisStore(self.layout.signed, chunks=chunks, wanted=chosen.rows) for chunks in shards
+            ]
+            rows = pa.concat_tables([store.window(at, range_us).rows for store in stores])
+            held = chosen.summed(rows, self.layout)
+            if held is not None:
+                return held
+        raise AssertionError("what is only added up can be had")
 
     def held_in(self, chunks: Chunks, since: int, clock: int) -> pa.Table:
-        return self.own(self._store(chunks).lifetimes(self.reader.window, since, clock))
+        # What is taken away would have to leave in the places of what it was a part of: rows are only added.
+        layout = self.layout.signed if _is_signed(chunks) else self.layout
+        return self.own(SynopsisStore(layout, chunks=chunks).lifetimes(self.reader.window, since, clock))
 
-    def _store(self, chunks: Chunks) -> SynopsisStore:
-        is_signed = any(SIGNATURE in chunk.table.column_names for chunk in chunks.get(PANES, ()))
-        return SynopsisStore(self.layout.signed if is_signed else self.layout, chunks=chunks)
+    def _chosen(self, signatures: Set[bytes], *, may_subtract: bool) -> ChosenSignatures:
+        assert self.number is not None, "a synopsis begins anew for a predicate that it does not know"
+        return ChosenSignatures.of(signatures, self.number, may_subtract=may_subtract)
+
+
+def _is_signed(chunks: Chunks) -> bool:
+    return any(SIGNATURE in chunk.table.column_names for chunk in chunks.get(PANES, ()))
 
 
 def windowed_aggregate_of(plan: Node) -> WindowedAggregate | None:

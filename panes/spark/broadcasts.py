@@ -1,7 +1,7 @@
 """The Spark broadcasts through which query indexes and plans reach tasks.
 
-An index of thousands of queries is not small, and neither are a hundred plans. They are broadcast when the set of
-queries changes, or of those that are awake, and serve all epochs until the next change.
+A stream has one index, and with thousands of queries it is not small; neither are a hundred plans. They are
+broadcast when the set of queries changes, or of those that are awake, and serve all epochs until the next change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from panes.sharing.query_index import QueryIndex
-from panes.sharing.shared_indexes import ForTasks, Indexes
+from panes.sharing.shared_indexes import Indexed, Slices
 from panes.spark.sent import Sent
 from panes.spark.task_plans import TaskPlans
 from panes.stages.running_query import RunningQuery
@@ -40,20 +40,19 @@ class Broadcasts:
         self._database = uuid4().hex
         self._numbers = count()
         self._context: SparkContext | None = None
-        self._indexes: dict[Indexes, Sent[Sequence[QueryIndex]]] = {}
+        self._indexes: dict[Indexed, Sent[QueryIndex]] = {}
         self._plans: list[tuple[TaskPlans, Sent[TaskPlans]]] = []
         """Those that were used last, the last one at the end."""
 
     def shipped(self, context: SparkContext, queries: Sequence[RunningQuery]) -> list[RunningQuery]:
         """The queries with broadcasts in place of indexes, for an epoch in this context."""
         self._enter(context)
-        used = {indexes: query.id for query in queries for indexes in _indexes_of(query)}
+        used = _indexes_of(queries)
         for gone in self._indexes.keys() - used.keys():
             _destroy(self._indexes.pop(gone))
-        for indexes, query in used.items():
-            if indexes not in self._indexes:
-                content = [index.to_ship() for index in indexes.value]
-                self._indexes[indexes] = self._send(context, str(query), content)
+        for index, name in used.items():
+            if index not in self._indexes:
+                self._indexes[index] = self._send(context, name, index.value.to_ship())
         return [query if query.members is None else self._with_broadcasts(query) for query in queries]
 
     def plans(self, context: SparkContext, plans: TaskPlans) -> Sent[TaskPlans]:
@@ -96,20 +95,30 @@ class Broadcasts:
         fresh = query.members.fresh
         members = replace(
             query.members,
-            all=self._of(query.members.all),
-            fresh=None if fresh is None else self._of(fresh),
+            all=self._sent(query.members.all),
+            fresh=None if fresh is None else self._sent(fresh),
         )
         return replace(query, members=members)
 
-    def _of(self, indexes: ForTasks) -> ForTasks:
-        return self._indexes[indexes] if isinstance(indexes, Indexes) else indexes
+    def _sent(self, slices: Slices) -> Slices:
+        return tuple(
+            replace(mine, index=self._indexes[mine.index]) if isinstance(mine.index, Indexed) else mine
+            for mine in slices
+        )
 
 
-def _indexes_of(query: RunningQuery) -> Iterator[Indexes]:
-    if query.members is not None:
-        for indexes in (query.members.all, query.members.fresh):
-            if isinstance(indexes, Indexes):
-                yield indexes
+def _indexes_of(queries: Sequence[RunningQuery]) -> dict[Indexed, str]:
+    """The indexes of some plans, and the name under which a worker is to remember each. A stream has one of all
+    queries, and one of those that begin, if they are not all."""
+    members = [query.members for query in queries if query.members is not None]
+    begin = [mine for some in members for mine in some.fresh or ()]
+    run = [mine for some in members for mine in some.all]
+    found: dict[Indexed, str] = {}
+    for slices, name in ((begin, "new queries of"), (run, "queries of")):
+        for mine in slices:
+            if isinstance(mine.index, Indexed):
+                found[mine.index] = f"{name} {mine.index.value.source}"
+    return found
 
 
 def _destroy(sent: Sent[Any]) -> None:

@@ -1,11 +1,13 @@
 """The process from which Spark forks its Python workers, with everything imported that they need.
 
 Imports take a second or two, and every new worker would do them again. Spark is told to start this module in
-place of its own (`spark.python.daemon.module`); what it then does is Spark's own.
+place of its own (`spark.python.daemon.module`); what it then does is Spark's own. After every task a worker looks
+for garbage among all that it has, which takes a tenth of a second for what was imported: that is set apart.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 
@@ -32,4 +34,5 @@ def prepare() -> None:
 
 if __name__ == "__main__":
     prepare()
+    gc.freeze()
     manager()

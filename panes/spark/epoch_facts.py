@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -22,11 +22,16 @@ from panes.stages.measure_log import Measured, StepPlace
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord, StreamProgress
 
+Invoked = Callable[[Iterable[str]], Mapping[str, tuple[float, int]]]
+"""Gives, by the name of the fact, how many times queries were invoked since it was last asked, and how many
+queries these are; it is told which facts are known, and leaves those out whose query is gone."""
+
 
 class EpochFacts:
     """Remembers between epochs what it takes to observe the next one quickly."""
 
     def __init__(self) -> None:
+        self.invoked: Invoked = lambda _: {}
         self._steps = ObservedFacts()
         self._keys = DistinctKeys()
         self._sketched: Mapping[int, FactName] = {}
@@ -54,14 +59,17 @@ class EpochFacts:
         ran = {query.id: query.plan for query in queries if query.id in moved.spans}
         first = frozenset(query for query, span in moved.spans.items() if span.before < 0)
         observed = self._steps.of(ran, first, done, measured)
-        _observe_streams(observed, before, moved, streams, found, is_end=rule.occasion == "end")
+        seconds = _observe_streams(observed, before, moved, streams, found, is_end=rule.occasion == "end")
+        names = [name.name for name in known if name.kind == "invocations"]
+        for name, (times, invoked) in self.invoked(names).items():
+            observed.add(FactName("invocations", name), times, seconds * invoked)
         for message in messages:
             if message.kind == BESIDE:
                 for name, values in message.content.items():
                     observed.add_cost(name, Measures(*values))
         if before.rows:
-            seconds = Measures(rows_in=before.rows, cpu_us=before.seconds * 1e6, spans=1)
-            observed.add_cost(EPOCH, seconds)
+            whole = Measures(rows_in=before.rows, cpu_us=before.seconds * 1e6, spans=1)
+            observed.add_cost(EPOCH, whole)
         values = {name: sums.sums[0] for name, sums in known.items() if name.kind == "distinct"}
         distinct = self._keys.after(self._sketches(messages), values)
         return facts_after(known, observed, distinct, rule.epoch)
@@ -82,8 +90,8 @@ def _observe_streams(
     found: Sequence[StreamMeasured],
     *,
     is_end: bool,
-) -> None:
-    """The rates of streams, and how much event time the epoch took."""
+) -> float:
+    """The rates of streams, and how much event time the epoch took, which is returned."""
     lengths = []
     for stream in streams:
         old, new = before.streams.get(stream.number, StreamProgress()), moved.streams[stream.number]
@@ -98,6 +106,7 @@ def _observe_streams(
     if lengths:
         # What moves the clock at the end of a run belongs to the epoch that brought the last rows.
         observed.add(FactName("span", EPOCH), max(lengths), 0.0 if is_end else 1.0)
+    return max(lengths, default=0.0)
 
 
 def _seconds(found: Sequence[StreamMeasured]) -> float:

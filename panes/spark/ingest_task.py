@@ -264,10 +264,11 @@ class _Work:
 
     def _compute(self, number: int, run: FragmentRun, *, is_history: bool) -> None:
         route, values = self._context.plans.value.inputs[number], self._context.values
-        members = values.indexes_of(route, is_history=is_history)
-        began = thread_time_ns()
+        members = values.slices_of(route, is_history=is_history)
+        began, before_us = thread_time_ns(), run.looked_up_us
         computed, steps = run.input(route.source, values.since_of(number), members, values.box_of(number))
-        self._stepped_us += _since(began)
+        # To look up values is done for all queries of the stream, as reading them is.
+        self._stepped_us += _since(began) - (run.looked_up_us - before_us)
         before = self._steps.setdefault(number, {})
         for name, measures in steps.items():
             before[name] = before.get(name, Measures()) + measures

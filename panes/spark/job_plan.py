@@ -136,7 +136,7 @@ class JobPlan:
         for number, stage in enumerate(query.plan.stages):
             inputs.append([])
             for source in stage.inputs:
-                group = query.id if source.scan_number is not None and query.members is not None else None
+                group = query.id if source.is_matched and query.members is not None else None
                 route = Route(source, query.shards, alone[number], group)
                 found = self._number(route, query, query.plan.levels[number])
                 self.readers[found].append(InputPlace(query.id, number, source.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -13,6 +14,10 @@ T = TypeVar("T")
 _IN_MEMORY = 64
 """The most values that a worker remembers."""
 
+_READ_BETWEEN_LOOKS = 64
+"""How many values a worker reads until it looks for garbage among what it has set apart."""
+
+_reads = 0
 _read: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
 """The number and the value of what this process has last read under each name."""
 
@@ -37,7 +42,19 @@ class Sent(Generic[T]):
         if number != self.number:
             value = self.broadcast.value
             _read[self.name] = self.number, value
+            _set_apart()
         _read.move_to_end(self.name)
         while len(_read) > _IN_MEMORY:
             _read.popitem(last=False)
         return value  # type: ignore[return-value]
+
+
+def _set_apart() -> None:
+    """Lets Spark's worker, which looks for garbage after every task, leave out all that is there now. Plans of
+    thousands of queries would take it longer than most tasks do."""
+    global _reads
+    _reads += 1
+    if _reads % _READ_BETWEEN_LOOKS == 0:
+        gc.unfreeze()
+        gc.collect()
+    gc.freeze()

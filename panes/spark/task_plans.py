@@ -8,7 +8,7 @@ from typing import Protocol
 
 from panes.delta.delta import BEGINNING
 from panes.plan.box_schedule import BoxSchedule
-from panes.sharing.shared_indexes import ForTasks, Members
+from panes.sharing.shared_indexes import Members, Slices
 from panes.spark.first_seen import FirstSeen
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
@@ -69,12 +69,13 @@ class PlanValues:
     def box_of(self, number: int) -> BoxSchedule:
         return self.boxes.get(number, BoxSchedule())
 
-    def indexes_of(self, route: Route, *, is_history: bool) -> ForTasks | None:
-        """The indexes to match rows with: those of the past are for the queries that begin in this epoch."""
+    def slices_of(self, route: Route, *, is_history: bool) -> Slices | None:
+        """The queries to match rows with: those of the past are for the queries that begin in this epoch, unless
+        they get signatures, which are for all."""
         if route.group is None:
             return None
         members = self.members[route.group]
-        return members.fresh if is_history else members.all
+        return members.fresh if is_history and not route.source.is_signed else members.all
 
     def with_members(self, stage: StageTask) -> StageTask:
         """The stage with the members of its query, if it is a plan that many share."""

@@ -103,6 +103,9 @@ class Explained:
     """Of its answer."""
     answers: ChosenAnswers = KEPT
     """How its answer is had."""
+    ways: str = ""
+    """The rates at which it is invoked and tuples come, and what each way would cost to have its answer, in words;
+    empty while nobody knows how often it is invoked."""
     refresh: str = ""
     """By which deadline its answer is refreshed, in words; empty when it is at every slide."""
     signatures: int | None = None
@@ -110,6 +113,8 @@ class Explained:
     several."""
     synopsis_after: str = ""
     """What becomes of its synopsis with the next epoch, in words, where that is something else."""
+    stream_indexes: tuple[str, ...] = ()
+    """The indexes of streams that its queries share with those of other groups, in words."""
     store: str = ""
     """What is kept for all queries that share it, in words, where that says more than the plan."""
 
@@ -151,11 +156,15 @@ def explain(explained: Explained) -> str:
     lines += _wrapped(_answer(explained), WIDTH, "", "  ")
     if explained.store:
         lines += _wrapped(explained.store, WIDTH, "", "  ")
+    for line in explained.stream_indexes:
+        lines += _wrapped(line, WIDTH, "", "  ")
     synopsis = _synopsis(explained)
     if synopsis is not None:
         lines += _wrapped(synopsis, WIDTH, "", "  ")
     if explained.answers.reason:
         lines += _wrapped(f"answers {explained.answers.mode!r}: {explained.answers.reason}", WIDTH, "", "  ")
+    if explained.ways:
+        lines += _wrapped(f"measured: {explained.ways}", WIDTH, "", "  ")
     if explained.equals:
         others = "1 equal query" if explained.equals == 1 else f"{explained.equals} equal queries"
         lines.append(f"shares its state with {others} (CS8)")
@@ -187,7 +196,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
     shards = AUTO if explained.shards is None else explained.shards
     data: dict[str, Any] = {
         "answer": {"pattern": str(labeled.pattern), "reason": labeled.reason, "kept": _kept(explained)},
-        "answers": explained.answers._asdict(),
+        "answers": explained.answers._asdict() | ({"measured": explained.ways} if explained.ways else {}),
         "refresh": explained.refresh,
         "plan": _step_json(explained.tree, explained),
     }
@@ -203,6 +212,7 @@ def explain_json(explained: Explained) -> dict[str, Any]:
             "shared_by": explained.members,
             "equal_queries": explained.equals,
             "store": explained.store,
+            "stream_indexes": list(explained.stream_indexes),
             "rules": list(plan.choice.rules),
             "utilization": list(explained.utilization),
             "stages": [

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from panes.operators.physical_step import Fragment
-from panes.plan.nodes import Node
+from panes.plan.nodes import Matched, Node, Signed, StreamScan
 from panes.plan.patterns import Pattern
+from panes.plan.walk import walk
 from panes.stages.partitioning import Keys
 
 VERSION = 2
@@ -48,6 +49,16 @@ class PhysicalInput:
     def has_drop_box(self) -> bool:
         """Whether it may keep a share of the rows of its stream alone."""
         return any(step.operator == "DropBox" for step in self.fragment.steps)
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether its rows get the signatures of the selections that they pass."""
+        return any(step.operator == "Sign" for step in self.fragment.steps)
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether its rows are matched with the index of their stream."""
+        return self.scan_number is not None or self.is_signed
 
     @property
     def sees_since(self) -> bool:
@@ -127,6 +138,12 @@ class PhysicalPlan:
         """The names of the streams that it reads."""
         found = (source.stream for stage in self.stages for source in stage.inputs)
         return frozenset(stream for stream in found if stream is not None)
+
+    @cached_property
+    def matched_streams(self) -> frozenset[str]:
+        """The names of the streams whose index its queries are in: tuples are matched with them as they come."""
+        children = (node.child for node in walk(self.plan) if isinstance(node, (Matched, Signed)))
+        return frozenset(child.stream for child in children if isinstance(child, StreamScan))
 
     @cached_property
     def shed_streams(self) -> frozenset[str]:

@@ -14,7 +14,17 @@ import pyarrow as pa
 from panes.delta.rows import Positions
 from panes.operators.input import Input
 from panes.operators.physical_step import BufferPlan
-from panes.plan.nodes import Join, JoinSynopsis, Matched, MatchedPairs, Node, Project, Synopsis, Timed
+from panes.plan.nodes import (
+    SIGNATURE,
+    Join,
+    JoinSynopsis,
+    Matched,
+    MatchedPairs,
+    Node,
+    Project,
+    Synopsis,
+    Timed,
+)
 from panes.plan.walk import streams_of
 from panes.sharing.begin_end_store import BeginEndStore
 from panes.sharing.pair_join import SIDES
@@ -165,7 +175,17 @@ def _projected(plan: Node) -> Columns:
 def _cut_synopsis(plan: Node) -> tuple[Stage, ...]:
     assert isinstance(plan, Synopsis)
     (stage,) = cut_stages(plan.child)
+    if plan.has_total and stage.is_sharded:
+        keys = _keys_of_places(plan)
+        inputs = tuple(replace(source, keys=keys) for source in stage.inputs)
+        stage = replace(stage, inputs=inputs, is_sharded=bool(keys))
     return (replace(stage, plan=plan),)
+
+
+def _keys_of_places(plan: Synopsis) -> tuple[str, ...]:
+    """The columns that say where rows lie: the total of a group lies where its signatures do."""
+    keys = group_by_of(plan).keys
+    return tuple(key for key in keys if key != SIGNATURE) if plan.has_total else keys
 
 
 def _open_synopsis(plan: Node, chunks: Chunks) -> Store:
@@ -190,7 +210,7 @@ def _synopsis_buffers(plan: Node) -> tuple[BufferPlan, ...]:
 def _synopsis_places(plan: Node) -> Mapping[str, Place]:
     """Sums up to panes are of one shard, which had rows of other panes than the next: they are computed anew."""
     assert isinstance(plan, Synopsis)
-    place = ByColumns(group_by_of(plan).keys)
+    place = ByColumns(_keys_of_places(plan))
     return {PANES: place, INTERVALS: place, REFRESHED: place}
 
 
@@ -220,7 +240,8 @@ def _places_of_cells(plan: Node) -> Mapping[str, Place]:
     assert isinstance(plan, JoinSynopsis)
     join = joined_of(plan)
     left, right = CELL_BUFFERS
-    return {left: ByColumns(join.left_keys), right: ByColumns(join.right_keys), PANES: Anywhere()}
+    tuples = {left: ByColumns(join.left_keys), right: ByColumns(join.right_keys)}
+    return {**tuples, PANES: Anywhere(), REFRESHED: Anywhere()}
 
 
 def _cells_do(plan: Node) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from panes.answers.seen_signatures import seen_signatures
 from panes.plan.nodes import SIGNATURE, GroupBy
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import PANES
@@ -34,8 +35,8 @@ def kept_of_synopsis(running: int, group_by: GroupBy, context: Context) -> KeptO
     chunks = [chunk for s in shards for chunk in open_segments.chunks(ran.answer, s, ran.epoch)[PANES]]
     keys = group_by.keys
     own = [key for key in keys if key != SIGNATURE]
-    signed = [key for key in keys if key == SIGNATURE]
-    return KeptOfSynopsis(_different(own, chunks), _different(signed, chunks), ran.bytes)
+    seen = seen_signatures(open_segments, ran)
+    return KeptOfSynopsis(_different(own, chunks), len(chunks[:1]) if seen is None else seen, ran.bytes)
 
 
 def _different(keys: list[str], chunks: Sequence[Chunk]) -> int:

@@ -18,6 +18,7 @@ _UNITS: Mapping[Kind, str] = {
     "distinct": "values",
     "early": "share",
     "span": "s/epoch",
+    "invocations": "invocations/s",
 }
 _COST_UNITS = {"fixed": "µs/span", "visit": "µs/pair", "weigh": "µs/result"}
 _SCHEMA = pa.schema(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,10 +38,18 @@ class BasicInterval:
         the youngest pane to the oldest, which gives each of them on its way: as many panes as the longest has.
     """
 
-    def __init__(self, layout: Layout, pane_us: int | None, chunks: Iterable[Chunk] = ()) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        pane_us: int | None,
+        chunks: Iterable[Chunk] = (),
+        wanted: Callable[[pa.Table], pa.Table] = lambda rows: rows,
+    ) -> None:
         """`layout` may have less columns than the rows that are there: those that a reader needs. Without the
-        length of a pane it is that of the rows that are there."""
+        length of a pane it is that of the rows that are there. `wanted` leaves rows out that a reader does not
+        need."""
         self.layout = layout
+        self.wanted = wanted
         self._log = Log(MergePolicy(), chunks)
         if pane_us is None:
             pane_us = next((chunk.labels[PANE] for chunk in self._log.parts), 1)
@@ -127,7 +135,7 @@ class BasicInterval:
             if chunk.labels[_LATE] in kinds and chunk.low <= upto and chunk.high > after:
                 ends = int64(chunk.table, UPTO)
                 first, last = np.searchsorted(ends, (after, upto), side="right")
-                parts.append(chunk.table.select(names).slice(int(first), int(last - first)))
+                parts.append(self.wanted(chunk.table.select(names).slice(int(first), int(last - first))))
         return pa.concat_tables(parts)
 
     def _combine(self, chunks: Sequence[Chunk]) -> Chunk:

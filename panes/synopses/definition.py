@@ -71,6 +71,11 @@ class SynopsisReader:
         return (self.window,)
 
     @property
+    def lengths(self) -> tuple[int, ...]:
+        """The range and the slide: a pane divides both."""
+        return self.window.range_us, self.slide_us
+
+    @property
     def slide_us(self) -> int:
         assert self.window.slide_us is not None, "without SLIDE there are no panes"
         return self.window.slide_us
@@ -167,7 +172,9 @@ class Definition:
 
     def node(self, form: str, readers: int) -> Synopsis:
         """The plan of the synopsis, in the form that a setting wants; `readers` is the number of its queries."""
-        return Synopsis(self.group_by, self.chosen_form(form, readers), self.reach_us)
+        # What one query needs can be all but what a few others have, where sums can be subtracted.
+        has_total = len(self.predicates) > 1 and self._layout.is_subtractable
+        return Synopsis(self.group_by, self.chosen_form(form, readers), self.reach_us, has_total)
 
     def chosen_form(self, form: str, readers: int) -> str:
         """The form that costs least, where the setting leaves it open or the synopsis cannot have the one that it

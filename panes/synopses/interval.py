@@ -76,7 +76,8 @@ class Interval:
         for chunk in self._log.parts:
             if chunk.labels[LEVEL] == level and chunk.low <= upto and chunk.high > after:
                 first, last = np.searchsorted(int64(chunk.table, UPTO), (after, upto), side="right")
-                parts.append(chunk.table.select(schema.names).slice(int(first), int(last - first)))
+                rows = chunk.table.select(schema.names).slice(int(first), int(last - first))
+                parts.append(self._panes.wanted(rows))
         return pa.concat_tables(parts)
 
     def _append(self, rows: pa.Table, level: int) -> None:

@@ -7,7 +7,7 @@ not tell pairs apart whose tuples are both in old panes: with 8 panes the window
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, Instants
 from panes.delta.rows import int64, take, where, with_column, without
 from panes.plan.windows import RangeWindow, round_up
 from panes.state.buffers.chunk import Chunk
-from panes.synopses.basic_interval import BasicInterval
+from panes.synopses.basic_interval import BasicInterval, Probed
 from panes.synopses.layout import UPTO, Layout
 
 LEFT_UPTO, RIGHT_UPTO = "_left_upto", "_right_upto"
@@ -33,7 +33,8 @@ class JoinCells:
 
     State: a row per cell and group, and per instant from which on its pairs are seen.
     Cost: of windows, the rows of the cells whose earlier pane is in the longer one. Where both are equally long,
-        these are the rows that the windows hold.
+        these are the rows that the windows hold. Windows of any lengths that end together are read in one pass:
+        it takes the rows of the longest.
     """
 
     def __init__(self, layout: Layout, pane_us: int | None = None, chunks: Iterable[Chunk] = ()) -> None:
@@ -78,14 +79,43 @@ class JoinCells:
 
     def window(self, at: int, windows: Windows) -> pa.Table:
         """The partial rows of windows that end at an instant, merged by group."""
-        ranges = [window.range_us for window in windows]
-        rows = self._panes.seen(at - max(ranges), at, at)
-        if ranges[0] != ranges[1]:
-            left, right = (
-                int64(rows, name) > at - length for name, length in zip(_ENDS, ranges, strict=True)
-            )
-            rows = take(rows, where(left & right))
-        return self._layout.merged(without(rows, TS, UPTO, *_ENDS))
+        left, right = windows
+        (found,) = self.windows(at, [(left.range_us, right.range_us)])
+        return found.rows
+
+    def windows(self, at: int, ranges: Sequence[tuple[int, int]]) -> list[Probed]:
+        """What windows of several lengths hold that end together, merged by group, in the order in which they are
+        given; of each the lengths on the left and on the right.
+
+        The cells are read once for all of them. Those that are in the same windows are added up first, then each
+        window is the largest one within it that is known already, and what is in it beside that. `probes` of each
+        is the number of panes of the longer side.
+        """
+        rows = self._panes.seen(at - max(map(max, ranges)), at, at)
+        classes = []
+        for side, name in enumerate(_ENDS):
+            lengths = np.array(sorted({pair[side] for pair in ranges}), np.int64)
+            place = np.searchsorted(lengths, at - int64(rows, name), side="right")
+            # The shortest window that the pane is in: longer ones have it, too. 0 is in none.
+            classes.append(np.append(lengths, 0)[place])
+        there = where((classes[0] > 0) & (classes[1] > 0))
+        cells = without(rows, TS, UPTO)
+        for name, shortest in zip(_ENDS, classes, strict=True):
+            cells = with_column(cells, name, shortest)
+        cells = self._panes.layout.merged(take(cells, there))
+        left, right = (int64(cells, name) for name in _ENDS)
+        sums = without(cells, *_ENDS)
+        found: dict[tuple[int, int], pa.Table] = {}
+        for pair in sorted(set(ranges), key=sum):
+            is_more = (left <= pair[0]) & (right <= pair[1])
+            parts = []
+            within = [known for known in found if known[0] <= pair[0] and known[1] <= pair[1]]
+            if within:
+                largest = max(within, key=sum)
+                is_more &= (left > largest[0]) | (right > largest[1])
+                parts.append(found[largest])
+            found[pair] = self._layout.merged(pa.concat_tables([*parts, take(sums, where(is_more))]))
+        return [Probed(found[pair], -(-max(pair) // self._panes.pane_us)) for pair in ranges]
 
     def lifetimes(self, windows: Windows, since: int, clock: int) -> pa.Table:
         """The rows that windows hold at `since`, and those that enter them up to `clock`, with the times at which

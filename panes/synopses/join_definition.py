@@ -52,9 +52,13 @@ class JoinReader:
     @property
     def lengths(self) -> tuple[int, ...]:
         """The ranges and the slide: a pane divides all of them."""
+        return (*(window.range_us for window in self.windows), self.slide_us)
+
+    @property
+    def slide_us(self) -> int:
         slide_us = self.windows[0].slide_us
         assert slide_us is not None, "without SLIDE there are no panes"
-        return (*(window.range_us for window in self.windows), slide_us)
+        return slide_us
 
     @property
     def reaches(self) -> tuple[int, int]:

@@ -101,7 +101,7 @@ class Running:
         ends = int64(table, UPTO)
         last = int(np.searchsorted(ends, instant, side="right"))
         first = int(np.searchsorted(ends, ends[last - 1]))
-        return table.slice(first, last - first)
+        return self._panes.wanted(table.slice(first, last - first))
 
 
 def _as_one(chunks: Sequence[Chunk]) -> Chunk:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -29,11 +29,13 @@ class SynopsisStore:
         layout: Layout,
         pane_us: int | None = None,
         chunks: Mapping[str, Sequence[Chunk]] | None = None,
+        wanted: Callable[[pa.Table], pa.Table] = lambda rows: rows,
     ) -> None:
         """`layout` may have less columns than the rows that are there: those that a reader needs. Without the
-        length of a pane it is that of the rows that are there."""
+        length of a pane it is that of the rows that are there. `wanted` leaves rows out that a reader does not
+        need."""
         chunks = chunks or {}
-        self.panes = BasicInterval(layout, pane_us, chunks.get(PANES, ()))
+        self.panes = BasicInterval(layout, pane_us, chunks.get(PANES, ()), wanted)
         self._intervals = Interval(self.panes, chunks.get(INTERVALS, ()))
         self._sums = Running(self.panes, chunks.get(SUMS, ()))
 

@@ -17,7 +17,7 @@ from panes.plan.nodes import Matched, Select, StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT, BOOLEAN
 from panes.plan.windows import RangeWindow
-from panes.sharing.query_index import QueryIndex
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.state.storage.manifest import MATCHES, TUPLES
@@ -56,8 +56,8 @@ class Group(Kept):
         store = SelectionStore(kept)
         predicates = {number: selection_of(plan).predicate for number, plan in {**plans, **new}.items()}
         if new:
-            store.admit(QueryIndex.of(matched, {number: predicates[number] for number in new}))
-        store.add(rows, QueryIndex.of(matched, predicates), since)
+            store.admit(IndexSlice.of(matched, {number: predicates[number] for number in new}))
+        store.add(rows, IndexSlice.of(matched, predicates), since)
         store.expire(since, Retained(RETAINED))
         states = self.states.save(epoch + 1, store.chunks)
         self.log.commit(replace(self._record(epoch + 1, since, clock), **states))

@@ -33,6 +33,7 @@ def test_all_ways_give_the_same_answer(experiment: Experiment):
 
 
 def test_a_measurement_counts_time_and_state():
-    point = measure(EXPERIMENTS[0], EXPERIMENTS[0].ways[-1], WINDOW, 20)
-    assert point.ms_per_1000 > 0
-    assert point.state_rows > 0
+    points = measure(EXPERIMENTS[0], EXPERIMENTS[0].ways[-1], WINDOW, [20, 40])
+    assert [point.span for point in points] == [20, 40]
+    assert all(point.ms_per_1000 > 0 for point in points)
+    assert all(point.state_rows > 0 for point in points)

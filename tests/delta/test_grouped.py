@@ -10,6 +10,7 @@ from panes.delta.grouped import (
     cumsum_within,
     last_of_instants,
     sort_by_group,
+    sort_by_time,
     sort_groups_by_time,
     starts_of,
 )
@@ -40,8 +41,19 @@ def test_rows_are_sorted_by_group_and_then_by_time(rows: list[tuple[int, int]]):
     codes, times = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
     order = sort_by_group(codes, times)
     assert [rows[i] for i in order] == sorted(rows)
-    by_group = np.argsort(codes, kind="stable")
-    assert [rows[i] for i in sort_groups_by_time(by_group, codes, times)] == sorted(rows)
+    for in_time in (np.arange(len(rows)), np.argsort(times, kind="stable")):
+        # Rows in any order, and rows that came in the order of time.
+        came = codes[in_time], times[in_time]
+        by_group = np.argsort(came[0], kind="stable")
+        order, ordered = sort_groups_by_time(by_group, came[0][by_group], came[1])
+        assert list(zip(came[0][order], came[1][order], strict=True)) == sorted(rows)
+        assert ordered.tolist() == came[1][order].tolist()
+
+
+@given(rows=groups)
+def test_rows_of_one_time_stay_in_their_order(rows: list[tuple[int, int]]):
+    times = np.array([time for _, time in rows], dtype=np.int64)
+    assert sort_by_time(times).tolist() == np.argsort(times, kind="stable").tolist()
 
 
 def test_the_last_row_of_each_instant_is_found():

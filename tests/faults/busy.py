@@ -19,6 +19,9 @@ from typing import Any
 import panes
 
 FIRST_S = 1_700_000_000
+ROUNDS = 5
+"""So many come before an epoch is waited for: by then there are rows for one."""
+PATIENCE_S = 60
 SHAPES = {
     "all": "SELECT id FROM {} [RANGE 30 DAYS]",
     "grouped": "SELECT k, count(*) AS n, sum(id) AS total FROM {} [RANGE 30 DAYS] GROUP BY k",
@@ -124,11 +127,14 @@ def main(path: str, seed: str, mode: str = "work") -> None:
 
         db.start(on_epoch=tell)
         busy = Busy(db, random, say)
+        rounds = 0
         while True:
             for _ in range(random.randint(1, 8)):
                 busy.step()
-            # Some steps fall into one epoch, some into the next.
-            committed.wait(random.random())
+            # Some steps fall into one epoch, some into the next; on a slow machine not more than on a quick one.
+            rounds += 1
+            if committed.wait(random.random() if rounds < ROUNDS else PATIENCE_S):
+                rounds = 0
             committed.clear()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.processes import left_of_session
+from tests.faults.test_killed_process import kill_all
 
 PROGRAM = Path(__file__).with_name("interrupted.py")
 ROOT = PROGRAM.parent.parent.parent
@@ -38,7 +39,11 @@ def test_ctrl_c_at_many_moments_and_a_killed_java_lose_nothing(tmp_path, undistu
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    output, printed = process.communicate(timeout=PATIENCE_S)
+    try:
+        output, printed = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        kill_all(process)
+        raise
     assert (process.returncode, printed.decode()) == (0, "")
     ended, found = pickle.loads(output)
     assert {moment: ended[moment] for moment in INTERRUPTED} == dict.fromkeys(

@@ -6,7 +6,7 @@ import pytest
 
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Value
-from panes.plan.signatures import WrongTypes
+from panes.plan.function_signatures import WrongTypes
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP, Type, list_of
 
 

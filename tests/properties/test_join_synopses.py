@@ -23,7 +23,7 @@ from panes.plan.windows import RangeWindow
 from panes.sharing import pair_join, shared_cells
 from panes.sharing.joined_aggregate import JoinedAggregate, joined_aggregate_of
 from panes.sharing.shared_cells import SharedCells
-from panes.sharing.shared_indexes import Indexes, Members
+from panes.sharing.shared_indexes import Members
 from panes.sharing.store import Arrivals as Came
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
@@ -41,7 +41,7 @@ from tests.properties.streams import Arrivals
 from tests.sharing.drawn_joins import Joined
 
 SETS = int(os.environ.get("PANES_CELL_SETS", "8"))
-NOBODY = Members(Indexes(()))
+NOBODY = Members()
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Shared:
 
     def answer(self, query: JoinedAggregate, instant: int) -> pa.Table:
         at = query.last_slide(instant)
-        return query.answer(pa.concat_tables([query.held_at(chunks, at) for chunks in self.chunks]), at)
+        return query.answer(query.held_at(self.chunks, at), at)
 
     def changes(self, query: JoinedAggregate, since: int, clock: int) -> pa.Table:
         rows = [query.held_in(chunks, since, clock) for chunks in self.chunks]

@@ -17,10 +17,14 @@ import pyarrow as pa
 from panes.delta.consolidate import AT, contents_at
 from panes.delta.delta import BEGINNING, CAME, EXP, FOREVER, TS
 from panes.plan import nodes
+from panes.plan.walk import walk
 from panes.plan.windows import RangeWindow
-from panes.sharing.shared_indexes import Indexes, Members
+from panes.sharing.index_slice import IndexSlice
+from panes.sharing.query_index import SliceKey
+from panes.sharing.shared_indexes import Members, Slices
 from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.store import Arrivals as Came
+from panes.sharing.stream_indexes import StreamIndexes
 from panes.sharing.windowed_aggregate import WindowedAggregate, windowed_aggregate_of
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
@@ -35,7 +39,7 @@ from tests.properties.running import connection, together
 from tests.properties.streams import Arrivals
 
 SETS = int(os.environ.get("PANES_SYNOPSIS_SETS", "8"))
-NOBODY = Members(Indexes(()))
+NOBODY = Members()
 
 
 @dataclass
@@ -69,7 +73,7 @@ class Shared:
         stage = self.stage
         (source,) = stage.inputs
         route = Route(source, self.count, None if stage.is_sharded else 0)
-        computed, _ = FragmentRun(rows).input(source, BEGINNING if is_first else since)
+        computed, _ = FragmentRun(rows).input(source, BEGINNING if is_first else since, slices_of(self.node))
         mine = dict(route.split(computed))
         after = []
         for shard, chunks in enumerate(self.chunks):
@@ -90,12 +94,18 @@ class Shared:
     def answer(self, query: WindowedAggregate, instant: int) -> pa.Table:
         window = query.reader.window
         at = window.last_slide(instant)
-        held = [query.held_at(chunks, at) for chunks in self.chunks]
-        return query.answer(pa.concat_tables(held), at)
+        return query.answer(query.held_at(self.chunks, at), at)
 
     def changes(self, query: WindowedAggregate, since: int, clock: int) -> pa.Table:
         rows = [query.held_in(chunks, since, clock) for chunks in self.chunks]
         return query.changes(pa.concat_tables(rows), since, clock)
+
+
+def slices_of(node: nodes.Synopsis) -> Slices:
+    """The selections by which a synopsis tells tuples apart, in an index of their own."""
+    signed = [found for found in walk(node) if isinstance(found, nodes.Signed)]
+    slices = {SliceKey(0, number): IndexSlice.of_signed(found) for number, found in enumerate(signed)}
+    return tuple(StreamIndexes().update(slices).values())
 
 
 def drawn_queries(random: Random) -> list[nodes.Node]:

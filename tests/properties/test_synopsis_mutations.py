@@ -11,14 +11,15 @@ import pyarrow as pa
 import pytest
 
 from panes.delta.delta import FOREVER
-from panes.sharing import signer, windowed_aggregate
-from panes.sharing.bits import Bytes, Flags, Words, unpacked
-from panes.sharing.signer import has_bit
+from panes.sharing import chosen_signatures, shared_synopsis, signed_rows
+from panes.sharing.bits import Bytes, Words, unpacked
+from panes.sharing.chosen_signatures import has_bit
 from panes.synopses import definition, running
 from panes.synopses.basic_interval import BasicInterval
 from panes.synopses.definition import Definition
 from panes.synopses.interval import Interval
 from panes.synopses.synopsis_store import SynopsisStore
+from panes.synopses.total import with_total
 from tests.properties.test_synopses import check
 
 SETS = 12
@@ -28,8 +29,13 @@ late, seen = BasicInterval.late, BasicInterval.seen
 complete, expire = Interval.complete, SynopsisStore.expire
 
 
-def bit_before(signatures: pa.ChunkedArray, number: int) -> Flags:
-    return has_bit(signatures, max(number - 1, 0))
+def bit_before(signature: bytes, number: int) -> bool:
+    return has_bit(signature, max(number - 1, 0))
+
+
+def half_of_the_total(rows: pa.Table) -> pa.Table:
+    found = with_total(rows)
+    return found.slice(0, rows.num_rows + rows.num_rows // 2)
 
 
 def first_bit(bits: Words) -> Bytes:
@@ -60,7 +66,8 @@ MUTATIONS = [
     Mutation(
         "panes leave too early", SynopsisStore, "expire", lambda s, at, reach: expire(s, at, reach // 2), 2
     ),
-    Mutation("rows of another predicate are read", windowed_aggregate, "has_bit", bit_before, 2),
+    Mutation("rows of another predicate are read", chosen_signatures, "has_bit", bit_before, 2),
+    Mutation("the total lacks what came", shared_synopsis, "with_total", half_of_the_total, 0),
     Mutation(
         "predicates get new numbers",
         definition,
@@ -68,7 +75,7 @@ MUTATIONS = [
         lambda needed, _: tuple(sorted(needed, key=repr)),
         15,
     ),
-    Mutation("a tuple has one bit only", signer, "unpacked", first_bit, 2),
+    Mutation("a tuple has one bit only", signed_rows, "unpacked", first_bit, 2),
     Mutation("a synopsis never grows", Definition, "covers", lambda *_: True, 1),
 ]
 

@@ -12,8 +12,8 @@ from panes.operators.input import Input
 from panes.operators.lower import lower
 from panes.plan.nodes import QUERY, Node, StreamScan, TableScan
 from panes.plan.walk import walk
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.predicates import Predicate
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.template import Template
 
 Rows = Mapping[str, pa.Table]
@@ -39,7 +39,7 @@ def shared(
     """The answers of all queries of a group at the end of each span, by query."""
     inputs = {matched: Input(f"matched {matched.scan_number}") for matched in template.matched}
     indexes = [
-        QueryIndex.of(matched, {query: predicates[number] for query, predicates in members.items()})
+        IndexSlice.of(matched, {query: predicates[number] for query, predicates in members.items()})
         for number, matched in enumerate(template.matched)
     ]
     dataflow = lower(template.plan, inputs=inputs)
@@ -47,9 +47,9 @@ def shared(
     for rows, since, clock in spans:
         came = {name: rows[name] for name in dataflow.inputs if name in rows}
         for index in indexes:
-            scan = index.matched.child
+            scan = index.node.child
             assert isinstance(scan, StreamScan)
-            came[inputs[index.matched].name] = index.exploded(rows[scan.stream])
+            came[inputs[index.node].name] = index.over_rows(rows[scan.stream]).exploded(rows[scan.stream])
         tables.append(dataflow.process(came, since, clock).table)
         whole = contents_at(pa.concat_tables(tables), clock)
         answers.append({query: answer_of(template, whole, query) for query in members})

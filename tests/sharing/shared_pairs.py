@@ -14,10 +14,10 @@ from panes.delta.hashing import hash_rows
 from panes.history.retention import Retained, held_by
 from panes.plan.nodes import Join, MatchedPairs, Node, Project, StreamScan
 from panes.sharing.distinct_rows import distinct_changes, distinct_rows
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.named_rows import named_rows
 from panes.sharing.pair_reading import PairReading, pair_reading_of
 from panes.sharing.pair_store import PairStore
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Kept
 from panes.stages.make_plan import make_plan
 from panes.stages.redistribute import Redistribution
@@ -61,10 +61,10 @@ class SharedPairs:
             store.add(sides[0][shard], sides[1][shard], index, since, kept)
             store.expire(since, kept)
 
-    def _index(self, members: Mapping[int, Member]) -> QueryIndex:
+    def _index(self, members: Mapping[int, Member]) -> IndexSlice:
         assert all(member.reading.join == self.join for member in members.values())
         predicates = {query: member.reading.predicate for query, member in members.items()}
-        return QueryIndex.of(MatchedPairs(self.join), predicates)
+        return IndexSlice.of(MatchedPairs(self.join), predicates)
 
     def _routed(self, side: Node, came: Mapping[str, pa.Table]) -> list[pa.Table]:
         scan = side.child if isinstance(side, Project) else side

@@ -50,3 +50,20 @@ def test_selections_that_could_tell_every_tuple_apart_do_not_share_a_synopsis():
     runs = group.plan(AUTO)
     group.update(plans)
     assert group.why_not_grown(runs) == "their selections could tell tuples apart in more than 192 ways"
+
+
+def test_what_was_seen_decides_where_selections_could_tell_every_tuple_apart():
+    plans = {number: counted(above(column, 1), 2) for number, column in enumerate(COLUMNS)}
+    group = group_of(plans[0])
+    group.update({number: plans[number] for number in range(len(COLUMNS) - 2)})
+    runs = group.plan(AUTO)
+    group.update(plans)
+    most = 16 * len(COLUMNS)
+    # Two more selections cut each signature in four at most.
+    assert group.why_not_grown(runs, lambda: most // 4) is None
+    refused = f"their selections could tell tuples apart in more than {most} ways"
+    assert (
+        group.why_not_grown(runs, lambda: most // 4 + 1)
+        == f"{refused}, and have told {most // 4 + 1} apart by now"
+    )
+    assert group.why_not_grown(runs, lambda: None) == refused

@@ -18,9 +18,9 @@ from panes.plan.expressions import Aggregate, Call, Cast, Column, Expression, Li
 from panes.plan.nodes import QUERY, GroupBy, Matched, Node, Project, Window
 from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING
 from panes.plan.windows import RangeWindow
-from panes.sharing import partial_sums, query_index, tuple_batch
+from panes.sharing import matched_batch, partial_sums
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.predicates import predicate_of
-from panes.sharing.query_index import QueryIndex
 from panes.testing import same_rows
 from tests.sharing.drawn import MATCHED, SCAN, drawn, expression, rows
 
@@ -42,12 +42,12 @@ WINDOWS = (RangeWindow(40, 10), RangeWindow(25, 10), RangeWindow(3, 10), RangeWi
 @contextmanager
 def small_parts(long: int) -> Iterator[None]:
     """Short segments are added up bit by bit, and tuples are matched a few at a time."""
-    before = partial_sums._LONG, tuple_batch.STRETCH, partial_sums._PAIRS, query_index._AT_ONCE
-    partial_sums._LONG, tuple_batch.STRETCH, partial_sums._PAIRS, query_index._AT_ONCE = long, 16, 100, 45
+    before = partial_sums._LONG, matched_batch.STRETCH, partial_sums._PAIRS
+    partial_sums._LONG, matched_batch.STRETCH, partial_sums._PAIRS = long, 16, 100
     try:
         yield
     finally:
-        partial_sums._LONG, tuple_batch.STRETCH, partial_sums._PAIRS, query_index._AT_ONCE = before
+        partial_sums._LONG, matched_batch.STRETCH, partial_sums._PAIRS = before
 
 
 @drawn(60)
@@ -57,7 +57,7 @@ def test_partial_rows_are_those_of_each_query(random: Random) -> None:
 
 def drawn_check(random: Random) -> None:
     members = {query: expression(random) for query in random.sample(range(99), random.randint(1, 70))}
-    index = QueryIndex.of(MATCHED, {query: predicate_of(asked) for query, asked in members.items()})
+    index = IndexSlice.of(MATCHED, {query: predicate_of(asked) for query, asked in members.items()})
     keys = random.choice(((), (), ("s.w",), ("s.i", "s.w"), ("s.v",)))
     aggregates = tuple(random.sample(AGGREGATES, random.randint(1, 4)))
     if random.random() < 0.4:
@@ -69,14 +69,14 @@ def drawn_check(random: Random) -> None:
 
 
 def check(
-    index: QueryIndex,
+    index: IndexSlice,
     members: dict[int, Expression | None],
     node: GroupBy,
     window: RangeWindow,
     table: pa.Table,
 ) -> None:
     shared = GroupBy(Window(MATCHED, window), (QUERY, *node.keys), node.aggregates)
-    found = index.partials(table, shared, window, BEGINNING)
+    found = index.over_rows(table).partials(table, shared, window, BEGINNING)
     assert found.schema.names == [*partial_schema(shared).names, TS, EXP]
     named = index.named(table)
     for query, asked in members.items():
@@ -106,12 +106,16 @@ def test_what_may_fail_is_computed_only_for_tuples_that_are_for_a_query() -> Non
     window = RangeWindow(40, 10)
     double = Project(MATCHED, ((QUERY, Column(BIGINT, QUERY)), ("kk", Call(BIGINT, "add", (K, K)))))
     node = GroupBy(Window(double, window), (QUERY,), (Aggregate("s", "sum", Column(BIGINT, "kk"), BIGINT),))
-    index = QueryIndex.of(MATCHED, {3: predicate_of(small)})
+    index = IndexSlice.of(MATCHED, {3: predicate_of(small)})
     table = rows(Random(4), 50)
     named = index.named(table)
     asked = named.filter(mask_of(small, named))
     expected = sum(evaluate(Call(BIGINT, "add", (K, K)), asked).to_pylist())
-    assert sum(index.partials(table, node, window, BEGINNING).column("_sum_0").to_pylist()) == expected > 0
+    assert (
+        sum(index.over_rows(table).partials(table, node, window, BEGINNING).column("_sum_0").to_pylist())
+        == expected
+        > 0
+    )
 
 
 def test_counts_of_a_thousand_queries_over_many_panes() -> None:
@@ -121,12 +125,12 @@ def test_counts_of_a_thousand_queries_over_many_panes() -> None:
         query: Call(BOOLEAN, "le", (Column(INT, "s.i"), Literal(INT, bound)))
         for query, bound in bounds.items()
     }
-    index = QueryIndex.of(MATCHED, {query: predicate_of(a) for query, a in asked.items()})
+    index = IndexSlice.of(MATCHED, {query: predicate_of(a) for query, a in asked.items()})
     table = rows(random, 5000, clock=90)
     window = RangeWindow(40, 10)
     node: Node = GroupBy(Window(MATCHED, window), (QUERY,), (Aggregate("n", "count", None, BIGINT),))
     assert isinstance(node, GroupBy)
-    found = pl.DataFrame(index.partials(table, node, window, BEGINNING))
+    found = pl.DataFrame(index.over_rows(table).partials(table, node, window, BEGINNING))
     totals = dict(found.group_by(QUERY).agg(pl.col("_rows").sum()).iter_rows())
     i = table.column("i").to_numpy()
     assert totals == {query: int((i <= bound).sum()) for query, bound in bounds.items()}
@@ -137,9 +141,9 @@ def test_the_query_need_not_be_named_query() -> None:
     second = Matched(SCAN, 1)
     window = RangeWindow(40, 10)
     node = GroupBy(Window(second, window), ("_query_1", "s.w"), (Aggregate("n", "count", None, BIGINT),))
-    found = QueryIndex.of(second, {5: predicate_of(None)}).partials(
-        rows(Random(1), 9), node, window, BEGINNING
-    )
+    table = rows(Random(1), 9)
+    matcher = IndexSlice.of(second, {5: predicate_of(None)}).over_rows(table)
+    found = matcher.partials(table, node, window, BEGINNING)
     assert found.column_names == ["_query_1", "s.w", "_rows", TS, EXP]
     assert sum(found.column("_rows").to_pylist()) == 9
     assert found.schema.field("s.w").type == STRING.arrow

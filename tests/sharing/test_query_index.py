@@ -1,134 +1,178 @@
-"""The index says of every tuple and every query what evaluating the query's predicate says."""
+"""The groups of a stream have one index, and each of them matches as if it were alone."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
 from random import Random
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from panes.delta.delta import TS
 from panes.delta.evaluate import mask_of
-from panes.plan.expressions import Call, Column, Expression, Literal
-from panes.plan.types import BIGINT, BOOLEAN
-from panes.sharing import member_block, query_index
-from panes.sharing.bits import unpacked
+from panes.plan.expressions import Column, Expression, substitute
+from panes.plan.nodes import Matched, StreamScan
+from panes.plan.schema import Field, Schema
+from panes.sharing import index_slice, member_block, tuple_batch
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.predicates import predicate_of
-from panes.sharing.query_index import QueryIndex
-from panes.testing import same_rows
-from tests.sharing.drawn import MATCHED, drawn, expression, rows
+from panes.sharing.query_index import QueryIndex, SliceKey
+from panes.sharing.shared_indexes import SharedSlice
+from panes.sharing.stream_indexes import StreamIndexes
+from panes.sharing.value_cells import AttributeValues
+from tests.sharing.drawn import SCHEMA, drawn, expression, rows
 
-Members = Mapping[int, Expression | None]
-
-
-def check(index: QueryIndex, members: Members, table: pa.Table) -> None:
-    """Each predicate in turn is the reference."""
-    matches = index.match(table)
-    named = index.named(table)
-    found = unpacked(matches.bits).astype(bool)
-    assert set(matches.queries[matches.queries >= 0]) == set(members)
-    assert not found[:, matches.queries < 0].any()
-    for query, asked in members.items():
-        expected = np.ones(table.num_rows, bool) if asked is None else np.asarray(mask_of(asked, named))
-        (column,) = np.flatnonzero(matches.queries == query)
-        assert (found[:, column] == expected).all(), f"{query}: {asked}"
+Asked = dict[int, Expression | None]
 
 
-def index_of(members: Members) -> QueryIndex:
-    return QueryIndex.of(MATCHED, {query: predicate_of(asked) for query, asked in members.items()})
+def scan_as(alias: str, stream: str = "s") -> StreamScan:
+    fields = (Field(f"{alias}.{field.name.removeprefix('s.')}", field.type) for field in SCHEMA)
+    return StreamScan(stream, alias, Schema(tuple(fields)))
 
 
-def drawn_members(random: Random, most: int) -> dict[int, Expression | None]:
-    queries = random.sample(range(1000), random.randint(1, most))
-    return {query: expression(random) for query in queries}
+def called(asked: Expression | None, alias: str) -> Expression | None:
+    """A predicate as a query has it that calls the stream so."""
+    names = {f.name: Column(f.type, f"{alias}.{f.name.removeprefix('s.')}") for f in SCHEMA}
+    return None if asked is None else substitute(asked, names)
 
 
-@drawn(40)
-def test_an_index_matches_as_each_predicate_does(random: Random) -> None:
-    members = drawn_members(random, 90)
-    check(index_of(members), members, rows(random, random.choice((0, 1, 40))))
+def drawn_asked(random: Random, most: int) -> Asked:
+    return {query: expression(random) for query in random.sample(range(1000), random.randint(1, most))}
 
 
-@drawn(20)
-def test_queries_come_and_go(random: Random) -> None:
-    most = member_block.MOST
-    member_block.MOST = query_index.MOST = 16
-    try:
-        index, members = QueryIndex(MATCHED), dict[int, Expression | None]()
-        for step in range(8):
-            if members and random.random() < 0.4:
-                gone = random.sample(sorted(members), random.randint(1, len(members)))
-                index = index.without(gone)
-                members = {query: asked for query, asked in members.items() if query not in gone}
-            else:
-                more = {1000 * step + q: asked for q, asked in drawn_members(random, 20).items()}
-                index = index.with_members({q: predicate_of(asked) for q, asked in more.items()})
-                members |= more
-            check(index, members, rows(random, 20))
-        some = random.sample(sorted(members), len(members) // 2)
-        check(index.only(some), {query: members[query] for query in some}, rows(random, 20))
-    finally:
-        member_block.MOST = query_index.MOST = most
+def slice_of(asked: Asked, alias: str = "s", stream: str = "s") -> IndexSlice:
+    members = {query: predicate_of(called(found, alias)) for query, found in asked.items()}
+    return IndexSlice.of(Matched(scan_as(alias, stream)), members)
 
 
-@drawn(20)
-def test_exploded_rows_are_the_tuples_of_each_query(random: Random) -> None:
-    members = drawn_members(random, 20)
+def check(shared: dict[SliceKey, SharedSlice], groups: dict[int, Asked], random: Random) -> None:
+    """Each predicate in turn is the reference; the tuples are looked up once for all groups."""
     table = rows(random, 30)
-    index = index_of(members)
-    exploded = index.exploded(table)
-    assert exploded.column_names == ["_query", *MATCHED.child.schema.names, TS]
-    named = index.named(table)
-    for query, asked in members.items():
-        mine = exploded.filter(pa.array(exploded.column("_query").to_numpy() == query)).drop_columns(
-            ["_query"]
-        )
-        expected = named if asked is None else named.filter(mask_of(asked, named))
-        assert same_rows(mine, expected) is None
+    named = IndexSlice(Matched(scan_as("s"))).named(table)
+    batch = next(iter(shared.values())).index.value.batch(table)
+    for number, asked in groups.items():
+        matcher = shared[SliceKey(number, 0)].value.over_batch(batch)
+        row, query = matcher.batch.matches().pairs()
+        for one, predicate in asked.items():
+            passes = np.ones(30, bool) if predicate is None else np.asarray(mask_of(predicate, named))
+            assert sorted(row[query == one]) == np.flatnonzero(passes).tolist(), (
+                f"{number}, {one}: {predicate}"
+            )
+        assert set(query) <= asked.keys()
 
 
-def test_an_index_travels() -> None:
-    random = Random(5)
-    members = drawn_members(random, 90)
-    index = index_of(members)
-    check(pickle.loads(pickle.dumps(index)), members, rows(random, 50))
-    check(pickle.loads(pickle.dumps(index.to_ship())), members, rows(random, 50))
-    assert len(pickle.dumps(index.to_ship())) < len(pickle.dumps(index))
+@drawn(8)
+def test_groups_that_come_and_go_match_as_each_of_their_predicates_does(random: Random) -> None:
+    most = member_block.MOST
+    member_block.MOST = index_slice.MOST = 16
+    try:
+        indexes, groups, slices = StreamIndexes(), dict[int, Asked](), dict[int, IndexSlice]()
+        for step in range(6):
+            for number in random.sample(range(5), 2):
+                if number in groups and random.random() < 0.2:
+                    del groups[number], slices[number]
+                elif number in groups and groups[number] and random.random() < 0.5:
+                    gone = set(random.sample(sorted(groups[number]), random.randint(1, len(groups[number]))))
+                    slices[number] = slices[number].without(gone)
+                    groups[number] = {q: a for q, a in groups[number].items() if q not in gone}
+                else:
+                    more = {1000 * step + query: a for query, a in drawn_asked(random, 20).items()}
+                    alias = random.choice("sx")
+                    mine = slices.get(number) or IndexSlice(Matched(scan_as(alias)))
+                    own = mine.node.child.alias
+                    members = {query: predicate_of(called(a, own)) for query, a in more.items()}
+                    slices[number] = mine.with_members(members)
+                    groups[number] = groups.get(number, {}) | more
+            if slices:
+                shared = indexes.update({SliceKey(number, 0): mine for number, mine in slices.items()})
+                assert len({mine.index for mine in shared.values()}) == 1
+                check(shared, groups, random)
+    finally:
+        member_block.MOST = index_slice.MOST = most
 
 
-def test_adding_a_query_leaves_full_blocks_alone() -> None:
-    random = Random(1)
-    members = {query: predicate_of(expression(random)) for query in range(2 * member_block.MOST + 5)}
-    index = QueryIndex.of(MATCHED, members)
-    more = index.with_members({10_000: predicate_of(expression(random))})
-    assert more.blocks[:2] == index.blocks[:2]
-    assert sum(len(block.queries) for block in more.blocks) == len(members) + 1
+def test_an_attribute_is_looked_up_once_whatever_the_number_of_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = Random(3)
+    groups = {number: slice_of(drawn_asked(random, 9), random.choice("sxy")) for number in range(50)}
+    shared = StreamIndexes().update({SliceKey(n, 0): mine for n, mine in groups.items()})
+    index = shared[SliceKey(0, 0)].index.value
+    table = rows(random, 40)
+    encoded = []
+
+    class Counted(AttributeValues):
+        @classmethod
+        def of(cls, *args):
+            encoded.append(args)
+            return AttributeValues.of(*args)
+
+    index.cells  # noqa: B018  constants are looked up, too, when the cells are made
+    monkeypatch.setattr(tuple_batch, "AttributeValues", Counted)
+    batch = index.batch(table)
+    for mine in shared.values():
+        mine.value.over_batch(batch).batch.matches()
+    assert len(encoded) == index.cells.attributes <= len(SCHEMA) + 1
 
 
-def test_a_block_that_is_mostly_gone_is_made_anew() -> None:
-    index = index_of(dict.fromkeys(range(100)))
-    assert len(index.without(range(49)).blocks[0].queries) == 100
-    assert len(index.without(range(51)).blocks[0].queries) == 49
-    assert not index.without(range(100)).blocks
+def test_a_query_that_comes_touches_the_blocks_of_its_group_alone() -> None:
+    random, indexes = Random(4), StreamIndexes()
+    slices = {SliceKey(number, 0): slice_of(drawn_asked(random, 30)) for number in range(20)}
+    before = indexes.update(slices)
+    more = slices[SliceKey(3, 0)].with_members({2000: predicate_of(expression(random))})
+    after = indexes.update({**slices, SliceKey(3, 0): more})
+    assert indexes.update({**slices, SliceKey(3, 0): more}) == after, "the same queries, the same index"
+    for key in slices:
+        assert (before[key].value is after[key].value) == (key.group != 3)
 
 
-def test_a_residual_that_would_fail_sees_only_tuples_that_pass_the_rest() -> None:
-    # k + k does not fit into 64 bits for the largest k, and the query does not ask for it.
-    k = Column(BIGINT, "s.k")
-    small = Call(BOOLEAN, "in", (k, Literal(BIGINT, 0), Literal(BIGINT, 1), Literal(BIGINT, 2)))
-    even = Call(BOOLEAN, "gt", (Call(BIGINT, "add", (k, k)), Literal(BIGINT, 1)))
-    index = index_of({1: Call(BOOLEAN, "and", (small, even)), 2: small})
-    table = rows(Random(2), 60)
-    asked = index.named(table).filter(mask_of(small, index.named(table)))
-    exploded = index.exploded(table)
-    assert (exploded.column("_query").to_numpy() == 1).sum() == np.asarray(mask_of(even, asked)).sum()
+def test_a_stream_whose_queries_stay_keeps_its_index() -> None:
+    random, indexes = Random(5), StreamIndexes()
+    one, other = slice_of(drawn_asked(random, 30)), slice_of(drawn_asked(random, 30), "t", "t")
+    before = indexes.update({SliceKey(1, 0): one, SliceKey(2, 0): other})
+    after = indexes.update({SliceKey(1, 0): one, SliceKey(2, 0): other.with_members({})})
+    assert before[SliceKey(1, 0)] == after[SliceKey(1, 0)]
+    assert before[SliceKey(2, 0)] != after[SliceKey(2, 0)]
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_few_rows_and_no_queries(count: int) -> None:
-    table = rows(Random(0), count)
-    assert QueryIndex(MATCHED).match(table).bits.shape == (count, 0)
-    assert QueryIndex(MATCHED).exploded(table).num_rows == 0
+def test_new_queries_have_an_index_of_their_own_unless_all_are_new() -> None:
+    random, indexes = Random(6), StreamIndexes()
+    slices = {SliceKey(number, 0): slice_of(drawn_asked(random, 30)) for number in range(3)}
+    everyone = indexes.update(slices)
+    assert indexes.some(slices) == everyone
+    some = indexes.some({SliceKey(1, 0): slices[SliceKey(1, 0)]})
+    assert some.keys() == {SliceKey(1, 0)}
+    assert some[SliceKey(1, 0)].index is not everyone[SliceKey(1, 0)].index
+
+
+def test_an_index_travels_without_the_predicates() -> None:
+    random = Random(7)
+    groups = {number: drawn_asked(random, 20) for number in range(4)}
+    slices = {SliceKey(number, 0): slice_of(asked) for number, asked in groups.items()}
+    index = QueryIndex("s", slices)
+    assert index.queries == sum(map(len, groups.values()))
+    sent = pickle.loads(pickle.dumps(index.to_ship()))
+    assert len(pickle.dumps(sent)) < len(pickle.dumps(index))
+    for key, mine in slices.items():
+        table = rows(random, 20)
+        found = sent.slices[key].over_batch(sent.batch(table)).batch.matches()
+        assert (found.bits == mine.match(table).bits).all()
+
+
+def test_an_index_does_not_grow_as_queries_come_and_go() -> None:
+    random, indexes = Random(8), StreamIndexes()
+    slices = {number: IndexSlice(Matched(scan_as("s"))) for number in range(2)}
+    there: dict[int, list[int]] = {number: [] for number in slices}
+    sizes = []
+    for epoch in range(80):
+        for number in slices:
+            come = [10 * epoch + extra for extra in range(random.randint(1, 3))]
+            there[number] += come
+            gone, there[number] = there[number][:-20], there[number][-20:]
+            members = {query: predicate_of(expression(random)) for query in come}
+            slices[number] = slices[number].without(gone).with_members(members)
+        shared = indexes.update({SliceKey(number, 0): mine for number, mine in slices.items()})
+        (index,) = {mine.index for mine in shared.values()}
+        assert index.value.queries == sum(map(len, there.values()))
+        if epoch % 10 == 9:
+            sizes.append(len(pickle.dumps(index.value.to_ship())))
+    assert max(sizes[-3:]) < 1.5 * max(sizes[2:5])

@@ -21,9 +21,9 @@ from panes.plan.expressions import Call, Cast, Column, Expression, Literal
 from panes.plan.types import BIGINT, BOOLEAN, INT, STRING
 from panes.plan.windows import BeginEndWindow, NowWindow, RangeWindow, UnboundedWindow, WindowSpec
 from panes.sharing import match_encoding, matched_blocks
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.match_encoding import Entries, encoded
 from panes.sharing.predicates import predicate_of
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import Selection
 from panes.sharing.selection_store import SelectionStore
 from panes.state.storage.manifest import MATCHES, TUPLES
@@ -118,8 +118,8 @@ def drawn_member(random: Random, born: int, windows: Sequence[WindowSpec] = WIND
     return Member(asked, Selection(SCAN, predicate_of(asked), random.choice(windows), columns), born)
 
 
-def index_of(members: Mapping[int, Member]) -> QueryIndex:
-    return QueryIndex.of(MATCHED, {query: member.reading.predicate for query, member in members.items()})
+def index_of(members: Mapping[int, Member]) -> IndexSlice:
+    return IndexSlice.of(MATCHED, {query: member.reading.predicate for query, member in members.items()})
 
 
 @drawn(20)

@@ -14,16 +14,19 @@ from panes.plan import windows
 from panes.plan.windows import RangeWindow
 from panes.sharing import match_encoding, member_block, pair_join, pair_store, partial_sums, tuple_block
 from panes.sharing.bits import Bytes, Ints, Words, count_columns
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.member_block import MemberBlock
 from panes.sharing.pair_reading import PairReading
 from panes.sharing.pair_store import PairStore
-from panes.sharing.query_index import QueryIndex
+from panes.sharing.query_index import SliceKey
 from panes.sharing.residual_predicates import ResidualPredicates
 from panes.sharing.selection_store import SelectionStore
+from panes.sharing.stream_indexes import StreamIndexes
 from panes.sharing.tuple_block import TupleBlock
 from panes.sharing.value_cells import AttributeValues, Places, ValueCells
 from tests.sharing import (
     shared_pairs,
+    test_index_slice,
     test_pair_store,
     test_partial_sums,
     test_query_index,
@@ -51,16 +54,22 @@ def replaced(owner: object, name: str, value: object) -> Plant:
 
 
 def index_check(random: Random) -> None:
-    members = test_query_index.drawn_members(random, 60)
-    test_query_index.check(test_query_index.index_of(members), members, rows(random, 30))
+    members = test_index_slice.drawn_members(random, 60)
+    test_index_slice.check(test_index_slice.index_of(members), members, rows(random, 30))
+
+
+def groups_check(random: Random) -> None:
+    groups = {number: test_query_index.drawn_asked(random, 9) for number in range(4)}
+    slices = {SliceKey(number, 0): test_query_index.slice_of(asked) for number, asked in groups.items()}
+    test_query_index.check(StreamIndexes().update(slices), groups, random)
 
 
 def dropping_check(random: Random) -> None:
-    members = test_query_index.drawn_members(random, 20)
-    index = test_query_index.index_of(members)
+    members = test_index_slice.drawn_members(random, 20)
+    index = test_index_slice.index_of(members)
     gone = random.choice(sorted(members))
     left = {query: asked for query, asked in members.items() if query != gone}
-    test_query_index.check(index.without([gone]), left, rows(random, 30))
+    test_index_slice.check(index.without([gone]), left, rows(random, 30))
 
 
 def partials_check(random: Random) -> None:
@@ -88,11 +97,12 @@ def by_the_left_window(self: PairReading, *sides: object) -> tuple[Ints, Ints]:
     return lifetime_of_pair(replace(self, windows=(left, left)), *sides)  # type: ignore[arg-type]
 
 
-def among_known_pairs(self: PairStore, index: QueryIndex, *_: object) -> None:
+def among_known_pairs(self: PairStore, index: IndexSlice, *_: object) -> None:
     self.pairs.admit(index)
 
 
 locate = ValueCells.locate
+around = ValueCells.around
 spans = member_block._spans
 numbers_of = match_encoding._numbers_of
 touched_by = SelectionStore._touched_by
@@ -100,6 +110,12 @@ touched_by = SelectionStore._touched_by
 
 def without_nulls(self: ValueCells, values: AttributeValues) -> Places:
     return locate(self, AttributeValues(values.numbers, None, values.texts))
+
+
+def the_constant_itself(self: ValueCells, finer: ValueCells) -> Places:
+    cells = around(self, finer)
+    cells[0:-2:2] = cells[1:-2:2]
+    return cells
 
 
 def one_cell_more(*args: object) -> tuple[Ints, Ints]:
@@ -135,6 +151,11 @@ def an_instant_longer(window: RangeWindow, ts: Ints, seen: Ints) -> tuple[Ints, 
 
 MUTATIONS = (
     Mutation("NULL is taken for a value", index_check, replaced(ValueCells, "locate", without_nulls)),
+    Mutation(
+        "what is below a constant is taken for it",
+        groups_check,
+        replaced(ValueCells, "around", the_constant_itself),
+    ),
     Mutation("a span holds one cell more", index_check, replaced(member_block, "_spans", one_cell_more)),
     Mutation("<> leaves nothing out", index_check, replaced(member_block, "_leave_out", lambda *_: None)),
     Mutation("IN admits everything", index_check, replaced(member_block, "_only_options", lambda *_: None)),

@@ -33,8 +33,8 @@ from panes.plan.types import (
 from panes.plan.walk import walk
 from panes.plan.windows import BeginEndWindow
 from panes.sharing.begin_end_aggregate import begin_end_aggregate_of
+from panes.sharing.index_slice import IndexSlice
 from panes.sharing.pair_reading import pair_reading_of
-from panes.sharing.query_index import QueryIndex
 from panes.sharing.selection import selection_of
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.template import Template, template_of
@@ -121,7 +121,7 @@ def _shared(template: Template, plan: Node, predicates: Any, spans: Spans) -> li
         return _timed(plan, spans)
     reading = selection_of(plan)
     assert reading is not None
-    index = QueryIndex.of(template.matched[0], {7: reading.predicate})
+    index = IndexSlice.of(template.matched[0], {7: reading.predicate})
     store, answers = SelectionStore(), []
     for rows, since, clock in spans:
         store.add(rows[reading.scan.stream], index, since)

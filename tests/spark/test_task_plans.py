@@ -10,7 +10,7 @@ from panes.delta.delta import BEGINNING
 from panes.history.query_clocks import KnownClocks
 from panes.plan.box_schedule import BoxSchedule
 from panes.plan.sheddable import with_drop_boxes
-from panes.sharing.shared_indexes import Indexes
+from panes.sharing.shared_indexes import Indexed
 from panes.spark.job_plan import JobPlan
 from panes.stages.clock_rule import ClockRule, Position
 from panes.stages.make_plan import make_plan
@@ -54,7 +54,9 @@ def test_plans_have_no_members_and_values_give_them_back(tmp_path):
         (stage,) = other.plans.stages
         assert stage.query.members is None
         shared = other.values.with_members(stage).query.members
-        assert isinstance(shared.all, Indexes)
+        (mine,) = shared.all
+        assert isinstance(mine.index, Indexed)
+        assert len(mine.value.members) == 2
 
 
 def test_rows_are_matched_with_the_queries_of_the_group_that_reads_them(tmp_path):
@@ -64,8 +66,8 @@ def test_rows_are_matched_with_the_queries_of_the_group_that_reads_them(tmp_path
         other = job_of(db, 1)
         (shared,) = other.values.members.values()
         (route,) = other.plans.inputs
-        assert other.values.indexes_of(route, is_history=False) is shared.all
-        assert other.values.indexes_of(route, is_history=True) is shared.fresh
+        assert other.values.slices_of(route, is_history=False) is shared.all
+        assert other.values.slices_of(route, is_history=True) is shared.fresh
 
 
 def test_plans_travel(tmp_path):

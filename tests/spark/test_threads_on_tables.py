@@ -18,6 +18,9 @@ from panes.database import Database
 pytestmark = pytest.mark.spark
 
 WRITERS, READERS, TRANSACTIONS = 20, 4, 12
+EPOCHS = 2
+"""So many at least are to fall between the transactions."""
+PATIENCE_S = 300
 DEFINED = """
     CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS RETAIN INTERVAL 1 HOUR;
     CREATE TABLE a (id BIGINT PRIMARY KEY, k BIGINT, v BIGINT);
@@ -72,11 +75,13 @@ def test_epochs_and_readers_see_all_of_a_transaction_or_nothing_of_it(spark, tmp
         db.run()
         torn: list[object] = []
         epochs: list[int] = []
+        committed = threading.Semaphore(0)
 
         def after_epoch(epoch: panes.Epoch) -> None:
             epochs.append(epoch.number)
             if values(one) != values(other):
                 torn.append((epoch.number, values(one), values(other)))
+            committed.release()
 
         is_over = threading.Event()
 
@@ -97,12 +102,14 @@ def test_epochs_and_readers_see_all_of_a_transaction_or_nothing_of_it(spark, tmp
             for ts, done in enumerate(writing, 2):
                 done.result()
                 db.push("s", [{"ts": ts, "k": 2}])
+                if ts < 2 + EPOCHS:
+                    committed.acquire(timeout=PATIENCE_S)
             is_over.set()
             assert all(reader.result() > 0 for reader in readers)
         db.stop()
         db.run()
         assert torn == []
-        assert len(epochs) > 1
+        assert len(epochs) >= EPOCHS
         left = {id_: value for writer in writers for id_, value in writer.rows.items()}
         assert values(one) == values(other) == left
         assert [row["n"] for row in both.invoke().to_pylist()] == [2 * len(left)]

@@ -16,6 +16,7 @@ from panes.plan.nodes import GroupBy, StreamScan, Window
 from panes.plan.schema import Field, Schema
 from panes.plan.types import BIGINT
 from panes.plan.windows import RangeWindow
+from panes.synopses.basic_interval import BasicInterval
 from panes.synopses.join_cells import JoinCells
 from panes.synopses.layout import Layout
 
@@ -79,6 +80,24 @@ def test_windows_of_any_two_lengths_hold_what_they_should(seed: int) -> None:
                 other,
                 at,
             )
+
+
+def test_windows_that_end_together_are_read_in_one_pass_over_the_cells(monkeypatch) -> None:
+    pairs = drawn_pairs(Random(3))
+    cells = cells_of(pairs)
+    read = []
+    seen = BasicInterval.seen
+    monkeypatch.setattr(
+        BasicInterval, "seen", lambda self, after, *rest: read.append(after) or seen(self, after, *rest)
+    )
+    for at in (80, 130, 200):
+        asked = [(one * PANE, other * PANE) for one, other in LENGTHS]
+        found = cells.windows(at, asked)
+        for (one, other), probed in zip(LENGTHS, found, strict=True):
+            assert counts(probed.rows) == held(pairs, at, one, other), (one, other, at)
+    assert read == [at - PANES * PANE for at in (80, 130, 200)], "once for all 64 windows"
+    found = cells.windows(200, [(30, 20), (70, 70), (10, 10), (50, 30)])
+    assert max(probed.probes for probed in found) == 7, "not 3 + 7 + 1 + 5"
 
 
 def test_cells_tell_which_of_two_old_tuples_a_window_of_six_panes_has_lost() -> None:

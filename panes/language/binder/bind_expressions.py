@@ -21,9 +21,9 @@ from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.can_cast import can_cast
 from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, OwnCall, columns_of
+from panes.plan.function_signatures import WrongTypes
 from panes.plan.functions import ALIASES, DIFF_UNITS, FORMATS, FUNCTIONS, TRUNC_UNITS
 from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
-from panes.plan.signatures import WrongTypes
 from panes.plan.time_zone import UnknownZone, time_zone
 from panes.plan.types import (
     BIGINT,

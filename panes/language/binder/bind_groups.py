@@ -26,8 +26,8 @@ from panes.plan.expressions import (
     substitute,
     walk,
 )
+from panes.plan.function_signatures import WrongTypes
 from panes.plan.nodes import GroupBy, Node, Project
-from panes.plan.signatures import WrongTypes
 from panes.plan.types import BIGINT, INT
 from panes.plan.unused import unused
 

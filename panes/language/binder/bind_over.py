@@ -15,6 +15,7 @@ from panes.language.parser.syntax import OverCall, OverWindow, SelectBlock
 from panes.language.positions import did_you_mean, offset_of, with_article
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.expressions import Case, Column, Expression, Literal, Value, walk
+from panes.plan.function_signatures import WrongTypes
 from panes.plan.nodes import Node, Over, Project, Select
 from panes.plan.over_functions import (
     AGGREGATED,
@@ -26,7 +27,6 @@ from panes.plan.over_functions import (
     Frame,
     OverFunction,
 )
-from panes.plan.signatures import WrongTypes
 from panes.plan.sort_key import SortKey
 from panes.plan.types import BIGINT, DOUBLE, INTERVAL, NULL, TIMESTAMP, Type, wider
 from panes.plan.unused import unused

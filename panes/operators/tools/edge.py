@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -36,7 +37,7 @@ class Edge:
     def is_weighted(self) -> bool:
         return self.pattern is Pattern.STRICT
 
-    @property
+    @cached_property
     def columns(self) -> pa.Schema:
         """The columns of its deltas, hidden ones included."""
         columns = delta_schema(self.schema, weighted=self.is_weighted)

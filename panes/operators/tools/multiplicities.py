@@ -25,6 +25,8 @@ class Multiplicities:
         self._numbers = numbers
         self._values = values
         self._before: list[tuple[int, Positions, Numbers]] = []
+        self._endless: list[tuple[Positions, Numbers]] = []
+        """Of the rows before the span those that never end: all others are moves as well."""
         self._moves: list[tuple[Positions, Instants, Numbers]] = []
 
     def add(
@@ -36,7 +38,10 @@ class Multiplicities:
         else:
             self._move(number, codes, ts, weight)
         if len(exp) and exp.max() == FOREVER:
-            ends = where(exp < FOREVER)
+            is_endless = exp == FOREVER
+            if ts is None:
+                self._endless.append((codes[is_endless], weight[is_endless]))
+            ends = where(~is_endless)
             codes, exp, weight = codes[ends], exp[ends], weight[ends]
         self._move(number, codes, exp, -weight)
 
@@ -51,13 +56,16 @@ class Multiplicities:
         moves, low, bits, ranked = self._sorted()
         which = moves & 7
         moves >>= 3
-        last = np.flatnonzero(np.append(moves[1:] != moves[:-1], True)) if len(moves) else moves
+        is_last = np.ones(len(moves), dtype=np.bool_)
+        np.not_equal(moves[1:], moves[:-1], out=is_last[:-1])
+        last = np.flatnonzero(is_last)
         moves = moves[last]
         codes = moves >> bits
         times = (moves & ((1 << bits) - 1)) + low
         if ranked is not None:
             times = ranked[times]
         starts = starts_of(codes)
+        heads = codes[starts]
         sums: list[Numbers] = []
         for numbers in self._together(last, starts):
             change = np.zeros(8, dtype=np.int64)
@@ -69,9 +77,9 @@ class Multiplicities:
                         np.add.at(before, some, weight << (place * _DIGIT))
             total = np.cumsum(change[which])[last]
             # What the moves of all values before add up to is no part of the number.
-            others = np.append(0, total)[starts]
-            lengths = np.diff(np.append(starts, len(total)))
-            sums += _digits(total + np.repeat(before[codes[starts]] - others, lengths), len(numbers))
+            before[heads] -= np.append(0, total)[starts]
+            total += before[codes]
+            sums += _digits(total, len(numbers))
         return codes, times, sums
 
     def _sorted(self) -> tuple[Numbers, int, int, Instants | None]:
@@ -101,21 +109,20 @@ class Multiplicities:
     def _together(self, last: Positions, starts: Positions) -> list[list[int]]:
         """The numbers, in order, by which of them are added up at once."""
         every = list(range(self._numbers))
-        begins = np.append(0, last + 1)
-        most = int(np.diff(np.append(begins[starts], begins[-1])).max(initial=0))
-        for _, codes, weight in self._before:
-            if len(codes):
-                most += int(np.bincount(codes, np.abs(weight)).max())
+        ends = last[np.append(starts[1:], len(last)) - 1] if len(last) else last
+        most = int(np.diff(ends, prepend=-1).max(initial=0))
+        for codes, weight in self._endless:
+            most += int(np.bincount(codes, np.abs(weight)).max(initial=0))
         return [every] if most < _LARGEST or self._numbers == 1 else [[number] for number in every]
 
 
 def _digits(sums: Numbers, count: int) -> list[Numbers]:
-    """The numbers, above or below zero, whose digits the sums consist of."""
+    """The numbers that are the digits of the sums, which this uses up: none of several is below zero, a single one
+    may be."""
     digits = []
     for _ in range(count - 1):
-        digit = ((sums + _LARGEST) & ((1 << _DIGIT) - 1)) - _LARGEST
-        digits.append(digit)
-        sums = (sums - digit) >> _DIGIT
+        digits.append(sums & ((1 << _DIGIT) - 1))
+        sums >>= _DIGIT
     return [*digits, sums]
 
 
@@ -126,9 +133,18 @@ def rows_of(
 
     A row begins where the number moves away from zero, and the oldest ends where it moves back to it.
     """
+    is_there = number != 0
+    is_there[1:] |= is_there[:-1].copy()
+    there = where(is_there)
+    if 2 * len(there) < len(number):
+        # Nothing rises or falls where the number is zero, and was.
+        code, time, number = code[there], time[there], number[there]
     starts = starts_of(code)
     signs = (1, -1) if len(number) and number.min() < 0 else (1,)
-    parts = [_unsigned_rows(code, time, np.maximum(sign * number, 0), starts, sign) for sign in signs]
+    numbers = [np.maximum(number if sign > 0 else -number, 0) for sign in signs]
+    parts = [
+        _unsigned_rows(code, time, some, starts, sign) for sign, some in zip(signs, numbers, strict=True)
+    ]
     codes, ts, exp, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     return codes, ts, exp, weight
 

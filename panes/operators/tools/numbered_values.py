@@ -18,8 +18,9 @@ from panes.state.buffers.chunked import ChunkedBuffer, matching
 class NumberedValues:
     """Numbers the distinct values of some tables, whole rows of which are compared (NULL equals NULL).
 
-    `codes[i]` numbers the rows of the i-th table, and `order` lists the rows of all tables, one after the
-    other, by these numbers. Columns are matched by place and go by the names given.
+    `codes[i]` numbers the rows of the i-th table. `order` lists the rows of all tables, one after the other, by
+    these numbers; `ordered_codes` are the numbers in this order, and `starts` says where each begins. Columns are
+    matched by place and go by the names given.
     """
 
     def __init__(self, tables: Sequence[pa.Table], names: Sequence[str]) -> None:
@@ -28,22 +29,33 @@ class NumberedValues:
         hashes = hash_rows(rows, self._names)
         groups = group_rows(rows, self._names, hashes)
         self._ends = np.cumsum([0, *(table.num_rows for table in tables)])
-        self.codes = np.split(groups.codes, self._ends[1:-1])
+        self._groups = groups
         self.count = groups.count
-        self.order = groups.order
+        self.order, self.ordered_codes, self.starts = groups.order, groups.ordered_codes, groups.starts
         self._rows = rows
         # Codes are given in the order of hashes, unless keys that share a hash had to be told apart.
         self._first = groups.first
         self._row_hashes = hashes
         self._hashes = hashes[self._first]
         self._is_sorted = bool((self._hashes[1:] >= self._hashes[:-1]).all())
-        self._by_hash: Positions = np.arange(self.count) if self._is_sorted else np.argsort(self._hashes)
+        self._by_hash: Positions | None = None if self._is_sorted else np.argsort(self._hashes)
+
+    @cached_property
+    def codes(self) -> list[Positions]:
+        """The numbers of the rows of each table."""
+        return np.split(self._groups.codes, self._ends[1:-1])
+
+    @cached_property
+    def _values(self) -> pa.Table:
+        """The values, by number."""
+        return take(self._rows, self._first)
 
     def take(self, codes: Positions, *, with_hash: bool = False) -> pa.Table:
         """The values of these numbers, as rows; `with_hash`, of rising numbers, makes them ready for state."""
         if with_hash and self._is_sorted:
-            return self._with_hash(codes)
-        return take(self._rows, self._first[codes])
+            hashes = from_fixed_width(self._hashes[codes], pa.uint64())
+            return take(self._values, codes).append_column(HASH, hashes)
+        return take(self._values, codes)
 
     def clustered(self, number: int, rows: pa.Table) -> pa.Table:
         """Rows that stand for those of one of the tables, ready for state keyed by the whole value."""
@@ -54,14 +66,17 @@ class NumberedValues:
         hashes = from_fixed_width(self._row_hashes[order], pa.uint64())
         return take(rows, order - begin).append_column(HASH, hashes)
 
-    def _with_hash(self, codes: Positions) -> pa.Table:
-        hashes = from_fixed_width(self._hashes[codes], pa.uint64())
-        return take(self._rows, self._first[codes]).append_column(HASH, hashes)
-
     @cached_property
     def _needles(self) -> pa.Table:
         """The values, sorted by hash, to be looked up in states."""
-        return self._with_hash(self._by_hash)
+        values, hashes = self._values, self._hashes
+        if self._by_hash is not None:
+            values, hashes = take(values, self._by_hash), hashes[self._by_hash]
+        return values.append_column(HASH, from_fixed_width(hashes, pa.uint64()))
+
+    def _numbers(self, needles: Positions) -> Positions:
+        """The numbers of the values at these places of `_needles`."""
+        return needles if self._by_hash is None else self._by_hash[needles]
 
     def stored(
         self, state: ChunkedBuffer, columns: Sequence[str], *, after: int = BEGINNING
@@ -72,9 +87,11 @@ class NumberedValues:
         found: list[list[Instants]] = [[np.zeros(0, dtype=np.int64)] for _ in columns]
         for at, table, stored_at in state.matches(self._needles, self._names):
             if after > BEGINNING:
-                alive = np.flatnonzero(int64(table, EXP)[stored_at] > after)
-                at, stored_at = at[alive], stored_at[alive]
-            codes.append(self._by_hash[at])
+                is_alive = int64(table, EXP)[stored_at] > after
+                if not is_alive.all():
+                    alive = where(is_alive)
+                    at, stored_at = at[alive], stored_at[alive]
+            codes.append(self._numbers(at))
             for column, name in zip(found, columns, strict=True):
                 column.append(int64(table, name)[stored_at])
         return np.concatenate(codes), [np.concatenate(column) for column in found]
@@ -82,4 +99,4 @@ class NumberedValues:
     def found_in(self, clustered: pa.Table) -> tuple[Positions, Positions]:
         """The rows of a clustered table that are among these values: their numbers, and where they are."""
         at, _, rows = matching(self._needles, self._names, clustered, self._names, nulls_equal=True)
-        return self._by_hash[at], rows
+        return self._numbers(at), rows

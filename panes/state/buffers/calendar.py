@@ -11,12 +11,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import EXP, FOREVER
+from panes.delta.grouped import sort_by_time
 from panes.delta.rows import int64, take
 from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.chunked import POLICY, ChunkedBuffer, Combine
+from panes.state.buffers.expiry_order import ExpiryOrder, order_of
 
 _FEWEST_TO_DIVIDE, _SHARE_TO_DIVIDE = 8_192, 8
 """Young rows are divided into days when they are that many, and more than one in eight of all."""
+
+_FIRST_SPANS = 8
+"""In how many spans a young chunk is read whole before its rows are ordered by expiry: most are merged or divided
+before that."""
 
 _POLICY_TO_PROBE = replace(POLICY, fan_in=2)
 """A probe looks into the chunks of every day, so there are to be few in each."""
@@ -125,8 +131,7 @@ class Calendar(ChunkedBuffer):
             return Chunk.of(table, width=width, updates=updates)
         exp = int64(table, EXP)
         if (exp[1:] < exp[:-1]).any():
-            # Sorted parts lie one after the other: a stable sort merges them.
-            table = take(table, np.argsort(exp, kind="stable"))
+            table = take(table, sort_by_time(exp))
         return Chunk.of_sorted(table, width=width, updates=updates, sorted=1)
 
     def _count_updates(self, table: pa.Table) -> int:
@@ -135,14 +140,17 @@ class Calendar(ChunkedBuffer):
     def _due(self, chunk: Chunk, already: int, now: int) -> tuple[pa.Table, int]:
         if not _is_sorted(chunk):
             return super()._due(chunk, already, now)
-        begin, end = np.searchsorted(int64(chunk.table, EXP), [already, now], side="right")
+        begin, end = np.searchsorted(chunk.numbers(EXP), [already, now], side="right")
         self.touched += end - begin
         return chunk.table.slice(begin, end - begin), int(end)
+
+    def _order_of(self, chunk: Chunk, already: int, now: int) -> ExpiryOrder | None:
+        return order_of(chunk, already, now, first_spans=_FIRST_SPANS if _is_young(chunk) else 0)
 
     def _count_dead(self, chunk: Chunk, already: int, now: int) -> int:
         if not _is_sorted(chunk):
             return super()._count_dead(chunk, already, now)
-        return int(np.searchsorted(int64(chunk.table, EXP), now, side="right"))
+        return int(np.searchsorted(chunk.numbers(EXP), now, side="right"))
 
     def _by_day(self, rows: pa.Table, day: npt.NDArray[np.int64]) -> Iterator[pa.Table]:
         number = day - day.min()

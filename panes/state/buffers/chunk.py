@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from panes.delta.delta import EXP
-from panes.delta.rows import Positions, take
+from panes.delta.rows import Positions, array_of, fixed_width, take
 
 Labels = Mapping[str, int]
 
@@ -41,6 +43,7 @@ class Chunk:
     ) -> None:
         self._load = load
         self._table: pa.Table | None = None
+        self._numbers: dict[str, npt.NDArray[Any]] = {}
         self.rows = rows
         self.sort_key = sort_key
         self.low = low
@@ -94,7 +97,7 @@ class Chunk:
         where some are, and others are not."""
         if self.low > instant or self.high <= instant:
             return self.low if self.low > instant else None
-        values = self.table.column(self.sort_key).to_numpy()
+        values = self.numbers(self.sort_key)
         return int(np.min(values[values > instant]))
 
     def open(self) -> None:
@@ -107,6 +110,15 @@ class Chunk:
         self.open()
         assert self._table is not None
         return self._table
+
+    def numbers(self, name: str) -> npt.NDArray[Any]:
+        """A column of fixed width without NULL, as numpy: a chunk never changes, and is asked in every span."""
+        numbers = self._numbers.get(name)
+        if numbers is None:
+            found = fixed_width(array_of(self.table, name))
+            assert found is not None
+            numbers = self._numbers[name] = found
+        return numbers
 
     def __repr__(self) -> str:
         return f"Chunk({self.segment or 'new'}, rows={self.rows}, {self.sort_key}={self.low}..{self.high})"

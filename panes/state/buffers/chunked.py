@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from panes.delta.delta import BEGINNING, EXP, TS, WEIGHT
 from panes.delta.grouped import are_first, starts_of
-from panes.delta.hashing import HASH, hash_rows, sort_order
+from panes.delta.hashing import HASH, hash_rows, sorted_hashes
 from panes.delta.keys import equal_rows, group_rows, is_hash_exact
 from panes.delta.rows import (
     Positions,
@@ -56,9 +56,8 @@ def cluster(table: pa.Table, keys: Sequence[str]) -> pa.Table:
     """The rows sorted by the hash of their key, which becomes a column. A clustered table stays as it is."""
     if HASH in table.column_names:
         return table
-    hashes = hash_rows(table, keys)
-    order = sort_order(hashes)
-    return take(table, order).append_column(HASH, from_fixed_width(hashes[order], pa.uint64()))
+    order, hashes = sorted_hashes(hash_rows(table, keys))
+    return take(table, order).append_column(HASH, from_fixed_width(hashes, pa.uint64()))
 
 
 def sum_weights(table: pa.Table, order: Positions | None = None) -> pa.Table:
@@ -90,7 +89,11 @@ def equal_runs(table: pa.Table, keys: Sequence[str], order: Positions) -> tuple[
     Rows of a merge are given in the order of the hashes of their keys, and stay in it.
     """
     if HASH in table.column_names:
-        is_first = are_first(hashes_of(table)[order], int64(table, EXP)[order])
+        by: list[npt.NDArray[Any]] = [hashes_of(table)[order]]
+        exp = int64(table, EXP)
+        if len(exp) and (exp != exp[0]).any():
+            by.append(exp[order])
+        is_first = are_first(*by)
         starts = np.flatnonzero(is_first)
         if len(starts) == len(order) or is_hash_exact(table, keys):
             return order, starts
@@ -262,7 +265,7 @@ class ChunkedBuffer(Buffer):
             self.touched += len(due)
             return take(chunk.table, due), order.count_dead(now)
         self.touched += chunk.rows
-        exp = int64(chunk.table, EXP)
+        exp = chunk.numbers(EXP)
         is_dead = exp <= now
         return take(chunk.table, where(is_dead & (exp > already))), int(np.count_nonzero(is_dead))
 
@@ -272,7 +275,7 @@ class ChunkedBuffer(Buffer):
         if order is not None:
             return order.count_dead(now)
         self.touched += chunk.rows
-        return int(np.count_nonzero(int64(chunk.table, EXP) <= now))
+        return int(np.count_nonzero(chunk.numbers(EXP) <= now))
 
     def _order_of(self, chunk: Chunk, already: int, now: int) -> ExpiryOrder | None:
         """In which order the rows of a chunk leave; None where it is to be read whole."""
@@ -285,7 +288,7 @@ class ChunkedBuffer(Buffer):
         if not self.lazy_expiration.is_due(chunk, dead, now):
             return [chunk]
         self.touched += chunk.rows
-        return [self._chunk(take(chunk.table, where(int64(chunk.table, EXP) > now)), [chunk])]
+        return [self._chunk(take(chunk.table, where(chunk.numbers(EXP) > now)), [chunk])]
 
     def _alive(self, chunk: Chunk, now: int) -> pa.Table:
         self.touched += chunk.rows

@@ -2,7 +2,8 @@
 
 A chunk that straddles the clock is read whole while few spans are left of it. Otherwise its rows are ordered once,
 and every span finds the rows that leave in it by bisection. So a row is read at most `_FEW_SPANS` times for
-expiry, and then once more when it leaves, however short the spans are and however many rows the chunk has.
+expiry, and then once more when it leaves, however short the spans are and however many rows the chunk has. A chunk
+that is likely to be merged soon can be read whole in some first spans too: an order of it would hardly be used.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from panes.delta.delta import BEGINNING, EXP, FOREVER, Instants
-from panes.delta.rows import Positions, int64
+from panes.delta.rows import Positions
 from panes.state.buffers.chunk import Chunk
 
 _FEW_SPANS = 16
@@ -73,13 +74,20 @@ class ExpiryOrder:
 
 
 _orders: WeakKeyDictionary[Chunk, ExpiryOrder] = WeakKeyDictionary()
+_reads: WeakKeyDictionary[Chunk, int] = WeakKeyDictionary()
+"""How often chunks that were worth an order were read whole first."""
 
 
-def order_of(chunk: Chunk, already: int, now: int) -> ExpiryOrder | None:
-    """The order of a chunk; None where it is cheaper to read the chunk whole in each span that is left."""
+def order_of(chunk: Chunk, already: int, now: int, *, first_spans: int = 0) -> ExpiryOrder | None:
+    """The order of a chunk; None where it is cheaper to read the chunk whole in each span that is left, and in the
+    `first_spans` in which it is asked for."""
     order = _orders.get(chunk)
     if order is None and _is_worth_an_order(chunk, already, now):
-        order = _orders[chunk] = ExpiryOrder.of(int64(chunk.table, EXP))
+        reads = _reads.pop(chunk, 0)
+        if reads < first_spans:
+            _reads[chunk] = reads + 1
+            return None
+        order = _orders[chunk] = ExpiryOrder.of(chunk.numbers(EXP))
     return order
 
 

@@ -21,8 +21,8 @@ _WORTH_A_DIRECTORY = 16
 _FEWEST_WANTED = 2_000
 """Fewer hashes are found by bisection in less time than a directory takes for its first steps."""
 
-_SINGLE_STEPS = 4
-"""How many hashes of one place are compared one after the other; the rest, of which few places have any, at
+_SINGLE_STEPS = 3
+"""How many more hashes of one place are compared one after the other; the rest, of which few places have any, at
 once."""
 
 
@@ -31,12 +31,14 @@ class Directory:
     """Where in a sorted column the hashes with the same first bits lie.
 
     With up to twice as many places as hashes, a place holds less than one hash on average, so a lookup is
-    two reads and about one comparison. It is made in one pass, and lives as long as its chunk does
-    in this process; it is never stored.
+    one comparison with the first hash from the place on; only where a place is crowded, more are read. It is made
+    in one pass, and lives as long as its chunk does in this process; it is never stored.
     """
 
     starts: npt.NDArray[np.int32]
     shift: np.uint64
+    is_crowded: npt.NDArray[np.bool_]
+    """Which places hold more than one hash."""
 
     @classmethod
     def of(cls, hashes: Hashes) -> Directory:
@@ -45,24 +47,27 @@ class Directory:
         counts = np.bincount((hashes >> shift).view(np.int64), minlength=1 << bits)
         starts = np.zeros(len(counts) + 1, dtype=np.int32)
         np.cumsum(counts, out=starts[1:])
-        return cls(starts, shift)
+        return cls(starts, shift, counts > 1)
 
     def find(self, stored: Hashes, wanted: Hashes) -> Pairs:
+        if not len(stored):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         place = (wanted >> self.shift).view(np.int64)
         low = self.starts[place]
-        counts: npt.NDArray[np.int32] = self.starts[place + 1] - low
-        at: Positions = np.flatnonzero(counts)
-        counts = counts[at]
-        stored_at: Positions = low[at].astype(np.int64)
-        parts: list[Pairs] = []
+        # From an empty place on, the first hash is one of another place, which no hash of this place equals.
+        at: Positions = np.flatnonzero(np.take(stored, low, mode="clip") == wanted)
+        parts: list[Pairs] = [(at, low[at].astype(np.int64))]
+        at = np.flatnonzero(self.is_crowded[place])
+        place, stored_at = place[at], low[at].astype(np.int64) + 1
+        counts: Positions = self.starts[place + 1] - stored_at
         for _ in range(_SINGLE_STEPS):
-            parts.append(_equal(stored, stored_at, wanted, at))
-            more = np.flatnonzero(counts > 1)
-            at, stored_at, counts = at[more], stored_at[more] + 1, counts[more] - np.int32(1)
             if not len(at):
                 break
+            parts.append(_equal(stored, stored_at, wanted, at))
+            more = np.flatnonzero(counts > 1)
+            at, stored_at, counts = at[more], stored_at[more] + 1, counts[more] - 1
         else:
-            at, stored_at = expanded(at, stored_at, counts.astype(np.int64))
+            at, stored_at = expanded(at, stored_at, counts)
             parts.append(_equal(stored, stored_at, wanted, at))
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
@@ -72,7 +77,7 @@ _directories: WeakKeyDictionary[Chunk, Directory] = WeakKeyDictionary()
 
 def find_unsorted(chunk: Chunk, wanted: Hashes) -> Pairs:
     """All pairs of equal hashes of some that are in any order and of a chunk, which is sorted by them."""
-    stored = hashes_of(chunk.table)
+    stored = chunk.numbers(HASH)
     if _is_worth_a_directory(chunk, len(wanted)):
         return _directory_of(chunk).find(stored, wanted)
     return find_each(stored, wanted)
@@ -87,7 +92,7 @@ def _is_worth_a_directory(chunk: Chunk, wanted: int) -> bool:
 def _directory_of(chunk: Chunk) -> Directory:
     directory = _directories.get(chunk)
     if directory is None:
-        directory = _directories[chunk] = Directory.of(hashes_of(chunk.table))
+        directory = _directories[chunk] = Directory.of(chunk.numbers(HASH))
     return directory
 
 
@@ -100,7 +105,7 @@ def hashes_of(table: pa.Table) -> Hashes:
 class HashSearch:
     """Many hashes, sorted, to be looked up in chunk after chunk.
 
-    A chunk that is much smaller is looked up in the wanted hashes instead, and one that is much larger is
+    A chunk that is smaller is looked up in the wanted hashes instead, and one that is much larger is
     searched by bisection; else a directory of the larger side leads to the places.
     """
 
@@ -109,8 +114,8 @@ class HashSearch:
         self._directory: Directory | None = None
 
     def find_in(self, chunk: Chunk) -> Pairs:
-        stored = hashes_of(chunk.table)
-        if len(stored) < len(self._wanted) // 4:
+        stored = chunk.numbers(HASH)
+        if len(self._wanted) >= _FEWEST_WANTED and len(stored) < len(self._wanted):
             if self._directory is None:
                 self._directory = Directory.of(self._wanted)
             stored_at, at = self._directory.find(self._wanted, stored)
@@ -123,13 +128,19 @@ class HashSearch:
 def find(stored: Hashes, wanted: Hashes) -> Pairs:
     """All pairs of equal hashes. Both must be sorted.
 
-    The shorter side is searched for in the longer one, so the cost follows the shorter side and grows with
-    the logarithm of the longer.
+    The shorter side is searched for in the longer one: by bisection, so that the cost follows the shorter side and
+    grows with the logarithm of the longer, or by a directory where the longer side is not much longer.
     """
-    if len(stored) < len(wanted) // 4:
-        stored_at, wanted_at = find_each(wanted, stored)
+    if len(stored) < len(wanted):
+        stored_at, wanted_at = _find_shorter(wanted, stored)
         return wanted_at, stored_at
-    return find_each(stored, wanted)
+    return _find_shorter(stored, wanted)
+
+
+def _find_shorter(longer: Hashes, shorter: Hashes) -> Pairs:
+    if len(shorter) >= _FEWEST_WANTED and len(longer) <= _WORTH_A_DIRECTORY * len(shorter):
+        return Directory.of(longer).find(longer, shorter)
+    return find_each(longer, shorter)
 
 
 def find_each(stored: Hashes, wanted: Hashes) -> Pairs:

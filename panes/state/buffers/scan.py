@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from panes.delta.hashing import HASH
 from panes.state.buffers.chunk import Chunk
 from panes.state.buffers.chunked import ChunkedBuffer, Combine, Match, verified
 from panes.state.buffers.hash_search import find_each, hashes_of
@@ -33,7 +34,7 @@ class Scan(ChunkedBuffer):
         assert self.keys is not None, "this buffer has no keys to probe by"
         for chunk in self._log.parts:
             self.touched += chunk.rows
-            stored_at, at = find_each(hashes_of(needles), hashes_of(chunk.table))
+            stored_at, at = find_each(hashes_of(needles), chunk.numbers(HASH))
             match = verified(
                 needles, at, names, chunk.table, stored_at, self.keys, nulls_equal=self.nulls_equal
             )

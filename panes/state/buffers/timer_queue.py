@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import EXP
+from panes.delta.grouped import sort_by_time
+from panes.delta.rows import take
 from panes.state.buffers.base import State
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import MergePolicy
@@ -60,5 +62,5 @@ class TimerQueue(State):
 def _chunk(rows: pa.Table) -> Chunk:
     instants = rows.column(EXP).to_numpy()
     if (instants[1:] < instants[:-1]).any():
-        rows = rows.take(pa.array(np.argsort(instants, kind="stable")))
+        rows = take(rows, sort_by_time(instants))
     return Chunk.of_sorted(rows.combine_chunks())

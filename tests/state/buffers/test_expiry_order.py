@@ -37,6 +37,12 @@ def test_a_chunk_is_ordered_when_many_spans_are_left_of_it(
     assert (order_of(chunk, already, now) is not None) == is_ordered
 
 
+def test_a_chunk_that_may_be_merged_soon_is_read_whole_at_first():
+    chunk = Chunk.of(pa.table({EXP: np.arange(1, 10_001)}))
+    orders = [order_of(chunk, clock, clock + 1, first_spans=3) for clock in range(5)]
+    assert [order is None for order in orders] == [True, True, True, False, False]
+
+
 def test_a_chunk_is_ordered_once():
     chunk = Chunk.of(pa.table({EXP: np.arange(1, 10_001)}))
     assert order_of(chunk, 1, 2) is order_of(chunk, 2, 9_999)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from panes.plan.function_signatures import WrongTypes
 from panes.plan.functions import FUNCTIONS
-from panes.plan.signatures import WrongTypes
 from panes.plan.types import (
     BIGINT,
     BOOLEAN,
