@@ -438,12 +438,10 @@ def written(page: str) -> str:
 
 def standing_written(page: str) -> str:
     """The page of standing queries with the figures of its result file."""
-    content = load(standing_queries.NAME)
-    if content is None:
-        return page
-    windows = windows_table(content)
-    page = page if windows is None else between(page, "windows", windows)
-    return between(page, "costs", standing_costs(content))
+    content, windows = load(standing_queries.NAME), load(standing_queries.WINDOWS_NAME)
+    if windows is not None:
+        page = between(page, "windows", windows_table(windows))
+    return page if content is None else between(page, "costs", standing_costs(content))
 
 
 def scale_written(page: str) -> str:

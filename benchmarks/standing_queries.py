@@ -55,7 +55,7 @@ from panes.stages.physical_plan import PhysicalInput
 P = ParamSpec("P")
 T = TypeVar("T")
 
-NAME = "standing-queries"
+NAME, WINDOWS_NAME = "standing-queries", "standing-windows"
 COUNTS = (10, 100, 1_000, 10_000)
 WINDOW = "RANGE 100 SECONDS"
 INGESTED = 400_000
@@ -363,6 +363,12 @@ def main() -> None:
 
 def _save(points: Sequence[Point]) -> None:
     """Keeps the results, with those of the last run for the parts that were not run, and draws them."""
+    different = [point for point in points if point.curve.startswith(DIFFERENT)]
+    if different:
+        save(WINDOWS_NAME, [asdict(point) for point in different])
+    points = [point for point in points if point not in different]
+    if not points:
+        return
     new = {point.curve for point in points}
     before = [Point(**result) for result in (load(NAME) or {"results": []})["results"]]
     points = [*points, *(point for point in before if point.curve not in new)]
