@@ -26,7 +26,7 @@ from panes.plan.types import BIGINT
 from panes.plan.windows import RangeWindow
 from panes.schedule.next_refreshes import Asked, NextRefreshes, RefreshedGroup
 from panes.schedule.refresh_budget import RefreshBudget
-from panes.sharing.shared_indexes import Indexes, Members
+from panes.sharing.shared_indexes import Members
 from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.store import Arrivals
 from panes.spark.refreshes_after import refreshes_after
@@ -84,7 +84,7 @@ class Epochs:
         came, _ = FragmentRun(rows).input(self._input, since)
         began = time.process_time()
         refreshes = self._next.after(before, [self._group], self.schedule, is_live=True)[GROUP]
-        arrivals = Arrivals({self._input.name: came}, Members(Indexes(())), since, clock, not before.epoch)
+        arrivals = Arrivals({self._input.name: came}, Members(), since, clock, not before.epoch)
         self._store.advance(arrivals)
         beside = BESIDE_S + time.process_time() - began
         probes = self._store.refresh(refreshes, clock)
