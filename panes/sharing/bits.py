@@ -73,7 +73,7 @@ def count_columns(bits: Words) -> Ints:
 
 
 def _added(flags: Bytes) -> Ints:
-    """The sums of columns of zeros and ones. So many rows that a byte holds their sum are added as bytes."""
+    """The sums of columns of zeros and ones. Rows are added as bytes as long as a byte holds their sum."""
     sums = np.zeros(flags.shape[1], np.int64)
     for first in range(0, len(flags), _IN_A_BYTE):
         sums += np.add.reduce(flags[first : first + _IN_A_BYTE], axis=0, dtype=np.uint8)

@@ -14,7 +14,7 @@ from panes.sharing.matched_batch import MatchedBatch
 from panes.sharing.matches import Matches
 from panes.sharing.named_rows import named_rows
 from panes.sharing.partial_sums import partial_sums
-from panes.sharing.signed_rows import with_signatures
+from panes.sharing.signed_rows import signed_rows
 
 _AT_ONCE = 1 << 17
 """Tuples that get their signatures at once."""
@@ -60,5 +60,5 @@ class GroupMatcher:
         for start in range(0, max(self.batch.count, 1), _AT_ONCE):
             stop = min(start + _AT_ONCE, self.batch.count)
             matches = Matches(self.batch.match(start, stop), self.batch.queries)
-            parts.append(with_signatures(rows.slice(start, _AT_ONCE), matches, count))
+            parts.append(signed_rows(rows.slice(start, _AT_ONCE), matches, count))
         return pa.concat_tables(parts)

@@ -14,7 +14,7 @@ from panes.sharing.bits import unpacked
 from panes.sharing.matches import Matches
 
 
-def with_signatures(rows: pa.Table, matches: Matches, count: int) -> pa.Table:
+def signed_rows(rows: pa.Table, matches: Matches, count: int) -> pa.Table:
     """The rows that pass any of a number of predicates, with their signatures in front."""
     passing = np.flatnonzero(matches.is_for_any)
     bits = np.ascontiguousarray(matches.bits[passing])

@@ -15,8 +15,11 @@ from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Node
 from panes.sharing.begin_end_store import BeginEndStore
 from panes.sharing.group import Group
+from panes.sharing.index_slice import IndexSlice
+from panes.sharing.query_index import SliceKey
 from panes.sharing.selection_store import SelectionStore
 from panes.sharing.store import Arrivals
+from panes.sharing.stream_indexes import StreamIndexes
 from panes.sharing.template import templates_of
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
@@ -79,12 +82,15 @@ def test_state_does_not_grow_from_queries_that_were_dropped(kind: str):
     chunks: dict[str, list] = {}
     sizes = []
     plans: dict[int, Node] = {}
+    indexes = StreamIndexes()
     for epoch in range(EPOCHS):
         since, clock = (SPAN * epoch if epoch else BEGINNING), SPAN * (epoch + 1)
         plans[epoch] = plan_of(sql(epoch))
         plans.pop(epoch - STAYS, None)
         group.update(plans)
-        members = group.members({epoch}, {"s": Retained()})
+        everyone = tuple(indexes.update(_keyed(group.slices)).values())
+        fresh = tuple(indexes.some(_keyed(group.fresh_slices({epoch}))).values())
+        members = group.members(everyone, fresh, {"s": Retained()})
         rows = pa.table({"k": [1, 2], "v": [epoch % 50, epoch % 7], TS: [clock - 1, clock]})
         computed, _ = FragmentRun(rows).input(source, since)
         store = (
@@ -101,6 +107,10 @@ def test_state_does_not_grow_from_queries_that_were_dropped(kind: str):
         assert size <= 1.1 * before
     assert (len(group.queries), len(group.measures)) == (STAYS, STAYS)
     assert store.rows < 20 * STAYS, "and small"
+
+
+def _keyed(slices: list[IndexSlice]) -> dict[SliceKey, IndexSlice]:
+    return {SliceKey(0, number): mine for number, mine in enumerate(slices)}
 
 
 def _most(sizes: list[tuple[int, int]]) -> list[int]:
