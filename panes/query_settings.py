@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from panes.config import AUTO, EAGER, INPUT_TRIGGERED, NEGATIVE, NONE, SETTINGS, TIME_MESSAGE
 
-_SINCE = "since epoch "
-
 
 class ChosenAnswers(NamedTuple):
     """How the answer of a query is had, and why; without a reason where there is no other way."""
@@ -16,6 +14,8 @@ class ChosenAnswers(NamedTuple):
     """'eager': operators keep it up to date. 'lazy': it is put together when it is read, from a store that queries
     share. 'none': nothing is kept, and the history is asked."""
     reason: str = ""
+    since: int | None = None
+    """The epoch before which the query had another way; None: it always had this one."""
 
     @property
     def is_asked_anew(self) -> bool:
@@ -24,13 +24,13 @@ class ChosenAnswers(NamedTuple):
 
     def switched(self, epoch: int) -> ChosenAnswers:
         """The same for a query that had another way before an epoch."""
-        return self._replace(reason=f"{_SINCE}{epoch}: {self.reason}")
+        return self._replace(reason=f"since epoch {epoch}: {self.reason}", since=epoch)
 
     @property
     def is_switched(self) -> bool:
         """Whether the query had another way before; then its answers of earlier instants are asked of the
         history."""
-        return self.reason.startswith(_SINCE)
+        return self.since is not None
 
 
 KEPT = ChosenAnswers(EAGER)

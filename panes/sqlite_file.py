@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeAlias
 
 from panes.errors import StateError
 
-LAYOUT = 8
+LAYOUT = 9
 """The layout of all files of a database. It is raised when one of an older layout can no longer be read; as it is
 part of the schema too, a file of an older layout is told from one whose number is damaged."""
 

@@ -115,7 +115,7 @@ def test_a_file_of_another_layout_is_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "old.sqlite")) as connection:
         connection.execute("CREATE TABLE numbered (id INTEGER PRIMARY KEY)")
     with pytest.raises(
-        StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 8"
+        StateError, match=r"old\.sqlite is of layout 0, and this version of Panes reads layout 9"
     ):
         opened(tmp_path / "old.sqlite")
 
@@ -126,7 +126,7 @@ def test_a_file_of_an_older_layout_with_the_same_tables_is_not_taken_for_a_damag
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(f"{seal} {SCHEMA} {sqlite_file._triggers(SCHEMA)} PRAGMA user_version = 2;")
     with pytest.raises(
-        StateError, match=r"is of layout 2, .* layout 8: open the database with the version that made"
+        StateError, match=r"is of layout 2, .* layout 9: open the database with the version that made"
     ):
         opened(path)
 

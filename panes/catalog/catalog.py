@@ -43,7 +43,8 @@ _SCHEMA = f"""
 CREATE TABLE queries (
   id INTEGER NOT NULL, origin INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   sql TEXT NOT NULL, shards INTEGER, follows_cores INTEGER NOT NULL,
-  {SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL, template TEXT,
+  {SETTINGS_DEFINED}, given TEXT NOT NULL, mode TEXT NOT NULL, why_mode TEXT NOT NULL,
+  mode_since INTEGER, template TEXT,
   synopsis TEXT, computes TEXT, group_id INTEGER REFERENCES groups (id), first_epoch INTEGER,
   first_clock INTEGER, error TEXT, plan_number INTEGER);
 CREATE INDEX queries_by_id ON queries (id);
@@ -217,7 +218,8 @@ class Catalog:
             values = (*first, *settings, named, *answers, template, synopsis, computes, group)
             self._execute(
                 f"INSERT INTO queries (id, origin, name, sql, shards, follows_cores, {SETTINGS_COLUMNS}, given, "
-                f"mode, why_mode, template, synopsis, computes, group_id) VALUES ({marks_for(values)})",
+                "mode, why_mode, mode_since, template, synopsis, computes, group_id) "
+                f"VALUES ({marks_for(values)})",
                 *values,
             )
             return self.query(name)
@@ -238,8 +240,8 @@ class Catalog:
     ) -> QueryRecord:
         """Adds a query that shares the state of an equal one, as if both had been registered together."""
         same = (
-            f"shards, follows_cores, {SETTINGS_COLUMNS}, mode, why_mode, template, synopsis, computes, "
-            "first_epoch, first_clock, plan_number"
+            f"shards, follows_cores, {SETTINGS_COLUMNS}, mode, why_mode, mode_since, template, synopsis, "
+            "computes, first_epoch, first_clock, plan_number"
         )
         self._execute(
             f"INSERT INTO queries (id, origin, name, sql, given, {same}) "
@@ -307,7 +309,8 @@ class Catalog:
                 self._plans.forget_current(old.id, self.marks.last_begun, old.first_epoch)
             self._execute(
                 "UPDATE queries SET id = ?, template = ?, synopsis = ?, computes = ?, group_id = ?, mode = ?, "
-                "why_mode = ?, first_epoch = NULL, first_clock = NULL, plan_number = NULL WHERE origin = ?",
+                "why_mode = ?, mode_since = ?, first_epoch = NULL, first_clock = NULL, plan_number = NULL "
+                "WHERE origin = ?",
                 *(number, template, synopsis, computes, group, *answers, old.origin),
             )
             return self.query(old.name)
@@ -566,7 +569,7 @@ class Catalog:
         plan_of_group = "SELECT groups.plan_number FROM groups WHERE groups.id = group_id"
         number = f"coalesce(plan_number, ({plan_of_group}), group_id, id)"
         after = ("group_id", "first_epoch", "first_clock", "error", number)
-        columns = ", ".join((*before, SETTINGS_COLUMNS, "given", "mode", "why_mode", *after))
+        columns = ", ".join((*before, SETTINGS_COLUMNS, "given", "mode", "why_mode", "mode_since", *after))
         rows = self._select(f"SELECT {columns} FROM queries {clause}", *values)
         first, given = len(before), len(before) + len(QuerySettings._fields)
         return [
@@ -574,8 +577,8 @@ class Catalog:
                 *row[:first],
                 QuerySettings(*row[first:given]),
                 tuple(filter(None, str(row[given]).split(","))),
-                ChosenAnswers(*row[given + 1 : given + 3]),
-                *row[given + 3 :],
+                ChosenAnswers(*row[given + 1 : given + 4]),
+                *row[given + 4 :],
             )
             for row in rows
         ]

@@ -80,13 +80,15 @@ class QueryGroups:
         alone = "group_id = NULL, template = NULL, synopsis = NULL, first_epoch = NULL, first_clock = NULL"
         with self._file.transaction():
             for query, chosen in answers.items():
-                self._execute("UPDATE queries SET mode = ?, why_mode = ? WHERE id = ?", *chosen, query)
+                self._execute(
+                    "UPDATE queries SET mode = ?, why_mode = ?, mode_since = ? WHERE id = ?", *chosen, query
+                )
             self._execute(f"UPDATE queries SET {alone}, {_SHARDS} WHERE group_id = ?", group)
 
     def leave(self, queries: Iterable[int], answers: ChosenAnswers) -> None:
         """Lets some queries of a group, which no epoch has run yet, begin by themselves; `answers` says how their
         answers are had from then on."""
-        alone = "group_id = NULL, template = NULL, synopsis = NULL, mode = ?, why_mode = ?"
+        alone = "group_id = NULL, template = NULL, synopsis = NULL, mode = ?, why_mode = ?, mode_since = ?"
         with self._file.transaction():
             for query in queries:
                 self._execute(f"UPDATE queries SET {_SHARDS}, {alone} WHERE id = ?", *answers, query)

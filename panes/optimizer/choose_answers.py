@@ -46,17 +46,17 @@ def choose_answers(asked: str, facts: AnswerFacts) -> ChosenAnswers:
     """The way for a query, and why. `asked` is the value of the setting; where it is not possible, the choice is
     that of 'auto', and the reason says so.
 
-    >>> choose_answers("auto", AnswerFacts(alike=2, share_from=4))
-    ChosenAnswers(mode='eager', reason='2 of at least 4 queries that could share a store are registered')
-    >>> choose_answers("none", AnswerFacts())
-    ChosenAnswers(mode='none', reason='as it was registered')
+    >>> choose_answers("auto", AnswerFacts(alike=2, share_from=4)).reason
+    '2 of at least 4 queries that could share a store are registered'
+    >>> choose_answers("none", AnswerFacts()).mode
+    'none'
     """
     if asked == AUTO:
         return _chosen(facts)
     reason = facts.why_not(asked)
     if reason is None:
         return ChosenAnswers(asked, _AS_ASKED)
-    mode, why = _chosen(facts)
+    mode, why, _ = _chosen(facts)
     return ChosenAnswers(mode, f"not {asked!r}: {reason}" + (f"; {why}" if why else ""))
 
 

@@ -92,7 +92,7 @@ def test_a_catalog_of_the_layout_before_is_refused_in_a_sentence(tmp_path):
             connection.execute(f"ALTER TABLE {table} RENAME COLUMN calendar_days TO partitions")
         connection.execute("PRAGMA user_version = 2")
     told = (
-        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 8: "
+        r"catalog\.sqlite is of layout 2, and this version of Panes reads layout 9: "
         "open the database with the version that made it, or make a new one from the sources"
     )
     with pytest.raises(StateError, match=told):
