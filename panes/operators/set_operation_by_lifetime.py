@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
@@ -111,10 +110,9 @@ class SetOperationByLifetime(Operator):
         levels = Multiplicities(3, values.count)
         for column, state in enumerate((self.left_state, self.right_state)):
             table = arrived[column]
-            ones = np.ones(table.num_rows, dtype=np.int64)
-            levels.add(column, values.codes[column], int64(table, EXP), ones, int64(table, TS))
+            levels.add(column, values.codes[column], int64(table, EXP), ts=int64(table, TS))
             codes, (exp,) = values.stored(state, [EXP], after=since)
-            levels.add(column, codes, exp, np.ones(len(codes), dtype=np.int64))
+            levels.add(column, codes, exp)
         codes, (exp, weight) = values.stored(self.given, [EXP, WEIGHT], after=since)
         levels.add(2, codes, exp, weight)
         self._remember(values, arrived, since, clock)

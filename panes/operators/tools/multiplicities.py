@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 
 from panes.delta.delta import FOREVER, Instants
-from panes.delta.grouped import Numbers, starts_of
+from panes.delta.grouped import Numbers, are_first, starts_of
 from panes.delta.rows import Positions, where
 
 _DIGIT = 21
@@ -24,32 +27,41 @@ class Multiplicities:
     def __init__(self, numbers: int, values: int) -> None:
         self._numbers = numbers
         self._values = values
-        self._before: list[tuple[int, Positions, Numbers]] = []
-        self._endless: list[tuple[Positions, Numbers]] = []
-        """Of the rows before the span those that never end: all others are moves as well."""
-        self._moves: list[tuple[Positions, Instants, Numbers]] = []
+        self._endless: list[tuple[int, Positions, Numbers]] = []
+        """The rows that never end, of which numbers: what is left of a number after its last move."""
+        self._moves: list[tuple[Positions, Instants, Numbers | int]] = []
 
     def add(
-        self, number: int, codes: Positions, exp: Instants, weight: Numbers, ts: Instants | None = None
+        self,
+        number: int,
+        codes: Positions,
+        exp: Instants,
+        weight: Numbers | None = None,
+        ts: Instants | None = None,
     ) -> None:
-        """Adds rows that begin at `ts` to a number; without `ts`, rows that were there before the span."""
-        if ts is None:
-            self._before.append((number, codes, weight))
-        else:
-            self._move(number, codes, ts, weight)
+        """Adds rows that begin at `ts` to a number; without `ts`, rows that were there before the span. Without
+        weights each counts once."""
+        if ts is not None:
+            self._move(number, codes, ts, weight, is_rise=True)
         if len(exp) and exp.max() == FOREVER:
             is_endless = exp == FOREVER
-            if ts is None:
-                self._endless.append((codes[is_endless], weight[is_endless]))
-            ends = where(~is_endless)
-            codes, exp, weight = codes[ends], exp[ends], weight[ends]
-        self._move(number, codes, exp, -weight)
+            endless, ends = where(is_endless), where(~is_endless)
+            ones = np.ones(len(endless), dtype=np.int64)
+            self._endless.append((number, codes[endless], ones if weight is None else weight[endless]))
+            codes, exp = codes[ends], exp[ends]
+            weight = None if weight is None else weight[ends]
+        self._move(number, codes, exp, weight, is_rise=False)
 
-    def _move(self, number: int, codes: Positions, times: Instants, weight: Numbers) -> None:
+    def _move(
+        self, number: int, codes: Positions, times: Instants, weight: Numbers | None, *, is_rise: bool
+    ) -> None:
+        if weight is None or not len(weight) or weight.min() == weight.max() == 1:
+            self._moves.append((codes, times, 2 * number + is_rise))
+            return
         copies = np.abs(weight)
-        if len(copies) and copies.max() > 1:
+        if copies.max() > 1:
             codes, times, weight = (np.repeat(column, copies) for column in (codes, times, weight))
-        self._moves.append((codes, times, 2 * number + (weight > 0)))
+        self._moves.append((codes, times, 2 * number + (weight > 0 if is_rise else weight < 0)))
 
     def sums(self) -> tuple[Positions, Instants, list[Numbers]]:
         """At each instant at which something of a value changes: the value, the instant, the numbers."""
@@ -60,27 +72,37 @@ class Multiplicities:
         np.not_equal(moves[1:], moves[:-1], out=is_last[:-1])
         last = np.flatnonzero(is_last)
         moves = moves[last]
-        codes = moves >> bits
-        times = (moves & ((1 << bits) - 1)) + low
+        times = moves & ((1 << bits) - 1)
+        times += low
+        moves >>= bits
+        codes = moves
         if ranked is not None:
             times = ranked[times]
         starts = starts_of(codes)
-        heads = codes[starts]
+        ends = np.append(starts, len(codes))[1:] - 1
         sums: list[Numbers] = []
-        for numbers in self._together(last, starts):
+        for numbers in self._together(last, ends):
             change = np.zeros(8, dtype=np.int64)
-            before = np.zeros(self._values, dtype=np.int64)
             for place, number in enumerate(numbers):
                 change[2 * number : 2 * number + 2] = np.array([-1, 1]) << (place * _DIGIT)
-                for of, some, weight in self._before:
-                    if of == number:
-                        np.add.at(before, some, weight << (place * _DIGIT))
-            total = np.cumsum(change[which])[last]
-            # What the moves of all values before add up to is no part of the number.
-            before[heads] -= np.append(0, total)[starts]
-            total += before[codes]
+            total = change[which]
+            total = np.cumsum(total, out=total)[last]
+            # What the moves of all values before add up to is no part of the number; what there was before the
+            # first move is what ends by the moves, as after the last of them only what never ends is left.
+            left = self._left(numbers)
+            left[codes[ends]] -= total[ends]
+            total += left[codes]
             sums += _digits(total, len(numbers))
         return codes, times, sums
+
+    def _left(self, numbers: Sequence[int]) -> Numbers:
+        """How often each value is there for ever, with these numbers as digits."""
+        left = np.zeros(self._values, dtype=np.int64)
+        for place, number in enumerate(numbers):
+            for of, codes, weight in self._endless:
+                if of == number:
+                    np.add.at(left, codes, weight << (place * _DIGIT))
+        return left
 
     def _sorted(self) -> tuple[Numbers, int, int, Instants | None]:
         """The moves as sorted numbers, the instant that their instants are counted from, the bits of these, and
@@ -106,14 +128,17 @@ class Multiplicities:
         moves.sort()
         return moves, low, bits, ranked
 
-    def _together(self, last: Positions, starts: Positions) -> list[list[int]]:
+    def _together(self, last: Positions, ends: Positions) -> list[list[int]]:
         """The numbers, in order, by which of them are added up at once."""
         every = list(range(self._numbers))
-        ends = last[np.append(starts[1:], len(last)) - 1] if len(last) else last
-        most = int(np.diff(ends, prepend=-1).max(initial=0))
-        for codes, weight in self._endless:
-            most += int(np.bincount(codes, np.abs(weight)).max(initial=0))
-        return [every] if most < _LARGEST or self._numbers == 1 else [[number] for number in every]
+        most = int(last[-1]) + 1 if len(last) else 0
+        endless = [
+            int(np.bincount(codes, np.abs(weight)).max(initial=0)) for _, codes, weight in self._endless
+        ]
+        if most + sum(endless) >= _LARGEST:
+            # All moves together might be too many; those of one value are what counts.
+            most = int(np.diff(last[ends], prepend=-1).max(initial=0))
+        return [every] if most + sum(endless) < _LARGEST or self._numbers == 1 else [[n] for n in every]
 
 
 def _digits(sums: Numbers, count: int) -> list[Numbers]:
@@ -133,39 +158,41 @@ def rows_of(
 
     A row begins where the number moves away from zero, and the oldest ends where it moves back to it.
     """
-    is_there = number != 0
-    is_there[1:] |= is_there[:-1].copy()
-    there = where(is_there)
-    if 2 * len(there) < len(number):
-        # Nothing rises or falls where the number is zero, and was.
-        code, time, number = code[there], time[there], number[there]
-    starts = starts_of(code)
-    signs = (1, -1) if len(number) and number.min() < 0 else (1,)
-    numbers = [np.maximum(number if sign > 0 else -number, 0) for sign in signs]
-    parts = [
-        _unsigned_rows(code, time, some, starts, sign) for sign, some in zip(signs, numbers, strict=True)
-    ]
+    parts = [_rows_above_zero(code, time, number, number > 0, 1)]
+    is_below = number < 0
+    if is_below.any():
+        parts.append(_rows_above_zero(code, time, -number, is_below, -1))
     codes, ts, exp, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     return codes, ts, exp, weight
 
 
-def _unsigned_rows(
-    code: Positions, time: Instants, number: Numbers, starts: Positions, sign: int
+def _rows_above_zero(
+    code: Positions, time: Instants, number: Numbers, is_above: npt.NDArray[np.bool_], weight: int
 ) -> tuple[Positions, Instants, Instants, Numbers]:
+    # Nothing rises or falls where the number is zero or less, and was.
+    is_there = is_above.copy()
+    is_there[1:] |= is_above[:-1]
+    there = where(is_there)
+    code, number = code[there], number[there]
+    np.maximum(number, 0, out=number)
     step = number.copy()
     step[1:] -= number[:-1]
-    step[starts] = number[starts]
+    stays = are_first(code)[1:] & (number[:-1] != 0)
+    if stays.any():
+        # What is left of a value that never ends is no part of the next one.
+        begins = where(stays) + 1
+        step[begins] = number[begins]
     up, down = where(step > 0), where(step < 0)
     rises, falls = _repeated(up, step[up]), _repeated(down, -step[down])
-    exp = time[falls]
+    exp = time[there[falls]]
     if len(falls) < len(rises):
         # What is left at the last instant of a value never ends.
-        ends = np.append(starts[1:], len(code)) - 1
+        ends = np.append(starts_of(code)[1:], len(code)) - 1
         left = np.repeat(ends, number[ends])
         order = np.argsort(np.append(falls, left), kind="stable")
         exp = np.append(exp, np.full(len(left), FOREVER))[order]
     # A value falls as often as it rises, so the rows of all values end in the order of their falls.
-    return code[rises], time[rises], exp, np.full(len(rises), sign)
+    return code[rises], time[there[rises]], exp, np.full(len(rises), weight)
 
 
 def _repeated(places: Positions, counts: Numbers) -> Positions:

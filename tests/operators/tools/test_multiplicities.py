@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from panes.delta.delta import FOREVER
 from panes.operators.tools.multiplicities import Multiplicities, rows_of
@@ -40,3 +42,48 @@ def test_number_below_zero_becomes_rows_that_take_back() -> None:
         (0, 1, 4, -1),
         (0, 4, FOREVER, 1),
     ]
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 1),  # number
+        st.integers(0, 3),  # value
+        st.one_of(st.none(), st.integers(1, 5)),  # ts
+        st.one_of(st.just(FOREVER), st.integers(6, 9)),  # exp
+        st.integers(1, 3),  # weight
+    ),
+    max_size=12,
+)
+
+
+@given(ROWS)
+def test_sums_are_those_of_the_rows_that_live(rows: list[tuple[int, int, int | None, int, int]]) -> None:
+    levels = Multiplicities(2, values=4)
+    for number, value, ts, exp, weight in rows:
+        begin = None if ts is None else ints(ts)
+        levels.add(number, ints(value), ints(exp), ints(weight) if weight > 1 else None, begin)
+    codes, times, sums = levels.sums()
+    moves = {(v, t) for _, v, ts, exp, _ in rows for t in (ts, exp) if t not in (None, FOREVER)}
+    assert list(zip(codes.tolist(), times.tolist(), strict=True)) == sorted(moves)
+    for place, (code, time) in enumerate(sorted(moves)):
+        for number in (0, 1):
+            live = [w for n, v, ts, exp, w in rows if (n, v) == (number, code) and (ts or 0) <= time < exp]
+            assert sums[number][place] == sum(live)
+
+
+@given(st.dictionaries(st.tuples(st.integers(0, 2), st.integers(1, 6)), st.integers(-2, 2)))
+def test_rows_add_up_to_the_number_they_are_cut_from(numbers: dict[tuple[int, int], int]) -> None:
+    changes = sorted(numbers)
+    code, time = (ints(*column) for column in (zip(*changes, strict=True) if changes else ((), ())))
+    rows = list(
+        zip(*(c.tolist() for c in rows_of(code, time, ints(*(numbers[c] for c in changes)))), strict=True)
+    )
+    assert all(ts < exp for _, ts, exp, _ in rows)
+    for value in range(3):
+        now = 0
+        for instant in range(1, 7):
+            now = numbers.get((value, instant), now)
+            live = [w for v, ts, exp, w in rows if v == value and ts <= instant < exp]
+            # No row is taken back in the same breath as another is given.
+            assert sum(live) == now
+            assert len(live) == abs(now)
