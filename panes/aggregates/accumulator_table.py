@@ -109,39 +109,44 @@ def _merged(old: Run, new: Run, found: Found) -> Run:
     more[found.keys] = False
     rest = np.flatnonzero(more)
     same = found.places[found.keys]
+
+    def end_to_end(stored: npt.NDArray[Any] | None, added: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+        """All rows of the old one, and then the rest of the new one."""
+        column = np.empty(old.rows + len(rest), np.int64 if stored is None else stored.dtype)
+        column[: old.rows] = 0 if stored is None else stored
+        column[old.rows :] = 0 if added is None else added[rest]
+        return column
+
     sums: Accumulators = {}
     # Only rows that something was added to may have become zero.
     is_zero = np.ones(len(same), np.bool_)
     for number in sorted({*old.differences, *new.differences}):
-        change = old.differences.get(number, np.zeros(old.rows, np.int64))
-        changed = change[same]
-        if number in new.differences:
-            changed += new.differences[number][found.keys]
-            change = change.copy()
-            change[same] = changed
+        added = new.differences.get(number)
+        sums[number] = column = end_to_end(old.differences.get(number), added)
+        changed = column[same]
+        if added is not None:
+            changed += added[found.keys]
+            column[same] = changed
         is_zero &= changed == 0
-        sums[number] = change
-    stays = np.ones(old.rows, np.bool_)
-    stays[same[is_zero]] = False
-    kept = np.flatnonzero(stays)
-    if not len(rest) and len(kept) == old.rows:
+    gone = same[is_zero]
+    if not len(rest) and not len(gone):
         return Run(old.first, old.second, _not_all_zero(sums))
-    places = np.append(0, np.cumsum(stays))[found.places[rest]] + np.arange(len(rest))
+    stays = np.ones(old.rows, np.bool_)
+    stays[gone] = False
+    kept = np.flatnonzero(stays)
+    # The rest of the new one goes in between, where it is among what stays.
+    before = found.places[rest]
+    places = before - np.searchsorted(np.sort(gone), before) + np.arange(len(rest))
     is_old = np.ones(len(kept) + len(rest), np.bool_)
     is_old[places] = False
-    old_places = np.flatnonzero(is_old)
-
-    def together(stored: npt.NDArray[Any], added: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
-        column = np.empty(len(is_old), stored.dtype)
-        column[old_places] = stored[kept]
-        column[places] = 0 if added is None else added[rest]
-        return column
-
-    differences = {number: together(stored, new.differences.get(number)) for number, stored in sums.items()}
+    source = np.empty(len(is_old), np.int64)
+    source[is_old] = kept
+    source[places] = np.arange(old.rows, old.rows + len(rest))
+    first = end_to_end(old.first, new.first)[source]
     # The second hashes of keys of one column of fixed width are zero, unless it is NULL.
-    second = together(old.second, new.second) if old.second.any() or new.second.any() else None
-    first = together(old.first, new.first)
-    return Run(first, np.zeros_like(first) if second is None else second, _not_all_zero(differences))
+    has_second = old.second.any() or new.second.any()
+    second = end_to_end(old.second, new.second)[source] if has_second else np.zeros_like(first)
+    return Run(first, second, _not_all_zero({number: column[source] for number, column in sums.items()}))
 
 
 def _not_all_zero(differences: Accumulators) -> Accumulators:
@@ -156,17 +161,23 @@ def has_collision(first: Hashes, second: Hashes) -> bool:
 def _find(run: Run, first: Hashes, second: Hashes) -> Found:
     stored, stored_second = run.first, run.second
     places = np.searchsorted(stored, first)
-    rest = np.flatnonzero(places < len(stored))
+    if not len(stored):
+        return Found(np.zeros(0, np.int64), places)
+    # A key greater than all that are stored does not equal the greatest of them.
+    rest = np.flatnonzero(np.take(stored, places, mode="clip") == first)
     found: list[Ints] = []
     # Keys that differ in the second hash only stand next to each other; hardly ever is there a second round.
     while len(rest):
-        rest = rest[stored[places[rest]] == first[rest]]
-        hit = stored_second[places[rest]] == second[rest]
-        found.append(rest[hit])
-        rest = rest[~hit]
+        is_hit = stored_second[places[rest]] == second[rest]
+        if is_hit.all():
+            found.append(rest)
+            break
+        found.append(rest[is_hit])
+        rest = rest[~is_hit]
         places[rest] += 1
         rest = rest[places[rest] < len(stored)]
-    return Found(np.concatenate(found) if found else np.zeros(0, np.int64), places)
+        rest = rest[stored[places[rest]] == first[rest]]
+    return Found(np.concatenate(found) if found else rest, places)
 
 
 def _without_zeros(run: Run) -> Run:
