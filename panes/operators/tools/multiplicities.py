@@ -55,9 +55,11 @@ class Multiplicities:
     def _move(
         self, number: int, codes: Positions, times: Instants, weight: Numbers | None, *, is_rise: bool
     ) -> None:
-        if weight is None or not len(weight) or weight.min() == weight.max() == 1:
-            self._moves.append((codes, times, 2 * number + is_rise))
+        sign = 1 if weight is None or not len(weight) else int(weight.min())
+        if abs(sign) == 1 and (weight is None or (weight == sign).all()):
+            self._moves.append((codes, times, 2 * number + (is_rise == (sign > 0))))
             return
+        assert weight is not None
         copies = np.abs(weight)
         if copies.max() > 1:
             codes, times, weight = (np.repeat(column, copies) for column in (codes, times, weight))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from panes.delta.delta import FOREVER
+from panes.operators.tools import multiplicities
 from panes.operators.tools.multiplicities import Multiplicities, rows_of
 
 
@@ -56,13 +60,21 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.parametrize("largest", [1, 1 << 20])
+@pytest.mark.parametrize("apart", [1, 1 << 59])
 @given(ROWS)
-def test_sums_are_those_of_the_rows_that_live(rows: list[tuple[int, int, int | None, int, int]]) -> None:
+def test_sums_are_those_of_the_rows_that_live(
+    largest: int, apart: int, rows: list[tuple[int, int, int | None, int, int]]
+) -> None:
+    """Also where instants lie too far apart for a number of each, and where a digit might become too large."""
     levels = Multiplicities(2, values=4)
     for number, value, ts, exp, weight in rows:
-        begin = None if ts is None else ints(ts)
-        levels.add(number, ints(value), ints(exp), ints(weight) if weight > 1 else None, begin)
-    codes, times, sums = levels.sums()
+        begin = None if ts is None else ints(ts * apart)
+        end = exp if exp == FOREVER else exp * apart
+        levels.add(number, ints(value), ints(end), ints(weight) if weight > 1 else None, begin)
+    with patch.object(multiplicities, "_LARGEST", largest):
+        codes, times, sums = levels.sums()
+    times //= apart
     moves = {(v, t) for _, v, ts, exp, _ in rows for t in (ts, exp) if t not in (None, FOREVER)}
     assert list(zip(codes.tolist(), times.tolist(), strict=True)) == sorted(moves)
     for place, (code, time) in enumerate(sorted(moves)):
