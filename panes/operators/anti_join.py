@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from panes.delta.delta import EXP, TS, WEIGHT, Delta
-from panes.delta.rows import int64, take, where, with_column
+from panes.delta.rows import Positions, int64, where, with_column
 from panes.operators.base import Operator
 from panes.operators.semi_join import SemiJoin
 from panes.operators.tools.edge import Edge
@@ -70,20 +70,15 @@ class AntiJoin(Operator):
         left, _ = inputs
         matched = self._semi.process(inputs, since, clock)
         due = self._waiting.due(since, clock)
-        rows = self._free(left, matched, due)
-        later = int64(rows, TS) > clock
-        if later.any():
-            self._waiting.insert(_to_wait(take(rows, where(later))))
-            rows = take(rows, where(~later))
-        output = Delta(rows, clock)
+        output = Delta(self._free(left, matched, due, clock), clock)
         if not self.left.is_weighted:
             # Else a row of negative weight may as well be one of the left side that goes in its time.
             self.departures.count(output)
             self.noted |= self.departures.measures
         return output
 
-    def _free(self, left: Delta, matched: Delta, due: pa.Table) -> pa.Table:
-        """The left rows, and those that fall due, less those that match: rows of any time to come."""
+    def _free(self, left: Delta, matched: Delta, due: pa.Table, clock: int) -> pa.Table:
+        """The left rows, and those that fall due, less those that match. What begins after the clock waits."""
         names = list(self.left.schema.names)
         if not matched.rows and not due.num_rows:
             table = with_column(left.table.select([*names, TS, EXP]), WEIGHT, left.weight)
@@ -95,9 +90,17 @@ class AntiJoin(Operator):
         levels.add(0, values.codes[1], matched.exp, -matched.weight, matched.ts)
         levels.add(0, values.codes[2], int64(due, _END), int64(due, WEIGHT), int64(due, EXP))
         code, time, (number,) = levels.sums()
-        code, ts, exp, weight = rows_of(code, time, number)
-        hidden = [pa.array(ts), pa.array(exp), pa.array(weight)]
-        return pa.Table.from_arrays([*values.take(code).columns, *hidden], schema=self.output.columns)
+        code, *hidden = rows_of(code, time, number)
+
+        def rows(places: Positions) -> pa.Table:
+            columns = [*values.take(code[places]).columns, *(pa.array(column[places]) for column in hidden)]
+            return pa.Table.from_arrays(columns, schema=self.output.columns)
+
+        is_later = hidden[0] > clock
+        later = where(is_later)
+        if len(later):
+            self._waiting.insert(_to_wait(rows(later)))
+        return rows(where(~is_later))
 
 
 def _to_wait(rows: pa.Table) -> pa.Table:

@@ -52,10 +52,12 @@ class NumberedValues:
 
     def take(self, codes: Positions, *, with_hash: bool = False) -> pa.Table:
         """The values of these numbers, as rows; `with_hash`, of rising numbers, makes them ready for state."""
+        # Values that something was looked up by lie in the order of their numbers, which is faster to read.
+        has_values = "_values" in vars(self)
+        rows = take(self._values, codes) if has_values else take(self._rows, self._first[codes])
         if with_hash and self._is_sorted:
-            hashes = from_fixed_width(self._hashes[codes], pa.uint64())
-            return take(self._values, codes).append_column(HASH, hashes)
-        return take(self._values, codes)
+            rows = rows.append_column(HASH, from_fixed_width(self._hashes[codes], pa.uint64()))
+        return rows
 
     def clustered(self, number: int, rows: pa.Table) -> pa.Table:
         """Rows that stand for those of one of the tables, ready for state keyed by the whole value."""
