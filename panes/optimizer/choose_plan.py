@@ -124,7 +124,7 @@ def _has_cells_on_all_shards(plan: PhysicalPlan) -> bool:
     """Whether all joins by cells run on all shards. Where something else keeps one of them on a single shard, such
     as a count window, copies of rows would gain nothing."""
     return not any(
-        is_by_cell(step.node)
+        step.operator == "Join" and is_by_cell(step.node)
         for stage in plan.stages
         if not stage.is_sharded and stage.fragment is not None
         for step in stage.fragment.steps

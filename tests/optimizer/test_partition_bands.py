@@ -97,6 +97,14 @@ def test_rows_of_the_slower_stream_are_copied() -> None:
         assert set(found) == {f"cell near {slow}.k", f"cell of {fast}.k"}
 
 
+def test_rows_of_one_side_are_expected_once_and_those_of_the_other_twice() -> None:
+    known = Statistics({FactName("rate", "a"): Fact(100.0, 1), FactName("rate", "b"): Fact(10.0, 1)})
+    estimates = Estimates(known)
+    found = {node.column: node for node in walk(chosen(BAND, known=known).plan) if isinstance(node, Unnest)}
+    assert estimates.of(found["cell of a.k"]).rate == 100.0
+    assert estimates.of(found["cell near b.k"]).rate == 20.0
+
+
 def test_explain_shows_the_cells_and_the_plan_is_stored_with_them() -> None:
     plan = chosen(BAND)
     assert plan_from(plan_text(plan)) == plan
@@ -128,3 +136,8 @@ def test_what_is_above_and_below_the_join_has_stages_of_its_own() -> None:
     plan = chosen(sql)
     assert [stage.is_sharded for stage in plan.stages] == [True, True, True]
     assert any(map(is_by_cell, walk(plan.plan)))
+
+
+def test_a_join_runs_on_all_shards_below_what_needs_all_rows_together() -> None:
+    for sql in (f"{BAND} LIMIT 3", f"SELECT count(*) AS n FROM ({BAND})"):
+        assert [stage.is_sharded for stage in chosen(sql).stages] == [True, False]
