@@ -23,6 +23,7 @@ from panes.delta.delta import EXP, TS, Delta, first_seen
 from panes.delta.evaluate import evaluate
 from panes.delta.grouped import starts_of
 from panes.delta.rows import int64, take, where, with_column
+from panes.delta.rows_by_value import rows_by_value
 from panes.operators.pre_aggregate import PreAggregate
 from panes.plan.expressions import Column, Expression, columns_of
 from panes.plan.nodes import QUERY, GroupBy, Project, Window
@@ -36,7 +37,7 @@ _LONG = 128
 """The average length of a segment from which on bits are added up."""
 _PAIRS = 1 << 20
 """Pairs of tuple and query that are grouped at once."""
-_SEGMENT, _COLUMN, _ROW = "_segment", "_column", "_row"
+_SEGMENT, _COLUMN = "_segment", "_column"
 
 _Sums = tuple[Ints, Ints, dict[str, npt.NDArray[Any]]]
 """Segments and columns, and for each pair of them the sums by name."""
@@ -85,7 +86,7 @@ class _Segments:
             starts = starts_of(ts, exp)
             if len(starts) * _LONG <= len(ts) or len(ts) < 2:
                 return cls(group_by, batch, amounts, starts, window.has_slide)
-        order, starts = _ordered(amounts.select(alike))
+        order, starts = rows_by_value(amounts.select(alike))
         return cls(group_by, batch.taken(order), take(amounts, order), starts, window.has_slide)
 
     @property
@@ -221,17 +222,3 @@ def _amounts(rows: pa.Table, group_by: GroupBy, ts: Ints, exp: Ints) -> pa.Table
     lift = PreAggregate(group_by, combine=False)
     amounts: pa.Table = lift.process([Delta(pa.table(columns), 0)], 0, 0).table
     return amounts
-
-
-def _ordered(alike: pa.Table) -> tuple[Ints, Ints]:
-    """The order that brings rows together that agree in all columns, and where each kind begins."""
-    groups = (
-        pl.DataFrame(alike)
-        .with_row_index(_ROW)
-        .group_by(alike.column_names, maintain_order=True)
-        .agg(pl.col(_ROW))
-        .get_column(_ROW)
-    )
-    lengths = groups.list.len().to_numpy().astype(np.int64)
-    order = groups.explode().to_numpy().astype(np.int64)
-    return order, np.cumsum(lengths) - lengths

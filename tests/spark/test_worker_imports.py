@@ -91,7 +91,7 @@ def test_a_worker_loads_nothing_more_when_it_gets_queries(tmp_path):
     assert any(query.members is not None for query in running)
     shipped = [
         *running,
-        *(index.to_ship() for query in running if query.members for index in query.members.all.value),
+        *(mine.index.value.to_ship() for query in running if query.members for mine in query.members.all),
         Sent,
         PlanValues,
         TaskPlans,
