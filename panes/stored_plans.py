@@ -48,7 +48,8 @@ class StoredPlans:
     def under(self, settings: QuerySettings, planned: Rewritten) -> PhysicalPlan:
         """The plan that a query would get if it were registered with some settings; SettingError when it could not
         run."""
-        return self._chosen(planned, settings)
+        shards = self._catalog.setting("shards")
+        return self._chosen(planned, settings, None if shards == AUTO else int(shards))
 
     def numbered(self, number: int) -> PhysicalPlan | None:
         """The plan of that number; None when there is none."""
@@ -61,7 +62,7 @@ class StoredPlans:
 
     def made(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
         """The plan of a query, or of its group, that has none yet; `planned` is the logical one."""
-        made = self._known[record.plan_number] = self._chosen(planned, record.settings)
+        made = self._known[record.plan_number] = self._chosen(planned, record.settings, record.shards)
         if not self._catalog.is_read_only:
             chosen = ChosenPlan(self._clock.now_us(), "registered", shape_of(made))
             self._catalog.set_plan(record, plan_text(made), chosen)
@@ -69,7 +70,7 @@ class StoredPlans:
 
     def chosen_now(self, record: QueryRecord, planned: Rewritten) -> PhysicalPlan:
         """The plan that a query would get now, under its settings; `planned` is its logical plan."""
-        return self._chosen(planned, record.settings)
+        return self._chosen(planned, record.settings, record.shards)
 
     def replace(self, record: QueryRecord, plan: PhysicalPlan, chosen: ChosenPlan) -> None:
         """Lets a query go on with another plan."""
@@ -81,7 +82,7 @@ class StoredPlans:
         self, group: int, member: QueryRecord, planned: Rewritten, epoch: int, reason: str
     ) -> None:
         """Gives a group another plan from an epoch on; `planned` is its logical plan."""
-        made = self._chosen(planned, member.settings)
+        made = self._chosen(planned, member.settings, member.shards)
         chosen = ChosenPlan(self._clock.now_us(), reason, shape_of(made))
         self._catalog.begin_group_anew(group, plan_text(made), chosen, epoch)
 
@@ -98,7 +99,7 @@ class StoredPlans:
         """Lets go of a plan that the catalog no longer has."""
         self._known.pop(number, None)
 
-    def _chosen(self, planned: Rewritten, settings: QuerySettings) -> PhysicalPlan:
+    def _chosen(self, planned: Rewritten, settings: QuerySettings, shards: int | None) -> PhysicalPlan:
         planning = Planning(
             settings.strategy_of_plan,
             settings.calendar_days,
@@ -110,6 +111,7 @@ class StoredPlans:
             settings.join,
             settings.lazy_expiration,
             sheds(planned.plan, settings),
+            1 if settings.is_alone else shards,
         )
         rules = tuple(rule.name for rule in planned.applied)
         return choose_plan(planned.plan, self._statistics(), planning, rules)

@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 from panes.delta import lists
 from panes.delta.arrow_functions import KERNELS
 from panes.delta.casts import cast
+from panes.delta.cells import cells
 from panes.delta.own_values import own_values
 from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
-from panes.plan.expressions import Call, Case, Cast, Column, Expression, FieldOf, Literal, OwnCall
+from panes.plan.expressions import Call, Case, Cast, Cells, Column, Expression, FieldOf, Literal, OwnCall
 from panes.plan.types import BOOLEAN
 
 Datum = Any
@@ -55,6 +56,9 @@ def _evaluate(expression: Expression, table: pa.Table) -> Datum:
         return cast(_evaluate(expression.arg, table), expression.arg.type, expression.type)
     if isinstance(expression, FieldOf):
         return lists.field(_evaluate(expression.arg, table), expression.name)
+    if isinstance(expression, Cells):
+        numbers = _whole(evaluate(expression.arg, table))
+        return cells(numbers, expression.width, expression.low, expression.high)
     raise TypeError(f"{type(expression).__name__} is not an expression")
 
 

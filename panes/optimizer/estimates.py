@@ -33,7 +33,7 @@ from panes.optimizer.statistics import Statistics
 from panes.optimizer.values_in import values_in
 from panes.plan import nodes
 from panes.plan.expand_outer_join import expand_outer_join
-from panes.plan.expressions import Column, substitute
+from panes.plan.expressions import Cells, Column, substitute
 from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.lookups import Matching
 from panes.plan.patterns import MONOTONIC, pattern_of
@@ -148,6 +148,9 @@ class Estimates:
     def items(self, node: nodes.Unnest) -> float:
         """How many items a row has."""
         found = self.statistics.measured("selectivity", unnest_name(node))
+        if found is None and isinstance(node.expression, Cells):
+            cells = node.expression
+            return 1.0 + (cells.high - cells.low) / cells.width  # where values are spread evenly
         return _ITEMS if found is None else found
 
     def matches(self, node: nodes.Matched) -> float:

@@ -28,6 +28,13 @@ class Planning:
     lazy_expiration: str = str(SETTINGS["lazy_expiration"].default)
     sheds: bool = False
     """Whether its plan has drop boxes: only one for which `why_not_sheddable` has no reason may."""
+    shards: int | None = None
+    """Over how many shards its rows are spread; None: as many as the cluster has cores."""
+
+    @property
+    def has_one_shard(self) -> bool:
+        """Whether nothing can be gained by spreading rows, as far as is known."""
+        return (self.shards or self.cores) == 1
 
 
 def rules_in(setting: str) -> frozenset[str]:

@@ -26,6 +26,8 @@ class Costed:
     cost: PlanCost
     effective: float
     """What it costs when it sheds what does not fit; the same as `cost` has where all fits."""
+    rules: tuple[str, ...] = ()
+    """Those that have changed it after it became a candidate."""
 
     @property
     def sheds(self) -> bool:

@@ -150,6 +150,36 @@ class FieldOf(Expression):
 
 
 @dataclass(frozen=True)
+class Cells(Expression):
+    """The list of the cells that the values from `arg + low` to `arg + high` lie in; empty for NULL.
+
+    Cells have numbers: that of a value is floor(value / width). The argument is an integer or an instant, which is
+    its microseconds. Only the optimizer makes it, to route rows by ranges of their values.
+    """
+
+    arg: Expression
+    width: int
+    low: int = 0
+    high: int = 0
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.arg,)
+
+    def __str__(self) -> str:
+        width = self._distance(self.width)
+        if self.low == self.high == 0:
+            return f"the cell of {width} of {self.arg}"
+        return f"the cells of {width} from {self._end(self.low)} to {self._end(self.high)}"
+
+    def _end(self, by: int) -> str:
+        return f"{_inside(self.arg)} {'-' if by < 0 else '+'} {self._distance(by)}" if by else str(self.arg)
+
+    def _distance(self, by: int) -> str:
+        return str(abs(by)) if self.arg.type.is_integer else duration_text(abs(by))
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """One aggregate of a GroupBy and the name of its output column.
 
@@ -244,7 +274,7 @@ def substitute(expression: Expression, columns: Mapping[str, Expression]) -> Exp
             return columns[name]
         case Call(args=args):
             return replace(expression, args=tuple(substitute(arg, columns) for arg in args))
-        case Cast(arg=arg) | FieldOf(arg=arg):
+        case Cast(arg=arg) | FieldOf(arg=arg) | Cells(arg=arg):
             return replace(expression, arg=substitute(arg, columns))
         case Case(branches=branches, otherwise=otherwise):
             return replace(

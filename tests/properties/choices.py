@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from panes.optimizer.candidates import ALTERNATIVES
-from panes.optimizer.choose_plan import LAYOUT
+from panes.optimizer.choose_plan import LAYOUT, PARTITIONED
 from panes.optimizer.fact_names import distinct_name, early_name, join_name, selection_name
 from panes.optimizer.planning import Planning
 from panes.optimizer.statistics import Fact, FactName, Kind, Statistics
@@ -107,7 +107,7 @@ def _facts(plan: nodes.Node) -> Iterator[tuple[str, Kind, tuple[float, ...]]]:
 def drawn_planning(case: Case) -> Planning:
     """Settings under which a plan is chosen."""
     random = Random(f"planning {case.plan}")
-    names = [*ALTERNATIVES, LAYOUT]
+    names = [*ALTERNATIVES, PARTITIONED, LAYOUT]
     off = random.sample(names, random.choice((0, 0, 0, 1, 2)))
     negation = random.choice(("auto", "auto", "auto", "up", "down", "written"))
     return Planning(
@@ -118,4 +118,5 @@ def drawn_planning(case: Case) -> Planning:
         rules_off=frozenset(off),
         cores=random.choice((None, 1, 8)),
         join=random.choice(("auto", "auto", "pipelined", "tree")),
+        shards=random.choice((None, None, 1, 5)),
     )

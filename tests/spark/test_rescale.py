@@ -22,6 +22,8 @@ ALONE = {
                       FROM {PACKETS} GROUP BY src""",
     "distinct": f"SELECT DISTINCT src, bytes FROM {PACKETS}",
     "joined": f"SELECT a.bytes, b.bytes AS y FROM {PACKETS} a, packets [RANGE 5 SECONDS] b WHERE a.src = b.src",
+    "banded": f"""SELECT a.src, b.bytes FROM {PACKETS} a, packets [RANGE 5 SECONDS] b
+                  WHERE a.bytes BETWEEN b.bytes - 1 AND b.bytes + 2""",
     "negated": f"""SELECT src, bytes FROM {PACKETS} a
                    WHERE NOT EXISTS (
                      SELECT * FROM packets [RANGE 3 SECONDS] b WHERE b.src = a.src AND b.bytes > 7)""",
@@ -133,6 +135,7 @@ def test_answers_and_changes_are_those_of_queries_that_were_never_altered(
             assert seen.answers[epoch] == expected, f"epoch {epoch}"
         assert seen.changes == undisturbed.changes
         assert json.loads(db.sql("EXPLAIN (FORMAT JSON) grouped"))["shards"] == NUMBERS[-1]
+        assert f"Shuffle to {NUMBERS[-1]} shards by cell of a.bytes" in db.query("banded").explain()
         assert db.status().queries["grouped"].shards == NUMBERS[-1]
     assert not check_database(tmp_path / "db").problems
 

@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.types as pat
 
-from panes.delta.delta import FOREVER
 from panes.delta.evaluate import evaluate
+from panes.delta.moved import moved
 from panes.delta.rows import Positions, fixed_width, where
 from panes.plan.band import Band, Shift
 from panes.plan.expressions import Expression
@@ -24,7 +24,6 @@ from panes.state.buffers.hash_search import expanded
 Pairs = tuple[Positions, Positions]
 """Positions in what is looked for, and those in the table that lie in the band around them."""
 
-_LEAST = np.iinfo(np.int64).min
 _ROUNDING = 2.0**-48
 """By which part of the numbers a band of floating numbers is wider, so that no rounding leaves out a pair."""
 
@@ -121,11 +120,8 @@ def _slack(band: Band, values: npt.NDArray[Any]) -> npt.NDArray[Any] | int:
 
 
 def _moved(values: npt.NDArray[Any], by: Shift, slack: npt.NDArray[Any] | int) -> npt.NDArray[Any]:
-    """The values moved by a distance; whole numbers stay within 64 bits."""
+    """The values moved by a distance, floating ones by the slack, too."""
     if values.dtype.kind == "f":
-        moved: npt.NDArray[Any] = values + by + slack
-        return moved
-    shift = max(_LEAST, min(FOREVER, int(by)))
-    clipped = np.clip(values, _LEAST - min(shift, 0), FOREVER - max(shift, 0))
-    result: npt.NDArray[Any] = clipped + shift
-    return result
+        result: npt.NDArray[Any] = values + by + slack
+        return result
+    return moved(values, int(by))
