@@ -15,8 +15,14 @@ from panes.state.log import Log, MergePolicy
 from panes.synopses.cumulative_sums import cumulative_sums
 from panes.synopses.layout import UPTO, Layout
 
-_LATE, PANE = "late", "pane"
+_LATE = "late"
+PANE = "pane"
 """Labels of chunks: whether their rows are seen later than the end of their pane, and how long a pane is."""
+
+
+def pane_of(chunks: Iterable[Chunk]) -> int:
+    """The length of a pane, which chunks of panes and of intervals say; any where there are none."""
+    return next((chunk.labels[PANE] for chunk in chunks), 1)
 
 
 @dataclass(frozen=True)
@@ -41,18 +47,15 @@ class BasicInterval:
     def __init__(
         self,
         layout: Layout,
-        pane_us: int | None,
+        pane_us: int,
         chunks: Iterable[Chunk] = (),
         wanted: Callable[[pa.Table], pa.Table] = lambda rows: rows,
     ) -> None:
-        """`layout` may have less columns than the rows that are there: those that a reader needs. Without the
-        length of a pane it is that of the rows that are there. `wanted` leaves rows out that a reader does not
-        need."""
+        """`layout` may have less columns than the rows that are there: those that a reader needs. `wanted` leaves
+        rows out that a reader does not need."""
         self.layout = layout
         self.wanted = wanted
         self._log = Log(MergePolicy(), chunks)
-        if pane_us is None:
-            pane_us = next((chunk.labels[PANE] for chunk in self._log.parts), 1)
         self.pane_us = pane_us
 
     @property

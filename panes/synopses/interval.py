@@ -16,7 +16,7 @@ from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64, take, with_column
 from panes.state.buffers.chunk import Chunk
 from panes.state.log import Log, MergePolicy
-from panes.synopses.basic_interval import BasicInterval, Probed
+from panes.synopses.basic_interval import PANE, BasicInterval, Probed
 from panes.synopses.layout import UPTO
 
 LEVEL = "level"
@@ -82,15 +82,15 @@ class Interval:
 
     def _append(self, rows: pa.Table, level: int) -> None:
         self._log.append(
-            _chunk([rows], level),
-            lambda chunks: _chunk([chunk.table for chunk in chunks], level),
+            self._chunk([rows], level),
+            lambda chunks: self._chunk([chunk.table for chunk in chunks], level),
             lambda chunk: chunk.labels[LEVEL] == level,
         )
 
-
-def _chunk(tables: Sequence[pa.Table], level: int) -> Chunk:
-    rows = pa.concat_tables(tables)
-    return Chunk.of_sorted(take(rows, np.argsort(int64(rows, UPTO), kind="stable")), UPTO, **{LEVEL: level})
+    def _chunk(self, tables: Sequence[pa.Table], level: int) -> Chunk:
+        rows = pa.concat_tables(tables)
+        order = np.argsort(int64(rows, UPTO), kind="stable")
+        return Chunk.of_sorted(take(rows, order), UPTO, **{LEVEL: level, PANE: self._panes.pane_us})
 
 
 def intervals_of(after: int, upto: int, pane_us: int) -> Iterator[tuple[int, int]]:

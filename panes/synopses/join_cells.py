@@ -17,7 +17,7 @@ from panes.delta.delta import BEGINNING, EXP, FOREVER, TS, Instants
 from panes.delta.rows import int64, take, where, with_column, without
 from panes.plan.windows import RangeWindow, round_up
 from panes.state.buffers.chunk import Chunk
-from panes.synopses.basic_interval import BasicInterval, Probed
+from panes.synopses.basic_interval import BasicInterval, Probed, pane_of
 from panes.synopses.layout import UPTO, Layout
 
 LEFT_UPTO, RIGHT_UPTO = "_left_upto", "_right_upto"
@@ -44,9 +44,10 @@ class JoinCells:
         schema = layout.schema
         for name in _ENDS:
             schema = schema.append(pa.field(name, pa.int64()))
-        self._panes = BasicInterval(
-            replace(layout, keys=(*layout.keys, *_ENDS), schema=schema), pane_us, chunks
-        )
+        chunks = list(chunks)
+        length = pane_of(chunks) if pane_us is None else pane_us
+        by_ends = replace(layout, keys=(*layout.keys, *_ENDS), schema=schema)
+        self._panes = BasicInterval(by_ends, length, chunks)
 
     @property
     def chunks(self) -> list[Chunk]:

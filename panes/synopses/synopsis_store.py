@@ -12,7 +12,7 @@ from panes.delta.rows import int64, take, where, with_column, without
 from panes.plan.windows import RangeWindow
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.manifest import INTERVALS, PANES, SUMS
-from panes.synopses.basic_interval import BasicInterval, Probed
+from panes.synopses.basic_interval import BasicInterval, Probed, pane_of
 from panes.synopses.interval import Interval
 from panes.synopses.layout import UPTO, Layout
 from panes.synopses.running import Running
@@ -35,6 +35,9 @@ class SynopsisStore:
         length of a pane it is that of the rows that are there. `wanted` leaves rows out that a reader does not
         need."""
         chunks = chunks or {}
+        if pane_us is None:
+            # Panes leave before the last of the intervals that cover them.
+            pane_us = pane_of([*chunks.get(PANES, ()), *chunks.get(INTERVALS, ())])
         self.panes = BasicInterval(layout, pane_us, chunks.get(PANES, ()), wanted)
         self._intervals = Interval(self.panes, chunks.get(INTERVALS, ()))
         self._sums = Running(self.panes, chunks.get(SUMS, ()))

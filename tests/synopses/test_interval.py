@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from panes.delta.delta import BEGINNING, EXP, TS
+from panes.delta.rows import with_column
+from panes.state.storage.manifest import INTERVALS, PANES
 from panes.synopses.interval import intervals_of
 from panes.synopses.layout import Layout
 from panes.synopses.synopsis_store import SynopsisStore
@@ -55,3 +59,20 @@ def test_intervals_are_the_same_however_time_is_cut():
             store.complete("interval", since * SECOND, clock * SECOND, LONGEST)
         found = [total(store.window(8 * SECOND, n * SECOND).rows, group_by) for n in range(1, 9)]
         assert found == [sum(VALUES[-n:]) for n in range(1, 9)], cuts
+
+
+def test_who_reads_intervals_whose_panes_have_left_knows_how_long_a_pane_is():
+    #  24      28      32      36      40      44
+    #          t                                      the tuple of the pane that ends at 28, which has left
+    #   ───────────────)                              is in the intervals that end at 32
+    #                  ────────────────────────       and not in the window from 28 to 44
+    group_by = group_by_of(SUM)
+    rows = partial_rows(group_by, [5])
+    rows = with_column(with_column(rows, TS, np.array([28])), EXP, np.array([28 + 32]))
+    store = SynopsisStore(Layout.of(group_by), pane_us=4)
+    store.add(rows, 32)
+    store.complete("interval", BEGINNING, 48, 32)
+    store.expire(28 + 32, 32)
+    assert (len(store.chunks[PANES]), len(store.chunks[INTERVALS])) == (0, 3)
+    reader = SynopsisStore(Layout.of(group_by), chunks=store.chunks)
+    assert reader.window(44, 16).rows.num_rows == 0
