@@ -107,9 +107,9 @@ def test_a_setting_of_the_database_that_a_query_cannot_follow_leaves_it_what_it_
 def test_explain_as_data_has_the_way_and_the_reason(db):
     register(db, TOTAL, "none")
     shown = json.loads(db.sql("EXPLAIN (FORMAT JSON) q"))
-    assert shown["answers"] == {"mode": "none", "reason": "as it was registered"}
+    assert shown["answers"] == {"mode": "none", "reason": "as it was registered", "since": None}
     shown = json.loads(db.sql(f"EXPLAIN (FORMAT JSON) {TOTAL}"))
-    assert shown["answers"] == {"mode": "eager", "reason": ""}
+    assert shown["answers"] == {"mode": "eager", "reason": "", "since": None}
 
 
 def test_an_altered_query_keeps_the_way_it_was_given(db):

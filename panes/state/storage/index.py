@@ -79,7 +79,7 @@ class Index:
         base = self if self.base is None else self.base
         kept = {} if base is self else {place: e for place, e in self.own.items() if place not in gone}
         own = {**kept, **new}
-        lost = ((self.gone | gone) - own.keys()) & base.own.keys()
+        lost = frozenset(((self.gone | gone) - own.keys()) & base.own.keys())
         after = Index(self.level, self.task, own, base, lost)
         if base.ref is None or len(own) + len(lost) > _MOST_CHANGED * len(base.own):
             return Index(self.level, self.task, after.places)
@@ -105,7 +105,7 @@ class Index:
         hidden = after._replaced
         if base is not self:
             looked_at.update(self._uses)
-            hidden -= self._replaced
+            hidden = hidden - self._replaced
         looked_at.update(_objects(base.own[place] for place in hidden))
         return frozenset(name for name in looked_at if not after.needs(name))
 
@@ -119,7 +119,7 @@ class Index:
     def _replaced(self) -> frozenset[str]:
         """The places of the base of which it has something else, or nothing."""
         assert self.base is not None
-        return self.gone | (self.own.keys() & self.base.own.keys())
+        return frozenset(self.gone | (self.own.keys() & self.base.own.keys()))
 
     @cached_property
     def _uses(self) -> Counter[str]:

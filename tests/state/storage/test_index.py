@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from panes.errors import StateError
@@ -40,6 +40,7 @@ CHANGES = st.tuples(
 )
 
 
+@example(steps=[({0, 1, 2, 3, 4}, set()), ({19}, set()), ({19}, set()), ({19}, set())])
 @given(steps=st.lists(CHANGES, min_size=1, max_size=8))
 def test_changes_since_a_base_say_what_a_whole_index_says(tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("states")
