@@ -20,9 +20,9 @@ from pyspark import cloudpickle
 import panes
 from panes.delta.delta import BEGINNING
 from panes.plan.stream import Stream
-from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import OperatorTask, StatesBefore
-from panes.spark.task_plans import SentPlans, TaskPlans
+from panes.runtime.job_plan import JobPlan
+from panes.runtime.operator_task import OperatorTask, StatesBefore
+from panes.runtime.task_plans import SentPlans, TaskPlans
 from panes.stages.clock_rule import ClockRule, Position
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import NOTHING

@@ -24,12 +24,12 @@ from panes.plan.nodes import StreamScan
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
 from panes.plan.windows import RangeWindow
+from panes.runtime.refreshes_after import refreshes_after
 from panes.schedule.next_refreshes import Asked, NextRefreshes, RefreshedGroup
 from panes.schedule.refresh_budget import RefreshBudget
 from panes.sharing.shared_indexes import Members
 from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.store import Arrivals
-from panes.spark.refreshes_after import refreshes_after
 from panes.stages.fragment_run import FragmentRun
 from panes.stages.make_plan import make_plan
 from panes.state.storage.epoch_log import NOTHING, EpochRecord, QueryProgress

@@ -19,7 +19,7 @@ from panes.errors import DatabaseClosed, EpochGone, ReadOnly, StateError
 from panes.followed_catalog import FollowedCatalog
 from panes.ingest.pushed_files import PushedFiles
 from panes.ingest.rejected_log import RejectedLog
-from panes.spark.batch_files import source_name
+from panes.runtime.batch_files import source_name
 from panes.stages.measure_log import MeasureLog
 from panes.state.storage.catalog_copy import CatalogCopy, restore_catalog
 from panes.state.storage.checkpoint import Checkpoint

@@ -8,7 +8,7 @@ from panes.connection import Connection
 from panes.errors import PanesError
 from panes.optimizer.known_facts import KnownFacts, statistics_of
 from panes.optimizer.statistics import Statistics
-from panes.spark.epoch_stores import EpochStores
+from panes.runtime.epoch_stores import EpochStores
 from panes.state.storage.epoch_log import NOTHING
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -43,9 +44,10 @@ from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.running_queries import RunningQueries
 from panes.runs import Runs
+from panes.runtime.engine import Engine
+from panes.runtime.epoch_stores import EpochStores
+from panes.runtime.uninterrupted import let_ctrl_c_end_waits
 from panes.shedding import Shedding
-from panes.spark.engine import Engine
-from panes.spark.uninterrupted import let_ctrl_c_end_waits
 from panes.stages.measure_log import PIN
 from panes.stages.physical_plan import PhysicalPlan
 from panes.standing_answers import StandingAnswers
@@ -63,6 +65,14 @@ if TYPE_CHECKING:
     from panes.spark.session import SparkSession
 
 T = TypeVar("T")
+MakeEngine = Callable[[EpochStores, Clock], Engine]
+
+
+def _spark_engine(session: SparkSession | None) -> MakeEngine:
+    """Makes the engine of a database that runs on Spark: in a session, or in one that is started when needed."""
+    from panes.spark.spark_engine import SparkEngine
+
+    return partial(SparkEngine, session=session)
 
 
 class Database:
@@ -76,6 +86,7 @@ class Database:
         spark: SparkSession | None = None,
         clock: Clock | None = None,
         read_only: bool = False,
+        engine: MakeEngine | None = None,
     ) -> None:
         let_ctrl_c_end_waits()
         self._connection = Connection(path, state, read_only=read_only)
@@ -84,16 +95,16 @@ class Database:
         self._log = self._connection.log
         self._clock = clock or WallClock()
         home = self._connection.home.location
-        self._engine = Engine(
+        make = engine or _spark_engine(spark)
+        stores = EpochStores(
             self.path,
             home,
             self._log,
-            self._clock,
-            spark,
-            copy=self._connection.checkpoint_copy,
-            tables=self._connection.tables,
+            self._connection.checkpoint_copy,
+            self._connection.tables,
             is_read_only=read_only,
         )
+        self._engine: Engine = make(stores, self._clock)
         self._rejected_log = RejectedLog(home / "aside")
         self._statistics = CurrentStatistics(self._connection, self._engine.stores)
         self._registered = Registered(

@@ -21,12 +21,12 @@ from panes.query_settings import ChosenAnswers
 from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
+from panes.runtime.workload import Workload
 from panes.sharing.group import Group
 from panes.sharing.index_slice import IndexSlice
 from panes.sharing.query_index import SliceKey
 from panes.sharing.shared_indexes import Members, SharedSlice, Slices
 from panes.sharing.stream_indexes import StreamIndexes
-from panes.spark.epoch import Workload
 from panes.stages.next_boxes import Shares, next_boxes
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord, QueryProgress

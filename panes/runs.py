@@ -17,10 +17,10 @@ from panes.progress_bar import progress_bar
 from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.running_queries import RunningQueries
+from panes.runtime.engine import Engine
+from panes.runtime.files_left import files_left
+from panes.runtime.workload import Workload
 from panes.shedding import Shedding
-from panes.spark.engine import Engine
-from panes.spark.epoch import Workload
-from panes.spark.files_left import files_left
 from panes.standing_answers import StandingAnswers
 from panes.state.storage.epoch_log import EpochRecord
 from panes.status import Epoch, epoch_of

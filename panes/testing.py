@@ -1,5 +1,6 @@
-"""What the answer of a query is by definition: the SQL query over what the windows hold at an instant.
+"""For tests of queries: a database that runs without Spark, and the answer of a query by definition.
 
+    local()                           a database whose epochs run in this process, in milliseconds
     answer_at(plan, arrivals, now)    DuckDB's answer over the windows
     same_rows(a, b)                   None when the two tables hold the same rows, else what differs
 
@@ -12,14 +13,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from panes.clock import Clock
+from panes.database import Database
 from panes.delta.delta import BEGINNING, EXP, TS
 from panes.history.history_file import CAME
+from panes.local.local_engine import LocalEngine
 from panes.onetime.contents import ORDER, Scanned, contents_sql
 from panes.onetime.run_sql import as_declared
 from panes.plan import nodes
@@ -27,6 +32,29 @@ from panes.plan.to_sql import quoted
 from panes.plan.windows import Reach
 
 Arrivals = Mapping[str, pa.Table]
+
+
+def local(
+    path: str | Path | None = None,
+    *,
+    state: str | Path | None = None,
+    clock: Clock | None = None,
+    read_only: bool = False,
+) -> Database:
+    """Opens a database whose epochs run in this process, without Spark and Java: for tests of your queries.
+
+    It takes the arguments of `panes.connect`, and a clock to move by hand (`panes.testing.HandClock`). Tasks run
+    the same code as on Spark, one after another, so answers are the same. It reads pushed rows and local files.
+
+    >>> with local() as db:
+    ...     _ = db.sql("CREATE STREAM s (ts BIGINT, k STRING) TIMESTAMP BY ts SECONDS")
+    ...     q = db.register("SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k")
+    ...     _ = db.push("s", [(1, "a"), (2, "a"), (3, "b")])
+    ...     _ = db.run()
+    ...     sorted(q.invoke().to_pylist(), key=str)
+    [{'k': 'a', 'n': 2}, {'k': 'b', 'n': 1}]
+    """
+    return Database(path, state=state, clock=clock, read_only=read_only, engine=LocalEngine)
 
 
 class Oracle:

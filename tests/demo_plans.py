@@ -14,9 +14,9 @@ from panes.delta.delta import BEGINNING
 from panes.operators.measures import Measures
 from panes.optimizer.cost import plan_cost
 from panes.optimizer.statistics import Statistics
-from panes.spark import operator_task
-from panes.spark.operator_task import StatesBefore
-from panes.spark.task_plans import StageTask
+from panes.runtime import operator_task
+from panes.runtime.operator_task import StatesBefore
+from panes.runtime.task_plans import StageTask
 from panes.stages.clock_rule import Span
 from panes.stages.explain import Explained, explain
 from panes.stages.explain_tree import StepKey

@@ -12,7 +12,7 @@ import pytest
 import panes
 from panes import replanning, stored_plans
 from panes.errors import CatalogError
-from panes.spark.epoch import Workload
+from panes.runtime.epoch_runner import Workload
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import NOTHING, QueryProgress, StreamProgress
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from panes.answers.answer_from_segments import AnswerFromSegments
 from panes.answers.open_segments import OpenSegments
@@ -25,10 +24,10 @@ from panes.ingest.arrived_file import ArrivedFile
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.optimizer.optimizer import optimize
-from panes.spark import ingest_task, operator_task
-from panes.spark.ingest_task import Feed, FilesTask, IngestContext
-from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import OperatorTask, StatesBefore
+from panes.runtime.ingest_task import Feed, FilesTask, IngestContext
+from panes.runtime.job_plan import JobPlan
+from panes.runtime.operator_task import OperatorTask, StatesBefore
+from panes.runtime.task import Attempt
 from panes.stages.clock_rule import ClockRule, Position
 from panes.stages.exchange import STATES, decoded
 from panes.stages.make_plan import make_plan
@@ -89,20 +88,6 @@ def has_rows(value: object) -> bool:
     return isinstance(value, ROWS)
 
 
-class OneTask:
-    """Stands for Spark's context in the task of the only shard."""
-
-    @staticmethod
-    def get() -> OneTask:
-        return OneTask()
-
-    def partitionId(self) -> int:
-        return 0
-
-    def taskAttemptId(self) -> int:
-        return 0
-
-
 def test_a_walk_is_short() -> None:
     files = drawn_walk()
     packages = [file.rpartition("/")[0] for file in files]
@@ -111,9 +96,7 @@ def test_a_walk_is_short() -> None:
     assert changes <= MOST_CHANGES
 
 
-def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (ingest_task, operator_task):
-        monkeypatch.setattr(module, "TaskContext", OneTask)
+def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path) -> None:
     stream = base_stream(STREAM, 1)
     shelf = Shelf()
     (shelf.things["packets"],) = parse(STREAM)
@@ -148,8 +131,8 @@ def test_a_tuple_takes_the_walk_that_is_drawn(tmp_path: Path, monkeypatch: pytes
     )
     passed: list[str] = []
     with traced(passed):
-        messages = list(ingest([pa.record_batch({"id": [0]})]))
-        reports = list(operate(messages))
+        messages = list(ingest.run(Attempt(0, 0), [pa.record_batch({"id": [0]})]))
+        reports = list(operate.run(Attempt(0, 0), messages))
         assert reports[0].num_rows
         log = EpochLog(tmp_path / "epochs")
         ran = QueryProgress(

@@ -153,11 +153,16 @@ def _in_json(type_: Type) -> pa.DataType:
     return pa.float64() if type_.is_floating else pa.bool_() if type_ == BOOLEAN else pa.string()
 
 
+def json_schema(columns: Schema) -> pa.Schema:
+    """The types in which JSON holds the values of columns."""
+    return pa.schema([(f.name, _in_json(f.type)) for f in columns])
+
+
 def _read_json(file: TableFile, columns: Schema) -> Columns:
     content = file.content()
     if content.lstrip().startswith(b"["):
         content = "\n".join(json.dumps(row) for row in json.loads(content)).encode()
-    schema = pa.schema([(f.name, _in_json(f.type)) for f in columns])
+    schema = json_schema(columns)
     if not content.strip():
         return dict(zip(columns.names, schema.empty_table().columns, strict=True))
     table = pa.json.read_json(

@@ -16,10 +16,10 @@ from uuid import uuid4
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from panes.runtime.task_plans import TaskPlans
 from panes.sharing.query_index import QueryIndex
 from panes.sharing.shared_indexes import Indexed, Slices
 from panes.spark.sent import Sent
-from panes.spark.task_plans import TaskPlans
 from panes.stages.running_query import RunningQuery
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ from pyspark.daemon import manager
 _NEEDED = (
     "pyspark.worker",
     "pyspark.sql.pandas.serializers",
-    "panes.spark.operator_task",
-    "panes.spark.ingest_task",
+    "panes.runtime.operator_task",
+    "panes.runtime.ingest_task",
     "panes.spark.sent",
 )
 

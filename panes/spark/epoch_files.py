@@ -19,12 +19,12 @@ from panes.ingest.bad_files import BadFile, set_aside
 from panes.ingest.file_location import FileLocation
 from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
-from panes.spark.batch_files import files_of_batch, local_path
+from panes.runtime.batch_files import files_of_batch, local_path
+from panes.runtime.unseen_files import unseen_file
 from panes.spark.sources import brings_files, is_read_by_tasks
 from panes.spark.spark_failures import hosts_in
 from panes.spark.spark_files import SparkFile, checked, is_missing_in, is_of_a_file, rows_of, why_unreadable
 from panes.spark.union_streams import union_streams
-from panes.spark.unseen_files import unseen_file
 from panes.state.storage.checkpoint import Checkpoint
 
 

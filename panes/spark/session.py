@@ -18,16 +18,15 @@ from pyspark.sql import SparkSession
 
 from panes.errors import EnvironmentMissing, PanesError
 from panes.java import find_java
+from panes.runtime.uninterrupted import uninterrupted
 from panes.spark.java_process import JavaProcess, log_level
 from panes.spark.py4j_log import own_py4j_log
 from panes.spark.spark_settings import spark_settings
-from panes.spark.uninterrupted import uninterrupted
 
 __all__ = [
     "CONTEXT_CONF",
     "SparkSession",
     "epoch_session",
-    "exchanges_files",
     "forget_spark",
     "is_spark_lost",
     "local_session",
@@ -190,11 +189,6 @@ def epoch_session(session: SparkSession) -> SparkSession:
     own = session.newSession()
     set_epoch_conf(own)
     return own
-
-
-def exchanges_files(setting: str, session: SparkSession) -> bool:
-    """Whether tasks hand tables to each other in files: with 'auto', when all run on the driver's machine."""
-    return runs_here(session) if setting == "auto" else setting == "files"
 
 
 def runs_here(session: SparkSession) -> bool:

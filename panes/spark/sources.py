@@ -24,7 +24,7 @@ from panes.ingest.first_file import check_first_file
 from panes.ingest.rejected_rows import BAD
 from panes.plan.stream import OptionValue, Stream
 from panes.plan.types import BINARY
-from panes.spark.batch_files import source_name
+from panes.runtime.batch_files import source_name
 from panes.spark.spark_failures import innermost
 from panes.spark.spark_types import column, spark_type, text_schema, text_type
 from panes.spark.traffic import TRAFFIC

@@ -11,7 +11,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from panes import errors
-from panes.errors import PanesError, PipelineError, StateError
+from panes.errors import PanesError, PipelineError
+from panes.runtime.explained_failure import explained_failure, last_success
+from panes.state.storage.epoch_log import EpochRecord
 
 _OURS = re.compile(r"^panes\.errors\.(\w+): (.+)$", re.MULTILINE)
 """An error of Panes that was raised in a worker, at the end of the worker's traceback."""
@@ -48,20 +50,14 @@ SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError, EOFError)
 """What calls into Spark raise; the last two when Java ends in the middle of one."""
 
 
-def spark_failure(error: BaseException, where: str) -> BaseException:
+def spark_failure(error: BaseException, last: EpochRecord | None) -> BaseException:
     """The error to raise for one that ended an epoch; those that are neither Spark's nor the file system's are
     passed on as they are."""
     if isinstance(error, SPARK_ERRORS):
-        found = _of_spark(str(error), where)
+        found = _of_spark(str(error), last_success(last))
         found.details = str(error)
         return found
-    if isinstance(error, OSError) and not isinstance(error, PanesError):
-        place = error.filename or "a file of the database"
-        return StateError(
-            f"an epoch failed ({where}): {place}: {error.strerror or error}; see that there is space and that the "
-            "folder can be written to, then run again: nothing is lost"
-        )
-    return error
+    return explained_failure(error, last)
 
 
 def _of_spark(text: str, where: str) -> PanesError:

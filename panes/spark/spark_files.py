@@ -22,7 +22,7 @@ from panes.ingest.arrived_file import columns_in_folders
 from panes.ingest.csv_header import column_places, read_csv_header
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
-from panes.spark.batch_files import local_path
+from panes.runtime.batch_files import local_path
 from panes.spark.sources import UNREADABLE, format_of, has_header, with_reasons, with_unreadable
 from panes.spark.spark_failures import SPARK_ERRORS, innermost
 from panes.spark.spark_types import column, spark_schema, text_schema, text_type

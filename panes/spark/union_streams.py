@@ -13,9 +13,8 @@ from pyspark.sql import functions as F
 
 from panes.delta.delta import TS
 from panes.ingest.rejected_rows import BAD
+from panes.runtime.ingest_task import STREAM
 from panes.spark.spark_types import column
-
-STREAM = "_stream"
 
 
 def union_streams(frames: Mapping[int, DataFrame]) -> DataFrame:

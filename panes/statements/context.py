@@ -15,7 +15,7 @@ from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
 from panes.runs import Runs
-from panes.spark.engine import Engine
+from panes.runtime.engine import Engine
 from panes.standing_answers import StandingAnswers
 from panes.tables.table_store import Tables
 

@@ -53,4 +53,4 @@ def _drop_stream(name: str, context: Context) -> None:
     context.runs.change_streams(remove)
     context.answers.forget()
     if isinstance(dropped, CreateStream):
-        context.engine.forget(dropped.stream)
+        context.engine.stores.forget(dropped.stream)

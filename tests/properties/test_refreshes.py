@@ -19,12 +19,12 @@ from panes.delta.consolidate import AT, contents_at
 from panes.delta.delta import BEGINNING, EXP, FOREVER, TS
 from panes.plan import nodes
 from panes.plan.windows import RangeWindow
+from panes.runtime.refreshes_after import refreshes_after
 from panes.sharing.joined_aggregate import JoinedAggregate, joined_aggregate_of
 from panes.sharing.refreshes import Refresh, Refreshes
 from panes.sharing.shared_cells import SharedCells
 from panes.sharing.shared_synopsis import SharedSynopsis
 from panes.sharing.windowed_aggregate import WindowedAggregate, windowed_aggregate_of
-from panes.spark.refreshes_after import refreshes_after
 from panes.state.buffers.chunk import Chunk
 from panes.state.storage.epoch_log import QueryProgress
 from panes.state.storage.epoch_states import StagePlace

@@ -11,7 +11,7 @@ import pytest
 import panes
 from panes.crash_points import Crash, arm
 from panes.errors import SourceError
-from panes.spark import epoch as epoch_module
+from panes.spark import spark_engine
 
 FIRST = [{"ts": 1, "k": 7}, {"ts": 2, "k": 8}, {"ts": 3, "k": 9}]
 LAST = [{"ts": 4, "k": 7}]
@@ -132,8 +132,8 @@ def test_files_that_vanish_before_they_are_read_are_set_aside_once(
         (tmp_path / "csv" / "after").unlink(missing_ok=True)
         return files
 
-    epoch_files = epoch_module.files_of_epoch
-    monkeypatch.setattr(epoch_module, "files_of_epoch", files_of_epoch)
+    epoch_files = spark_engine.files_of_epoch
+    monkeypatch.setattr(spark_engine, "files_of_epoch", files_of_epoch)
     with panes.connect(tmp_path / "db", spark=spark) as db:
         db.sql(f"""
             CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{folder}';

@@ -14,12 +14,12 @@ import panes
 from panes.plan.nodes import StreamScan, Window
 from panes.plan.schema import Schema
 from panes.plan.windows import NowWindow
+from panes.runtime.task_plans import StageTask, TaskPlans
 from panes.sharing.query_index import QueryIndex, SliceKey
 from panes.sharing.shared_indexes import Indexed, Members, SharedSlice, Slices
 from panes.spark import sent as module
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.sent import Sent
-from panes.spark.task_plans import StageTask, TaskPlans
 from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 

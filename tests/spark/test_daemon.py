@@ -8,7 +8,7 @@ import sys
 sys.path.append("/nowhere/pyspark.zip")
 from panes.spark.daemon import prepare
 prepare()
-assert "panes.spark.operator_task" in sys.modules
+assert "panes.runtime.operator_task" in sys.modules
 assert "pyspark.worker" in sys.modules
 assert not [place for place in [*sys.path, *sys.path_importer_cache] if place.endswith(".zip")]
 """

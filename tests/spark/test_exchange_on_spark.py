@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import panes
-from panes.spark import epoch as epoch_module
-from panes.spark.session import exchanges_files
+from panes.runtime.epoch_runner import _exchanges_files
+from panes.spark import spark_cluster
+from panes.spark.spark_cluster import SparkCluster
 from panes.stages import exchange
 from panes.stages.exchange import _BLOCK_BYTES
 
@@ -85,7 +86,7 @@ def test_files_and_the_shuffle_give_the_same_answers_and_changes(spark, tmp_path
         to_driver.extend(found := exchange.decoded(batches))
         return found
 
-    monkeypatch.setattr(epoch_module, "decoded", decoded)
+    monkeypatch.setattr(spark_cluster, "decoded", decoded)
     write_inputs(tmp_path)
     in_files, shuffled = (answered(spark, tmp_path, name) for name in ("files", "shuffle"))
     assert to_driver
@@ -133,4 +134,4 @@ def test_tables_of_many_blocks_go_through_two_shuffles(spark, tmp_path):
 )
 def test_files_are_chosen_when_all_executors_run_here(setting, master, is_by_files):
     session = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
-    assert exchanges_files(setting, session) == is_by_files
+    assert _exchanges_files(setting, SparkCluster(session, None)) == is_by_files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from panes.spark.files_left import files_left
+from panes.runtime.files_left import files_left
 from tests.base_stream import base_stream
 
 

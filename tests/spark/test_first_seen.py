@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from panes.delta.delta import BEGINNING
 from panes.history.query_clocks import QueryClocks
-from panes.spark.first_seen import FirstSeen
+from panes.runtime.first_seen import FirstSeen
 
 HISTORY = pa.table({"_ts": [1, 2, 3], "_came": [BEGINNING, 5, 9], "_epoch": [0, 1, 2]})
 

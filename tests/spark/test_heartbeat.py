@@ -2,7 +2,7 @@
 
 import threading
 
-from panes.spark.heartbeat import Heartbeat
+from panes.runtime.heartbeat import Heartbeat
 
 PATIENCE_S = 30
 

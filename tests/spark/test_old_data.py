@@ -20,8 +20,9 @@ from panes.history.retention import Retained
 from panes.onetime.answer_once import answer_once
 from panes.optimizer.optimizer import optimize
 from panes.plan.walk import streams_of
-from panes.spark.engine import Engine
-from panes.spark.epoch import Workload
+from panes.runtime.epoch_runner import Workload
+from panes.runtime.epoch_stores import EpochStores
+from panes.spark.spark_engine import SparkEngine
 from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
@@ -43,7 +44,7 @@ def test_answers_are_the_oracles_whenever_the_query_was_registered(spark, seed):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = EpochLog(folder / "epochs")
-        engine = Engine(folder, folder, log, HandClock(), spark)
+        engine = SparkEngine(EpochStores(folder, folder, log), HandClock(), spark)
         oracle = Oracle(came.tables)
         segments = OpenSegments(log, folder / "states")
         declared = streams(folder, came)

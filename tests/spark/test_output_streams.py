@@ -27,8 +27,9 @@ from panes.delta.delta import TS
 from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Node
 from panes.plan.output_streams import is_known_at_every_instant
-from panes.spark.engine import Engine
-from panes.spark.epoch import Workload
+from panes.runtime.epoch_runner import Workload
+from panes.runtime.epoch_stores import EpochStores
+from panes.spark.spark_engine import SparkEngine
 from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
@@ -102,7 +103,7 @@ def ran(
                 add(history, rows.events(ran, is_first=ran.epoch == query.first_epoch))
 
         workload = Workload(queries, retain_epochs=8, idle_after_us=60_000_000)
-        engine = Engine(folder, folder, log, HandClock(), spark)
+        engine = SparkEngine(EpochStores(folder, folder, log), HandClock(), spark)
         engine.start(
             streams(folder, arrivals), lambda *_: workload, collect, suspend=no_query_fails, heartbeat_s=None
         )

@@ -20,8 +20,9 @@ from panes.clock import HandClock
 from panes.delta.delta import TS
 from panes.optimizer.optimizer import optimize
 from panes.plan.stream import Stream
-from panes.spark.engine import Engine
-from panes.spark.epoch import Workload
+from panes.runtime.epoch_runner import Workload
+from panes.runtime.epoch_stores import EpochStores
+from panes.spark.spark_engine import SparkEngine
 from panes.stages.make_plan import make_plan
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochLog
@@ -89,7 +90,7 @@ def test_answers_are_the_oracles_after_every_epoch(spark, drawn, came, shards, s
                 first_epoch=0,
             )
         oracle = Oracle(came.tables)
-        engine = Engine(folder, folder, log, HandClock(), spark)
+        engine = SparkEngine(EpochStores(folder, folder, log), HandClock(), spark)
         epochs = []
         segments = OpenSegments(log, folder / "states")
 

@@ -13,7 +13,8 @@ from pyspark.errors import PySparkException
 
 import panes
 from panes.errors import EnvironmentMissing, SourceError, StateError
-from panes.spark import engine, reachable
+from panes.spark import reachable
+from panes.spark import spark_engine as engine
 from panes.spark.reachable import _check_home, _check_places, _check_versions, _Look, check_reachable
 from panes.spark.spark_failures import hosts_in
 from panes.state.storage.locations import UriPath

@@ -10,7 +10,7 @@ import pytest
 
 import panes
 from panes.check import check_database
-from panes.spark.engine import Engine
+from panes.spark.spark_engine import SparkEngine
 from tests.faults.standing import add_file, answers, changes
 
 PACKETS = "packets [RANGE 12 SECONDS]"
@@ -153,7 +153,7 @@ def test_queries_that_follow_the_cores_are_redistributed_when_a_run_finds_anothe
         spread_over(db, "fixed", 3)
         assert "Shuffle to a shard per core" in query.explain()
         for number, cores in enumerate([2, 6, 6, 1]):
-            monkeypatch.setattr(Engine, "_cores", lambda _, cores=cores: cores)
+            monkeypatch.setattr(SparkEngine, "_cores", lambda _, cores=cores: cores)
             add_file(tmp_path / "in", number, [{"ts": number, "src": src} for src in range(8)])
             db.run()
             assert [db.status().queries[name].shards for name in ("q", "fixed")] == [cores, 3]

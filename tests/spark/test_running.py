@@ -128,7 +128,7 @@ def test_a_file_that_is_not_what_it_was_said_to_be_ends_the_run_and_loses_nothin
 
 
 def test_a_session_that_was_stopped_is_named(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr("panes.spark.engine.is_spark_lost", lambda _session: True)
+    monkeypatch.setattr("panes.spark.spark_engine.is_spark_lost", lambda _session: True)
     with panes.connect(tmp_path / "db", spark=spark) as db:
         db.sql(RATE.format("ticks"))
         for action in (db.run, db.start):

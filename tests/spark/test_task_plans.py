@@ -10,8 +10,8 @@ from panes.delta.delta import BEGINNING
 from panes.history.query_clocks import KnownClocks
 from panes.plan.box_schedule import BoxSchedule
 from panes.plan.sheddable import with_drop_boxes
+from panes.runtime.job_plan import JobPlan
 from panes.sharing.shared_indexes import Indexed
-from panes.spark.job_plan import JobPlan
 from panes.stages.clock_rule import ClockRule, Position
 from panes.stages.make_plan import make_plan
 from panes.state.storage.epoch_log import NOTHING

@@ -8,7 +8,7 @@ import threading
 import polars  # noqa: F401  (handles Ctrl-C in its own way)
 import pytest
 
-from panes.spark.uninterrupted import let_ctrl_c_end_waits, uninterrupted
+from panes.runtime.uninterrupted import let_ctrl_c_end_waits, uninterrupted
 
 PATIENCE_S = 60
 

@@ -12,10 +12,11 @@ from pyspark.errors import PySparkException
 import panes
 from panes.errors import SourceError
 from panes.ingest.bad_files import BAD_FILE, GONE, BadFile
+from panes.runtime.unseen_files import bad_files_of_tasks
 from panes.spark import epoch_files
 from panes.spark.epoch_files import EpochFiles
+from panes.spark.spark_cluster import SparkCluster
 from panes.spark.spark_files import SparkFile
-from panes.spark.unseen_files import bad_files_of_tasks
 from panes.stages.exchange import Message
 from tests.base_stream import base_stream
 
@@ -102,21 +103,13 @@ def test_a_run_ends_with_the_sentence_and_goes_on_when_the_file_is_seen(spark, t
 
 
 def _hide_while_tasks_run(monkeypatch, path, hidden):
-    from panes.spark import epoch
+    run = SparkCluster.run
 
-    ingest = epoch.epoch_job
+    def hiding(cluster, job):
+        path.rename(hidden)
+        try:
+            return run(cluster, job)
+        finally:
+            hidden.rename(path)
 
-    def hiding(*given, **more):
-        tasks = ingest(*given, **more)
-
-        class Job:
-            def toArrow(self):
-                path.rename(hidden)
-                try:
-                    return tasks.toArrow()
-                finally:
-                    hidden.rename(path)
-
-        return Job()
-
-    monkeypatch.setattr(epoch, "epoch_job", hiding)
+    monkeypatch.setattr(SparkCluster, "run", hiding)

@@ -14,9 +14,9 @@ import pytest
 from pyspark import cloudpickle
 
 import panes
-from panes.spark import ingest_task, operator_task
+from panes.runtime import ingest_task, operator_task
+from panes.runtime.task_plans import PlanValues, TaskPlans
 from panes.spark.sent import Sent
-from panes.spark.task_plans import PlanValues, TaskPlans
 from panes.state.storage.epoch_log import NOTHING
 
 ONLY_FOR_THE_DRIVER = (
@@ -35,8 +35,8 @@ ONLY_FOR_THE_DRIVER = (
     "panes.registered",
     "panes.sqlite_file",
     "panes.statements",
-    "panes.spark.engine",
-    "panes.spark.epoch",
+    "panes.spark.spark_engine",
+    "panes.runtime.epoch_runner",
 )
 
 LOAD = """

@@ -9,8 +9,8 @@ import pytest
 
 from panes.delta.delta import BEGINNING, TS
 from panes.operators.dataflow import Dataflow
-from panes.spark import operator_task
-from panes.spark.task_plans import StageTask
+from panes.runtime import operator_task
+from panes.runtime.task_plans import StageTask
 from panes.stages.clock_rule import Span
 from panes.stages.explain import Explained, explain_json
 from panes.stages.fragment_run import FragmentRun

@@ -14,7 +14,6 @@ from time import thread_time_ns
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 
 from panes.delta.delta import BEGINNING, TS
 from panes.delta.rows import int64, without
@@ -28,9 +27,9 @@ from panes.ingest.rejected_times import with_times
 from panes.operators.measures import INGEST, SHUFFLE, Measures, as_list
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream
-from panes.spark.first_seen import FirstSeen
-from panes.spark.task_plans import PlanValues, SentPlans
-from panes.spark.union_streams import STREAM
+from panes.runtime.first_seen import FirstSeen
+from panes.runtime.task import Attempt
+from panes.runtime.task_plans import PlanValues, SentPlans
 from panes.stages.clock_rule import Measured
 from panes.stages.exchange import BESIDE, FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded
 from panes.stages.fragment_run import FragmentRun
@@ -39,6 +38,9 @@ from panes.stages.sketches import Sketches
 from panes.state.storage.locations import Location
 from panes.state.storage.segments import SegmentEntry
 from panes.tables.table_versions import read_versions
+
+STREAM = "_stream"
+"""The column of a batch with the place of a row's stream among all streams."""
 
 FedFile = HistoryFile | ArrivedFile | SegmentEntry
 """Rows of a stream, or versions of a table."""
@@ -102,10 +104,10 @@ class FilesTask:
     files: tuple[tuple[tuple[int, FedFile], ...], ...]
     """For each task the files that it reads, each with the number of its feed."""
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Each row is the number of a task; there is one in every partition."""
+    def run(self, attempt: Attempt, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Reads the files of the tasks whose numbers it is given: an engine may count tasks in another way."""
         for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
-            work = _Work(self.context, f"0-files-{number:06d}", number)
+            work = _Work(self.context, f"0-files-{number:06d}", replace(attempt, task=number))
             for place, file in self.files[number]:
                 feed = self.feeds[place]
                 if isinstance(feed, TableFeed):
@@ -160,16 +162,20 @@ class FilesTask:
 
 @dataclass(frozen=True)
 class BatchTask:
-    """Takes the rows that Spark has read, of all streams that it reads itself."""
+    """Takes the rows that the engine has read, of all streams whose files tasks do not read.
+
+    A batch has the columns `_stream`, the place of a row's stream among all streams; `_ts`, its time of arrival
+    where that is the event time; `_bad`, why it cannot be used (mostly NULL); and `_0`, `_1`, … with the columns
+    of each stream.
+    """
 
     context: IngestContext
     feeds: Mapping[int, Feed]
     """By the number of the stream in the batch."""
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = _spark_task().partitionId()
+    def run(self, attempt: Attempt, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # Files, which may hold what came before, are first in the order of names.
-        work = _Work(self.context, f"0-read-{number:06d}", number)
+        work = _Work(self.context, f"0-read-{attempt.task:06d}", attempt)
         for batch in batches:
             streams = batch.column(STREAM).to_numpy()
             for place, feed in self.feeds.items():
@@ -190,12 +196,6 @@ class BatchTask:
         work.take(feed, usable, unusable)
 
 
-def _spark_task() -> TaskContext:
-    context = TaskContext.get()
-    assert context is not None
-    return context
-
-
 def _since(began: int) -> float:
     """The CPU time since an instant of it, in microseconds."""
     return (thread_time_ns() - began) / 1000
@@ -211,11 +211,11 @@ def _as_seen(rows: pa.Table, first_seen: FirstSeen | None) -> pa.Table:
 class _Work:
     """What one task has done so far."""
 
-    def __init__(self, context: IngestContext, name: str, number: int) -> None:
+    def __init__(self, context: IngestContext, name: str, attempt: Attempt) -> None:
         self._context = context
         self._name = name
-        self._number = number
-        self._writer = f"{context.writer}_{_spark_task().taskAttemptId()}"
+        self._number = attempt.task
+        self._writer = f"{context.writer}_{attempt.number}"
         self._exchange = Exchange(context.exchange, name, self._writer)
         self._measured: dict[int, Measured] = {}
         self._kept: dict[int, list[pa.Table]] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from panes.history.parts import stream_folder
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
-from panes.spark.batch_files import source_name
+from panes.runtime.batch_files import source_name
 
 _LOG_ENTRY = re.compile(r"(\d+)(\.compact)?")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from panes.operators.measures import Measures
-from panes.spark.job_plan import InputPlace
-from panes.spark.operator_task import Report
+from panes.runtime.job_plan import InputPlace
+from panes.runtime.operator_task import Report
 from panes.stages.exchange import INPUT_STEPS, Message
 from panes.stages.measure_log import StepPlace
 

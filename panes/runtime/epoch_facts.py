@@ -14,7 +14,7 @@ from panes.optimizer.known_facts import KnownFacts, facts_after
 from panes.optimizer.observed_facts import Observed, ObservedFacts
 from panes.optimizer.statistics import EPOCH, FactName
 from panes.plan.stream import Stream
-from panes.spark.job_plan import JobPlan
+from panes.runtime.job_plan import JobPlan
 from panes.stages.clock_rule import ClockRule, Moved
 from panes.stages.clock_rule import Measured as StreamMeasured
 from panes.stages.exchange import BESIDE, SKETCH, Message

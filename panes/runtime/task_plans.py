@@ -8,8 +8,8 @@ from typing import Protocol
 
 from panes.delta.delta import BEGINNING
 from panes.plan.box_schedule import BoxSchedule
+from panes.runtime.first_seen import FirstSeen
 from panes.sharing.shared_indexes import Members, Slices
-from panes.spark.first_seen import FirstSeen
 from panes.stages.routing import Route
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_states import StagePlace

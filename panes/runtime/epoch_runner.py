@@ -1,15 +1,15 @@
-"""One epoch: from a Spark micro-batch to committed answers.
+"""One epoch: from the batch that the sources brought to committed answers.
 
-    arrivals  which files Spark gave this epoch, and what of the past new queries need
+    arrivals  which files this epoch has, and what of the past new queries need
     tables    what was changed in tables since the last epoch
-    tasks     one Spark job that reads the rows once, finds the clock, and advances every query on every shard
+    tasks     one job that reads the rows once, finds the clock, and advances every query on every shard
     history   the rows stay readable for queries that come later
     commit    one file, by rename; from then on readers see this epoch
-    collect   what nobody may read any more is removed
+    collect   files that no reader can need any more are removed
 
-Epochs have numbers of their own: those of Spark's micro-batches count only the epochs that bring rows.
-Whatever happens before the commit leaves the epoch before it as it was. Spark does a failed epoch again, from
-the same offsets, and writes everything anew, under other names.
+Epochs have numbers of their own: batches are numbered apart, and only epochs that bring rows have one. Whatever
+happens before the commit leaves the epoch before it as it was. An epoch that failed is done again, from the same
+batch, and writes everything under other names.
 """
 
 from __future__ import annotations
@@ -17,61 +17,37 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 from uuid import uuid4
-
-from pyspark.sql import DataFrame, SparkSession
 
 from panes.clock import Clock
 from panes.crash_points import reach
 from panes.history.query_clocks import KnownClocks
-from panes.history.retention import Retained
 from panes.ingest.bad_files import BadFile
 from panes.ingest.rejected_rows import REJECTED, RejectedPart
 from panes.language.statements import CreateTable
 from panes.plan.stream import Stream
-from panes.spark.beside_refreshes import beside_refreshes
-from panes.spark.broadcasts import Broadcasts
-from panes.spark.done_by_steps import done_by_steps
-from panes.spark.epoch_files import EpochFiles, files_of_epoch
-from panes.spark.epoch_job import Arrivals, Folders, TableArrivals, epoch_job
-from panes.spark.epoch_stores import EpochStores
-from panes.spark.job_plan import JobPlan
-from panes.spark.operator_task import StatesBefore
-from panes.spark.queries_after import queries_after
-from panes.spark.session import exchanges_files, set_epoch_conf
-from panes.spark.shed_after import shed_after
-from panes.spark.sources import brings_files
-from panes.spark.spark_failures import SPARK_ERRORS
-from panes.spark.unseen_files import bad_files_of_tasks
+from panes.runtime.arrivals import Arrivals, Folders, TableArrivals
+from panes.runtime.beside_refreshes import beside_refreshes
+from panes.runtime.done_by_steps import done_by_steps
+from panes.runtime.engine import Batch, Cluster
+from panes.runtime.epoch_job import make_job
+from panes.runtime.epoch_stores import EpochStores
+from panes.runtime.job_plan import JobPlan
+from panes.runtime.operator_task import StatesBefore
+from panes.runtime.queries_after import queries_after
+from panes.runtime.shed_after import shed_after
+from panes.runtime.unseen_files import bad_files_of_tasks
+from panes.runtime.workload import Workload
 from panes.stages.clock_rule import ClockRule, Measured, Occasion
-from panes.stages.exchange import FAILED_QUERY, Message, decoded
+from panes.stages.exchange import FAILED_QUERY, Message
 from panes.stages.position_of import position_of
 from panes.stages.running_query import RunningQuery
-from panes.state.storage.epoch_log import NOTHING, Boxes, EpochRecord, MissingRows
+from panes.state.storage.epoch_log import NOTHING, EpochRecord
 from panes.tables.table_manifest import PIN as TABLES
 from panes.tables.table_store import TABLES_FOLDER
 from panes.tables.version_log import AppliedVersions, Taken
-
-
-@dataclass(frozen=True)
-class Workload:
-    """What an epoch has to do: asked for anew at every epoch, so queries come and go while it runs."""
-
-    queries: Sequence[RunningQuery]
-    retain_epochs: int
-    idle_after_us: int
-    """After so long without rows a stream no longer holds back the clock."""
-    exchange: str = "auto"
-    """How tables reach other tasks: the setting of that name."""
-    retained: Mapping[int, Retained] = field(default_factory=dict)
-    """What is kept of each stream, by number."""
-    tables: Sequence[CreateTable] = ()
-    missing: Mapping[int, Mapping[int, MissingRows]] = field(default_factory=dict)
-    """What queries have not seen, by query and stream, where their windows may reach back to it."""
-    boxes: Boxes = field(default_factory=dict)
-    """What the drop boxes of queries keep in the epoch."""
 
 
 class _Began(NamedTuple):
@@ -82,7 +58,7 @@ class _Began(NamedTuple):
 
 
 class EpochRunner:
-    """Runs epochs over the union of all base streams; its `run` is what Spark calls with each micro-batch."""
+    """Runs epochs over all base streams; the engine calls `run` with each batch that the sources bring."""
 
     def __init__(
         self,
@@ -92,12 +68,11 @@ class EpochRunner:
         clock: Clock,
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
-        broadcasts: Broadcasts,
     ) -> None:
         self._stores = stores
         self._log = stores.log
         self._clocks = KnownClocks(stores.log)
-        self._streams = streams
+        self.streams = streams
         self._numbers = {stream.name: stream.number for stream in streams}
         self._workload = workload
         self._writer = ""
@@ -106,53 +81,53 @@ class EpochRunner:
         self._clock = clock
         self._after_commit = after_commit
         self._suspend = suspend
-        self._broadcasts = broadcasts
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
 
-    def run(self, batch: DataFrame, batch_id: int) -> None:
-        """Takes in a micro-batch, and moves the clocks of its streams and of the queries that read them."""
-        session = batch.sparkSession
-        set_epoch_conf(session)
+    def run(self, cluster: Cluster, number: int, read: Callable[[int], Batch]) -> None:
+        """Takes in the batch of that number and moves the clocks of its streams and of the queries over them.
+
+        `read` returns the batch; it is given the wall time of the epoch.
+        """
         before = self._log.latest() or NOTHING
-        if before.batch >= batch_id:
-            # The epoch is committed, but the process ended before Spark had noted it. It stays as it is: it may
-            # have readers.
+        if before.batch >= number:
+            # The epoch is committed, but the process ended before the engine had noted it. It may have readers, so
+            # it stays as it is.
             self._after_commit(before)
             return
         self._forget_failed()
         began = self._began()
         with self._phase("arrivals"):
-            checkpoint = self._stores.folder / "checkpoint"
-            files = files_of_epoch(checkpoint, self._stores.pushed, self._streams, batch_id, began.now_us)
+            batch = read(began.now_us)
         while True:
+            arrivals = batch.arrivals(self.streams, keeps_files=self._stores.keeps_files)
             try:
-                self._epoch(session, before, self._arrivals(batch, files), batch_id, began, "rows")
+                self._epoch(cluster, before, arrivals, number, began, "rows")
                 return
-            except SPARK_ERRORS as error:
-                readable = files.without_unreadable(session, self._streams, error)
+            except Exception as error:
+                readable = batch.without_unreadable(self.streams, error)
                 if readable is None:
                     raise
-                files = readable
+                batch = readable
 
-    def catch_up(self, session: SparkSession) -> None:
+    def catch_up(self, cluster: Cluster) -> None:
         """Moves every clock to the last tuple's time, when the sources have nothing more to bring.
 
         An epoch on its own cannot: the next tuple may have the same time, and it must not come late.
         """
-        self._without_rows(session, "end")
+        self._without_rows(cluster, "end")
 
-    def beat(self, session: SparkSession) -> None:
+    def beat(self, cluster: Cluster) -> None:
         """Moves clocks though nothing has come: answers expire in time, and nobody waits for silent streams."""
-        self._without_rows(session, "silence")
+        self._without_rows(cluster, "silence")
 
-    def _without_rows(self, session: SparkSession, occasion: Occasion) -> None:
+    def _without_rows(self, cluster: Cluster, occasion: Occasion) -> None:
         before = self._log.latest() or NOTHING
-        self._epoch(session, before, Arrivals(self._streams), before.batch, self._began(), occasion)
+        self._epoch(cluster, before, Arrivals(self.streams), before.batch, self._began(), occasion)
 
     def _epoch(
         self,
-        session: SparkSession,
+        cluster: Cluster,
         before: EpochRecord,
         arrivals: Arrivals,
         batch_id: int,
@@ -169,13 +144,12 @@ class EpochRunner:
         self._begin_attempt(rule.epoch, workload.tables)
         with self._phase("tables"):
             applied = stores.apply_changes(
-                taken, workload.tables, self._streams, workload.retained, rule, before, self._writer
+                taken, workload.tables, self.streams, workload.retained, rule, before, self._writer
             )
             arrivals = replace(arrivals, tables=_table_arrivals(workload.tables, applied))
         with self._phase("plan"):
-            shipped = self._broadcasts.shipped(session.sparkContext, workload.queries)
             plan = JobPlan(
-                shipped,
+                cluster.with_indexes(workload.queries),
                 rule,
                 self._clocks.of,
                 workload.boxes,
@@ -184,8 +158,8 @@ class EpochRunner:
             )
             plan.sketched = stores.epoch_facts.sketched(plan)
         needs_tasks = occasion == "rows" or plan.stages or not _are_the_same(workload.queries, before)
-        messages = self._tasks(session, workload, plan, arrivals, rule, before) if needs_tasks else []
-        bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self._streams)]
+        messages = self._tasks(cluster, workload, plan, arrivals, rule, before) if needs_tasks else []
+        bad = [*arrivals.bad_files, *bad_files_of_tasks(messages, self.streams)]
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
         if moved is None:
@@ -196,13 +170,13 @@ class EpochRunner:
         if failed:
             # Before the commit: the epoch holds nothing of them, and a restart must know why.
             self._suspend(failed)
-        pins = stores.pins_kept(self._streams, before)
+        pins = stores.pins_kept(self.streams, before)
         if taken is not None:
             pins[TABLES] = str(applied.manifest.head)
         with self._phase("history"):
             unread = {file.path for file in bad}
             pins |= stores.keep_rows(
-                self._streams, workload.retained, rule, arrivals, unread, measured, messages, self._writer
+                self.streams, workload.retained, rule, arrivals, unread, measured, messages, self._writer
             )
             rejected = [RejectedPart(**m.content) for m in messages if m.kind == REJECTED]
             pins |= stores.rejected.note(rule.epoch, self._writer, rejected, bad, before.pins)
@@ -211,7 +185,7 @@ class EpochRunner:
         done = done_by_steps(messages, plan.readers)
         pins |= stores.measure(
             workload.queries,
-            self._streams,
+            self.streams,
             rule,
             moved,
             before,
@@ -241,9 +215,9 @@ class EpochRunner:
         )
         self._commit(record)
         with self._phase("collect"):
-            stores.collect(self._streams, workload.retained, workload.retain_epochs, rule, moved, record)
+            stores.collect(self.streams, workload.retained, workload.retain_epochs, rule, moved, record)
         self._after_commit(record)
-        stores.remove_pushed(self._streams, arrivals)
+        stores.remove_pushed(self.streams, arrivals)
         if stores.tables is not None and taken is not None:
             stores.tables.committed(record)
 
@@ -251,26 +225,11 @@ class EpochRunner:
         """Gives the attempt a name, so that nothing of an earlier one is taken for its own; removes what one that
         failed here has left."""
         if self._writer:
-            self._stores.forget_attempt(self._streams, tables, epoch, self._writer)
+            self._stores.forget_attempt(self.streams, tables, epoch, self._writer)
         self._writer = uuid4().hex[:8]
 
     def _began(self) -> _Began:
         return _Began(self._clock.elapsed(), self._clock.now_us())
-
-    def _arrivals(self, batch: DataFrame, files: EpochFiles) -> Arrivals:
-        batches = [files.rows(batch.sparkSession, self._streams)]
-        if not all(map(brings_files, self._streams)):
-            batches.append(batch)
-        return Arrivals(
-            self._streams,
-            files.by_tasks,
-            files.arrival_us,
-            [frame for frame in batches if frame is not None],
-            are_history=frozenset(
-                s.number for s in self._streams if self._stores.keeps_files and files.can_be_history(s)
-            ),
-            bad_files=files.bad,
-        )
 
     def _rule(
         self,
@@ -291,7 +250,7 @@ class EpochRunner:
         }
         return ClockRule(
             epoch,
-            self._streams,
+            self.streams,
             before.streams,
             {
                 query.id: position_of(query, read[query.plan.streams], before, changed)
@@ -307,7 +266,7 @@ class EpochRunner:
 
     def _tasks(
         self,
-        session: SparkSession,
+        cluster: Cluster,
         workload: Workload,
         plan: JobPlan,
         arrivals: Arrivals,
@@ -319,14 +278,14 @@ class EpochRunner:
         shutil.rmtree(exchange, ignore_errors=True)
         with self._phase("plan"):
             if before.epoch >= 0 and any(query.needs_history(rule.epoch) for query in workload.queries):
-                past = {s.number: stores.history.files(s.number, before.epoch) for s in self._streams}
+                past = {s.number: stores.history.files(s.number, before.epoch) for s in self.streams}
                 arrivals = replace(arrivals, history=past)
             kept = frozenset(
                 stream
                 for stream, retained in workload.retained.items()
                 if not retained.is_nothing and stream not in arrivals.are_history
             )
-            in_files = exchanges_files(workload.exchange, session)
+            in_files = _exchanges_files(workload.exchange, cluster)
             folders = Folders(
                 exchange if in_files else None,
                 stores.home / "aside",
@@ -334,10 +293,10 @@ class EpochRunner:
                 stores.home / TABLES_FOLDER,
             )
             states = StatesBefore(stores.states, before.states, before.tasks)
-            plans = self._broadcasts.plans(session.sparkContext, plan.plans)
-            tasks = epoch_job(session, plan, plans, arrivals, rule, folders, states, self._writer, kept)
+            plans = cluster.sent(plan.plans)
+            job = make_job(plan, plans, arrivals, rule, folders, states, self._writer, kept, cluster.cores)
         with self._phase("tasks"):
-            messages = decoded([tasks.toArrow()])
+            messages = cluster.run(job)
         shutil.rmtree(exchange, ignore_errors=True)
         return messages
 
@@ -378,3 +337,8 @@ def _table_arrivals(tables: Sequence[CreateTable], applied: AppliedVersions) -> 
         )
         for table in tables
     }
+
+
+def _exchanges_files(setting: str, cluster: Cluster) -> bool:
+    """Whether tasks hand tables to each other in files: with 'auto', when all run on the driver's machine."""
+    return cluster.is_one_machine if setting == "auto" else setting == "files"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from panes.delta.delta import BEGINNING
 from panes.history.query_clocks import QueryClocks
 from panes.plan.box_schedule import BoxSchedule
-from panes.spark.first_seen import FirstSeen
-from panes.spark.task_plans import PlanValues, StageTask, TaskPlans
+from panes.runtime.first_seen import FirstSeen
+from panes.runtime.task_plans import PlanValues, StageTask, TaskPlans
 from panes.stages.clock_rule import ClockRule
 from panes.stages.physical_plan import PhysicalInput
 from panes.stages.routing import Route

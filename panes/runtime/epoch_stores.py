@@ -15,7 +15,7 @@ from panes.delta.delta import BEGINNING
 from panes.errors import StateError
 from panes.history.event_time import latest_time
 from panes.history.history_store import History, pin_of
-from panes.history.parts import Part
+from panes.history.parts import Part, stream_folder
 from panes.history.retention import Retained
 from panes.ingest.pushed_files import PushedFiles
 from panes.ingest.rejected_log import RejectedLog, pin_of_rejected
@@ -23,8 +23,8 @@ from panes.language.statements import CreateTable
 from panes.operators.measures import Measures
 from panes.optimizer.known_facts import KnownFacts, read_from, stored
 from panes.plan.stream import Stream
-from panes.spark.epoch_facts import EpochFacts
-from panes.spark.epoch_job import Arrivals
+from panes.runtime.arrivals import Arrivals
+from panes.runtime.epoch_facts import EpochFacts
 from panes.stages.clock_rule import ClockRule, Measured, Moved
 from panes.stages.exchange import STATES, Message
 from panes.stages.measure_log import PIN, MeasuredSteps, MeasureLog, StepPlace, measured_after
@@ -36,7 +36,7 @@ from panes.state.storage.collect_states import StateCollector
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.epoch_states import EpochStates
 from panes.state.storage.index import pin_of_task
-from panes.state.storage.locations import Location, remove_files
+from panes.state.storage.locations import Location, remove_files, remove_tree
 from panes.tables.horizon import horizon
 from panes.tables.table_manifest import NO_MANIFEST
 from panes.tables.table_manifest import PIN as TABLES
@@ -288,6 +288,12 @@ class EpochStores:
             return []
         records = [self.log.record(epoch) for epoch in (*gone, gone.stop)]
         return self.tables.version_log.released(records)
+
+    def forget(self, stream: Stream) -> None:
+        """Removes everything that is kept of a stream that was dropped."""
+        self.history.forget(stream.number)
+        self.pushed.forget(stream.number)
+        remove_tree(stream_folder(self.home / "aside", stream.number))
 
     def remove_pushed(self, streams: Sequence[Stream], arrivals: Arrivals) -> None:
         """Removes the pushed files that an epoch has taken in, once it is committed."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from panes.answers.output_delay import OutputDelay
 from panes.delta.delta import FOREVER
+from panes.runtime.operator_task import Report
+from panes.runtime.refreshes_after import refreshes_after
 from panes.sharing.refreshes import Probes
-from panes.spark.operator_task import Report
-from panes.spark.refreshes_after import refreshes_after
 from panes.stages.clock_rule import Moved, Span
 from panes.stages.exchange import Message
 from panes.stages.running_query import RunningQuery

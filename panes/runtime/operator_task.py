@@ -8,7 +8,6 @@ from pathlib import Path
 from time import thread_time_ns
 
 import pyarrow as pa
-from pyspark import TaskContext
 
 from panes.answers.answer_store import changes_chunk
 from panes.answers.indexed_answer import answer_store
@@ -19,9 +18,10 @@ from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.measures import STORE, Measures, as_list
 from panes.operators.time_messages import TimeMessages
+from panes.runtime.task import Attempt
+from panes.runtime.task_plans import PlanValues, SentPlans, StageTask
 from panes.sharing.refreshes import Probes
 from panes.sharing.store import Arrivals, RefreshingStore
-from panes.spark.task_plans import PlanValues, SentPlans, StageTask
 from panes.stages.clock_rule import ClockRule, Measured, Span
 from panes.stages.exchange import (
     FAILED_INPUT,
@@ -113,15 +113,12 @@ class OperatorTask:
     is_last: bool
     """Whether the driver is next to hear of this level."""
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        task = context.partitionId()
+    def run(self, attempt: Attempt, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         messages = decoded(batches)
-        # Nobody reads what a task writes before all tasks have ended: the disk is waited for once.
-        writer = f"{self.writer}_{context.taskAttemptId()}"
+        writer = f"{self.writer}_{attempt.number}"
+        # What a task writes is not read before all tasks have ended, so it waits for the disk once.
         with flushed_together():
-            sent = [*self._passed_on(messages), *self._advanced(task, writer, messages)]
+            sent = [*self._passed_on(messages), *self._advanced(attempt.task, writer, messages)]
         yield from encoded(sent)
 
     def _passed_on(self, messages: Iterable[Message]) -> Iterator[Message]:

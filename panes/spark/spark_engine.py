@@ -8,29 +8,36 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
-from panes.history.parts import stream_folder
 from panes.plan.stream import Stream
+from panes.runtime.epoch_runner import EpochRunner
+from panes.runtime.epoch_stores import EpochStores
+from panes.runtime.explained_failure import last_success
+from panes.runtime.heartbeat import Heartbeat
+from panes.runtime.uninterrupted import uninterrupted, wait_for
+from panes.runtime.workload import Workload
 from panes.spark.broadcasts import Broadcasts
-from panes.spark.epoch import EpochRunner, Workload
-from panes.spark.epoch_stores import EpochStores
-from panes.spark.heartbeat import Heartbeat
+from panes.spark.epoch_files import files_of_epoch
 from panes.spark.reachable import check_reachable
-from panes.spark.session import epoch_session, is_spark_lost, local_session, runs_here, why_spark_was_lost
+from panes.spark.session import (
+    epoch_session,
+    is_spark_lost,
+    local_session,
+    runs_here,
+    set_epoch_conf,
+    why_spark_was_lost,
+)
 from panes.spark.sources import read_source
+from panes.spark.spark_batch import SparkBatch
+from panes.spark.spark_cluster import SparkCluster
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
-from panes.spark.uninterrupted import uninterrupted, wait_for
 from panes.spark.union_streams import union_streams
-from panes.state.storage.checkpoint_copy import CheckpointCopy
-from panes.state.storage.epoch_log import EpochLog, EpochRecord
-from panes.state.storage.locations import Location, remove_tree
-from panes.tables.table_store import Tables
+from panes.state.storage.epoch_log import EpochRecord
 
 _POLL_S = 0.02
 _COMMIT_POLLS = 500
@@ -58,29 +65,17 @@ def _is_no_news(record: logging.LogRecord) -> bool:
 logging.getLogger("py4j.clientserver").addFilter(lambda record: not _is_no_news(record))
 
 
-class Engine:
+class SparkEngine:
     """Runs the epochs of a database directory. It starts Spark when it is first needed.
 
     All calls into Spark are made by threads of ours, never by the main thread, which Ctrl-C may interrupt.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        home: Location,
-        log: EpochLog,
-        clock: Clock,
-        session: SparkSession | None,
-        *,
-        copy: CheckpointCopy | None = None,
-        tables: Tables | None = None,
-        is_read_only: bool = False,
-    ) -> None:
-        """`folder` has Spark's checkpoint; `copy` keeps what it takes to make that again, where `home`, which has
-        all else, is another one."""
-        self.stores = EpochStores(folder, home, log, copy, tables, is_read_only=is_read_only)
-        self._folder = folder
-        self._log = log
+    def __init__(self, stores: EpochStores, clock: Clock, session: SparkSession | None) -> None:
+        """`session` None: one is started when it is first needed."""
+        self.stores = stores
+        self._folder = stores.folder
+        self._log = stores.log
         self._clock = clock
         self._callers_session = session
         self._session: SparkSession | None = None
@@ -169,7 +164,6 @@ class Engine:
             self._clock,
             told,
             suspend,
-            self._broadcasts,
         )
 
     def _cores(self) -> int:
@@ -220,7 +214,7 @@ class Engine:
             if self._is_stopping:
                 return False
             try:
-                runner.run(batch, epoch)
+                self._run_batch(runner, batch, epoch)
             except BaseException as error:
                 if self._is_cut:
                     return False
@@ -228,6 +222,19 @@ class Engine:
                 self._failure = error
                 raise
         return True
+
+    def _run_batch(self, runner: EpochRunner, batch: DataFrame, number: int) -> None:
+        set_epoch_conf(batch.sparkSession)
+
+        def read(now_us: int) -> SparkBatch:
+            stores = self.stores
+            files = files_of_epoch(self._folder / "checkpoint", stores.pushed, runner.streams, number, now_us)
+            return SparkBatch(number, batch, files)
+
+        runner.run(self._cluster(batch.sparkSession), number, read)
+
+    def _cluster(self, session: SparkSession) -> SparkCluster:
+        return SparkCluster(session, self._broadcasts)
 
     def _turn_away(self) -> None:
         """Raises what makes Spark leave a micro-batch undone; it must have been told to stop by then."""
@@ -257,17 +264,11 @@ class Engine:
             if (is_silent or self.stores.has_changes) and not self._is_stopping and self._failure is None:
                 assert self._runner is not None
                 assert self._session is not None
-                self._runner.beat(self._session)
+                self._runner.beat(self._cluster(self._session))
         except BaseException as error:
             self._failure = error
         finally:
             self._epoch.release()
-
-    def forget(self, stream: Stream) -> None:
-        """Removes everything that a stream has left here: it was dropped."""
-        self.stores.history.forget(stream.number)
-        self.stores.pushed.forget(stream.number)
-        remove_tree(stream_folder(self.stores.home / "aside", stream.number))
 
     def wait(self) -> None:
         """Returns when the streaming query has ended; raises what ended it."""
@@ -283,7 +284,7 @@ class Engine:
         runner, session = self._runner, self._session
         assert runner is not None
         assert session is not None
-        self._in_spark(lambda: runner.catch_up(session))
+        self._in_spark(lambda: runner.catch_up(self._cluster(session)))
         if self._callers_failure is not None:
             raise self._callers_failure
 
@@ -387,11 +388,11 @@ class Engine:
         if error is self._callers_failure:
             return error
         last = self._log.latest()
-        where = f"epoch {last.epoch} was the last that succeeded" if last else "none has succeeded yet"
         session = self._session
         if session is not None and not isinstance(error, PanesError) and is_spark_lost(session):
             return PipelineError(
-                f"the Java process that Spark runs in has ended ({where}), as when it is killed or out of memory"
-                f"{why_spark_was_lost()}; nothing is lost: run again, and Spark is started anew"
+                f"the Java process that Spark runs in has ended ({last_success(last)}), as when it is "
+                f"killed or out of memory{why_spark_was_lost()}; nothing is lost: run again, and Spark is "
+                "started again"
             )
-        return spark_failure(error, where)
+        return spark_failure(error, last)

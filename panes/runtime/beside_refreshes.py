@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from panes.runtime.operator_task import Report
 from panes.schedule.refresh_budget import RefreshBudget
 from panes.sharing.refreshes import Probes
-from panes.spark.operator_task import Report
 from panes.stages.exchange import Message
 from panes.stages.running_query import RunningQuery
 from panes.state.storage.epoch_log import EpochRecord

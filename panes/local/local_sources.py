@@ -1,0 +1,156 @@
+"""The sources of the local engine: files and pushed rows, cut into batches.
+
+It keeps the same checkpoint as Spark's streaming query, in the same folder: a batch is written down before it is
+taken in, and marked as done when its epoch is committed. So a batch that is done again has the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from panes.clock import Clock
+from panes.errors import SourceError
+from panes.history.parts import stream_folder
+from panes.ingest.file_location import FileLocation
+from panes.plan.stream import Stream
+from panes.runtime.batch_files import source_name
+from panes.state.storage.checkpoint import Checkpoint
+from panes.state.storage.files import make_folder, write_bytes
+
+_CHECKSUM_STEP = 512
+_DONE = 'v1\n{"nextBatchWatermarkMs":0}'
+
+
+class LocalSources:
+    """The files of all streams that no batch has taken in yet."""
+
+    def __init__(
+        self, checkpoint: Path, pushed: Path, streams: Sequence[Stream], epoch_bytes: int, clock: Clock
+    ) -> None:
+        for stream in streams:
+            _check_kind(stream)
+        self._folder = checkpoint
+        self._checkpoint = Checkpoint(checkpoint)
+        self._pushed = pushed
+        self._streams = streams
+        self._epoch_bytes = epoch_bytes
+        self._clock = clock
+        last = self._checkpoint.last_planned
+        self._offsets = {} if last < 0 else self._checkpoint.log_offsets(last)
+        self._seen = {stream.number: self._entries(stream) for stream in streams}
+
+    def next_batch(self) -> int | None:
+        """Returns the number of the next batch: one that was planned and not done, or one of new files.
+
+        None when no source has a file that is not in a batch.
+        """
+        planned = self._checkpoint.last_planned
+        if planned > self._checkpoint.last_committed:
+            return planned
+        found = {stream.number: files for stream in self._streams if (files := self._new_files(stream))}
+        if not found:
+            return None
+        for stream in self._streams:
+            if stream.number in found:
+                self._log(stream, found[stream.number])
+        offsets = {source_name(s): self._offsets.get(source_name(s), -1) for s in self._streams}
+        planned_ms = self._clock.now_us() // 1000
+        lines = ["v2", json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": planned_ms, "conf": {}})]
+        lines += [f"{name}:{json.dumps({'logOffset': last})}" for name, last in offsets.items() if last >= 0]
+        _write(self._folder / "offsets" / str(planned + 1), "\n".join(lines))
+        return planned + 1
+
+    def done(self, batch: int) -> None:
+        """Marks a batch as taken in, and removes its pushed files, which are in an epoch now."""
+        _write(self._folder / "commits" / str(batch), _DONE)
+        before = self._checkpoint.log_offsets(batch - 1) if batch > 0 else {}
+        for stream in self._streams:
+            if stream.source.kind == "PUSH":
+                name = source_name(stream)
+                last = self._checkpoint.log_offset(name, batch)
+                for entry in self._checkpoint.entries(name, before.get(name, -1), last):
+                    _path(entry["path"]).unlink(missing_ok=True)
+
+    def _new_files(self, stream: Stream) -> list[Path]:
+        """The files of the next batch, in their order, up to `files_per_epoch` or the bytes of an epoch."""
+        seen = self._seen[stream.number]
+        found = [(path, path.stat()) for path in self._location(stream).files() if path.as_uri() not in seen]
+        found.sort(key=lambda one: (one[1].st_mtime_ns // 1_000_000, str(one[0])))
+        most = stream.source.options.get("files_per_epoch")
+        if most is not None:
+            return [path for path, _ in found[: int(most)]]
+        taken: list[Path] = []
+        size = 0
+        for path, status in found:
+            if taken and size + status.st_size > self._epoch_bytes:
+                break
+            taken.append(path)
+            size += status.st_size
+        return taken
+
+    def _location(self, stream: Stream) -> FileLocation:
+        if stream.source.kind == "PUSH":
+            return FileLocation(str(stream_folder(self._pushed, stream.number)))
+        return FileLocation.of(str(stream.source.location))
+
+    def _log(self, stream: Stream, files: Sequence[Path]) -> None:
+        name = source_name(stream)
+        number = self._offsets.get(name, -1) + 1
+        entries = [
+            {
+                "path": path.as_uri(),
+                "timestamp": path.stat().st_mtime_ns // 1_000_000,
+                "batchId": number,
+            }
+            for path in files
+        ]
+        text = "\n".join(["v1", *(json.dumps(entry) for entry in entries)])
+        _write(self._folder / "sources" / name / str(number), text)
+        self._offsets[name] = number
+        self._seen[stream.number] |= {str(entry["path"]) for entry in entries}
+
+    def _entries(self, stream: Stream) -> set[str]:
+        name = source_name(stream)
+        last = self._offsets.get(name, -1)
+        return {str(entry["path"]) for entry in self._checkpoint.entries(name, -1, last)}
+
+
+def _check_kind(stream: Stream) -> None:
+    kind, location = stream.source.kind, stream.source.location
+    if kind not in ("FILES", "PUSH"):
+        raise SourceError(
+            f"stream {stream.name!r} reads FROM {kind}, and a local database reads files and pushed rows alone; "
+            "create the stream without FROM and push rows to it, or use panes.connect"
+        )
+    if kind == "FILES" and not FileLocation.of(str(location)).is_local:
+        raise SourceError(
+            f"stream {stream.name!r} reads {location}, and a local database reads files of this machine alone; "
+            "use panes.connect"
+        )
+
+
+def _path(uri: str) -> Path:
+    from panes.runtime.batch_files import local_path
+
+    path = local_path(uri)
+    assert path is not None
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file of the checkpoint with the checksums that Hadoop puts beside it."""
+    content = text.encode()
+    sums = [
+        zlib.crc32(content[begin : begin + _CHECKSUM_STEP])
+        for begin in range(0, len(content), _CHECKSUM_STEP)
+    ]
+    make_folder(path.parent)
+    write_bytes(
+        path.with_name(f".{path.name}.crc"),
+        b"crc\0" + struct.pack(f">I{len(sums)}I", _CHECKSUM_STEP, *sums),
+    )
+    write_bytes(path, content)
