@@ -12,7 +12,7 @@ from panes.local.local_sources import LocalSources
 from panes.plan.stream import Stream
 from panes.runtime.epoch_runner import EpochRunner
 from panes.runtime.epoch_stores import EpochStores
-from panes.runtime.explained_failure import explained_failure
+from panes.runtime.explained_failure import explained_failure, last_success
 from panes.runtime.uninterrupted import wait_for
 from panes.runtime.workload import Workload
 from panes.spark.epoch_files import files_of_epoch
@@ -157,7 +157,7 @@ class LocalEngine:
 
     def _explained(self, error: BaseException) -> BaseException:
         is_callers = error is self._callers_failure
-        return error if is_callers else explained_failure(error, self._log.latest())
+        return error if is_callers else explained_failure(error, last_success(self._log.latest()))
 
     def close(self) -> None:
         """Stops the run."""

@@ -11,17 +11,20 @@ import struct
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import uuid4
 
 from panes.clock import Clock
 from panes.errors import SourceError
 from panes.history.parts import stream_folder
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
-from panes.runtime.batch_files import source_name
+from panes.runtime.batch_files import local_path, source_name
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.files import make_folder, write_bytes
 
 _CHECKSUM_STEP = 512
+_KEPT_BATCHES = 10
+"""The number of batches of which the checkpoint says what they hold."""
 _DONE = 'v1\n{"nextBatchWatermarkMs":0}'
 
 
@@ -49,6 +52,8 @@ class LocalSources:
         None when no source has a file that is not in a batch.
         """
         planned = self._checkpoint.last_planned
+        if not (self._folder / "metadata").exists():
+            _write(self._folder / "metadata", json.dumps({"id": str(uuid4())}))
         if planned > self._checkpoint.last_committed:
             return planned
         found = {stream.number: files for stream in self._streams if (files := self._new_files(stream))}
@@ -67,6 +72,9 @@ class LocalSources:
     def done(self, batch: int) -> None:
         """Marks a batch as taken in, and removes its pushed files, which are in an epoch now."""
         _write(self._folder / "commits" / str(batch), _DONE)
+        for folder in ("offsets", "commits"):
+            for name in (str(batch - _KEPT_BATCHES), f".{batch - _KEPT_BATCHES}.crc"):
+                (self._folder / folder / name).unlink(missing_ok=True)
         before = self._checkpoint.log_offsets(batch - 1) if batch > 0 else {}
         for stream in self._streams:
             if stream.source.kind == "PUSH":
@@ -134,8 +142,6 @@ def _check_kind(stream: Stream) -> None:
 
 
 def _path(uri: str) -> Path:
-    from panes.runtime.batch_files import local_path
-
     path = local_path(uri)
     assert path is not None
     return path

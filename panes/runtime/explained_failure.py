@@ -11,12 +11,15 @@ def last_success(last: EpochRecord | None) -> str:
     return f"epoch {last.epoch} was the last that succeeded" if last else "none has succeeded yet"
 
 
-def explained_failure(error: BaseException, last: EpochRecord | None) -> BaseException:
-    """Returns a StateError for an error of the file system that ended an epoch; other errors as they are."""
+def explained_failure(error: BaseException, where: str) -> BaseException:
+    """Returns a StateError for an error of the file system that ended an epoch; other errors as they are.
+
+    `where` is what `last_success` returns.
+    """
     if not isinstance(error, OSError) or isinstance(error, PanesError):
         return error
     place = error.filename or "a file of the database"
     return StateError(
-        f"an epoch failed ({last_success(last)}): {place}: {error.strerror or error}; see that there is space and "
+        f"an epoch failed ({where}): {place}: {error.strerror or error}; see that there is space and "
         "that the folder can be written to, then run again: nothing is lost"
     )

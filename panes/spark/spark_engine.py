@@ -387,12 +387,12 @@ class SparkEngine:
     def _explained(self, error: BaseException) -> BaseException:
         if error is self._callers_failure:
             return error
-        last = self._log.latest()
+        where = last_success(self._log.latest())
         session = self._session
         if session is not None and not isinstance(error, PanesError) and is_spark_lost(session):
             return PipelineError(
-                f"the Java process that Spark runs in has ended ({last_success(last)}), as when it is "
+                f"the Java process that Spark runs in has ended ({where}), as when it is "
                 f"killed or out of memory{why_spark_was_lost()}; nothing is lost: run again, and Spark is "
                 "started again"
             )
-        return spark_failure(error, last)
+        return spark_failure(error, where)

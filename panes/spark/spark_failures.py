@@ -12,8 +12,7 @@ from pyspark.errors import PySparkException
 
 from panes import errors
 from panes.errors import PanesError, PipelineError
-from panes.runtime.explained_failure import explained_failure, last_success
-from panes.state.storage.epoch_log import EpochRecord
+from panes.runtime.explained_failure import explained_failure
 
 _OURS = re.compile(r"^panes\.errors\.(\w+): (.+)$", re.MULTILINE)
 """An error of Panes that was raised in a worker, at the end of the worker's traceback."""
@@ -50,14 +49,14 @@ SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError, EOFError)
 """What calls into Spark raise; the last two when Java ends in the middle of one."""
 
 
-def spark_failure(error: BaseException, last: EpochRecord | None) -> BaseException:
+def spark_failure(error: BaseException, where: str) -> BaseException:
     """The error to raise for one that ended an epoch; those that are neither Spark's nor the file system's are
     passed on as they are."""
     if isinstance(error, SPARK_ERRORS):
-        found = _of_spark(str(error), last_success(last))
+        found = _of_spark(str(error), where)
         found.details = str(error)
         return found
-    return explained_failure(error, last)
+    return explained_failure(error, where)
 
 
 def _of_spark(text: str, where: str) -> PanesError:
