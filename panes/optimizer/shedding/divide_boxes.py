@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy
 
 from panes.optimizer.shedding.posynomial import Box, Posynomial
 
@@ -32,5 +32,9 @@ def divide_boxes(
     if shares(most) @ costs <= room:
         kept = shares(most)
     else:
-        kept = shares(brentq(lambda level: shares(level) @ costs - room, 0.0, most, xtol=1e-300, rtol=1e-14))
+        kept = shares(
+            scipy.optimize.brentq(
+                lambda level: shares(level) @ costs - room, 0.0, most, xtol=1e-300, rtol=1e-14
+            )
+        )
     return dict(zip(slopes, kept.tolist(), strict=True))

@@ -7,7 +7,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
+import scipy
 
 from panes.optimizer.shedding.posynomial import Box, Posynomial, Powers
 
@@ -43,7 +43,7 @@ def fit_posynomial(
     scale = 1 / np.maximum(values, _SMALL * greatest)
     exponents = np.array([[dict(powers).get(box, 0.0) for box in boxes] for powers in terms])
     matrix = np.exp(np.log(points) @ exponents.T)
-    found, _ = nnls(matrix * scale[:, None], values * scale)
+    found, _ = scipy.optimize.nnls(matrix * scale[:, None], values * scale)
     return Posynomial.sum(
         Posynomial(((powers, float(f"{coefficient:.12g}")),))
         for powers, coefficient in zip(terms, found, strict=True)

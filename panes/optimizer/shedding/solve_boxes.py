@@ -8,7 +8,7 @@ from itertools import combinations, islice
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq, minimize
+import scipy
 
 from panes.optimizer.shedding.posynomial import Box, Posynomial
 
@@ -100,7 +100,7 @@ class _Program:
 
     def descend(self, start: Vector) -> Vector:
         scale = 1 / (sum(weight for _, weight in self.goals) or 1.0)
-        found = minimize(
+        found = scipy.optimize.minimize(
             lambda logs: -scale * self.gain(logs),
             start,
             jac=lambda logs: -scale * self.slope(logs),
@@ -142,7 +142,7 @@ class _Program:
             return scaled(high)
         if above(low) >= 0:
             return scaled(low)
-        by = float(brentq(above, low, high, xtol=1e-14))
+        by = float(scipy.optimize.brentq(above, low, high, xtol=1e-14))
         # The root lies within rounding of the capacity; one step down is below it for sure.
         return scaled(by if above(by) <= 0 else by - 1e-13)
 
