@@ -20,7 +20,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from panes.clock import Clock
+from panes.clock import Clock, HandClock
 from panes.database import Database
 from panes.delta.delta import BEGINNING, EXP, TS
 from panes.history.history_file import CAME
@@ -30,6 +30,8 @@ from panes.onetime.run_sql import as_declared
 from panes.plan import nodes
 from panes.plan.to_sql import quoted
 from panes.plan.windows import Reach
+
+__all__ = ["Arrivals", "HandClock", "Oracle", "answer_at", "counted", "local", "same_rows"]
 
 Arrivals = Mapping[str, pa.Table]
 

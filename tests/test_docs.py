@@ -90,3 +90,8 @@ def test_contributing_names_the_versions_of_python_that_are_supported():
 def test_contributing_says_what_is_in_every_folder():
     listed = set(re.findall(r"^\| `panes/(\w+)/` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
     assert listed == {path.parent.name for path in (ROOT / "panes").glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("program", blocks(ROOT / "docs" / "testing-queries.md", "python"))
+def test_programs_of_the_page_on_testing_run(program: str):
+    exec(compile(program, "docs/testing-queries.md", "exec"), {})
