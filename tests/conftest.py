@@ -56,12 +56,6 @@ def crash_points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(crash_points: Path) -> Iterator[SparkSession]:  # noqa: ARG001
     """The session that databases under test borrow, and leave running."""
-    if os.environ.get("PANES_TEST_LOCAL"):
-        from panes.testing import local
-
-        panes.connect = lambda path=None, *, spark=None, **o: local(path, **o)
-        yield None
-        return
     from panes.spark.session import local_session
 
     os.environ.setdefault("JDK_JAVA_OPTIONS", java_options())

@@ -108,9 +108,8 @@ OVER_STREAMS = {
 class World:
     """A database, and what must be in it: tuples, the rows of tables, and when the tables changed."""
 
-    def __init__(self, path: Path, session: object, seed: int) -> None:
+    def __init__(self, path: Path, seed: int) -> None:
         self._path = path
-        self._session = session
         self.random = Random(seed)
         self.db: Database = local(path)
         self.pushed: dict[str, list[tuple[int, int, int]]] = {"p": [], "o": []}
@@ -223,8 +222,8 @@ def rows_of(answer: object) -> list[tuple[object, ...]]:
 
 
 @contextmanager
-def closing_world(path: Path, session: object, seed: int = 1) -> Iterator[World]:
-    world = World(path, session, seed)
+def closing_world(path: Path, seed: int = 1) -> Iterator[World]:
+    world = World(path, seed)
     try:
         yield world
     finally:

@@ -34,13 +34,13 @@ class Undisturbed:
 
 
 @pytest.fixture(scope="package")
-def undisturbed(spark, tmp_path_factory):
+def undisturbed(tmp_path_factory):
     place = tmp_path_factory.mktemp("undisturbed")
     folder = place / "in"
     folder.mkdir()
     write_files(folder)
     seen = {}
-    with prepare(place / "db", spark, folder) as db:
+    with prepare(place / "db", folder) as db:
         db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
         found = found_in(db)
         assert found.shed.keys() == set(SHEDDING), "otherwise nothing would show that the same rows are shed"
@@ -48,11 +48,11 @@ def undisturbed(spark, tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
-def undisturbed_with_tables(spark, tmp_path_factory, undisturbed):
+def undisturbed_with_tables(tmp_path_factory, undisturbed):
     """A run over the same files, and with tables that change between its epochs."""
     place = tmp_path_factory.mktemp("undisturbed-with-tables")
     seen = {}
-    with prepare_with_tables(place / "db", spark, undisturbed.folder) as db:
+    with prepare_with_tables(place / "db", undisturbed.folder) as db:
 
         def after_epoch(epoch):
             seen[epoch.number] = answers(db)

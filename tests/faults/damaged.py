@@ -12,6 +12,7 @@ from random import Random
 
 import panes
 from panes.errors import PanesError
+from panes.testing import local
 from tests.faults.standing import add_file, multiset
 
 QUERIES = {
@@ -65,7 +66,7 @@ class Small:
     folder: Path
 
 
-def make(place: Path, spark) -> Small:
+def make(place: Path) -> Small:
     """Takes in a file of each stream per epoch; a reader comes along up to an epoch before the last."""
     small = Small(place / "db", place / "older", place / "in")
     for epoch in range(EPOCHS):
@@ -79,7 +80,7 @@ def make(place: Path, spark) -> Small:
         csv = small.folder / "c" / f"{epoch}.csv"
         csv.write_text("\n".join(lines) + "\n")
         os.utime(csv, (epoch, epoch))
-    with panes.connect(small.database, spark=spark) as db:
+    with local(small.database) as db:
         db.sql("SET retain_epochs = 4; SET share_from = 2")
         db.sql(
             "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS RETAIN INTERVAL 1 HOUR "

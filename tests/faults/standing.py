@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 import panes
 from panes import stored_plans
+from panes.testing import local
 
 QUERIES = {
     "selected": "SELECT k, x FROM s [RANGE 20 SECONDS] WHERE x <> 3",
@@ -56,8 +57,9 @@ def add_file(folder: Path, number: int, rows: list[dict[str, int]]) -> Path:
     return path
 
 
-def prepare(path, spark, folder, **places) -> panes.Database:
-    db = panes.connect(path, spark=spark, **places)
+def prepare(path, folder, spark=None, **places) -> panes.Database:
+    """Opens a database in the process of the test, or on Spark when a session is given."""
+    db = local(path, **places) if spark is None else panes.connect(path, spark=spark, **places)
     if not db.queries():
         db.sql(
             "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS "
@@ -85,9 +87,9 @@ def _let_shed(db) -> None:
     db._running.workload = workload_that_sheds
 
 
-def prepare_with_tables(path, spark, folder, **places) -> panes.Database:
+def prepare_with_tables(path, folder, spark=None, **places) -> panes.Database:
     """The same with tables, and queries over them."""
-    db = prepare(path, spark, folder, **places)
+    db = prepare(path, folder, spark, **places)
     if "hosts" not in db.sql("SHOW TABLES").column("name").to_pylist():
         db.sql(TABLES)
         for name, sql in TABLE_QUERIES.items():

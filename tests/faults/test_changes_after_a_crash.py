@@ -27,10 +27,10 @@ def read(db, seen: dict[str, list]) -> None:
             seen.setdefault(query.name, []).append((change.epoch, str(change.as_of), multiset(change.table)))
 
 
-def test_a_reader_that_comes_again_and_again_sees_every_change_once(spark, crash_points, tmp_path, files):
+def test_a_reader_that_comes_again_and_again_sees_every_change_once(crash_points, tmp_path, files):
     seen: dict[str, list] = {}
     for epoch_before, step in enumerate(FAILURES):
-        with prepare(tmp_path / "db", spark, files) as db:
+        with prepare(tmp_path / "db", files) as db:
 
             def after_epoch(epoch, db=db, armed_after=epoch_before, step=step):
                 read(db, seen)
@@ -42,7 +42,7 @@ def test_a_reader_that_comes_again_and_again_sees_every_change_once(spark, crash
             assert was_reached(crash_points, step)
             if epoch_before % 2:
                 read(db, seen)
-    with prepare(tmp_path / "db", spark, files) as db:
+    with prepare(tmp_path / "db", files) as db:
         db.run()
         read(db, seen)
         # One who comes only now sees what an undisturbed run has: other tests show that.

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import panes
 from panes import errors
 from panes.answers.forget_readers import forget_readers
 from panes.check import check_database
+from panes.testing import local
 from tests.faults.damaged import QUESTIONS, Bench, Damage, Small, concerned, damages, look, make
 from tests.faults.standing import EPOCHS, ROWS, add_file, answers
 from tests.kept_states import last_states, overwrite, places_in
@@ -77,21 +77,21 @@ def truncate(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_answer_is_named_and_the_others_are_right(spark, undisturbed, copy, damage):
+def test_a_damaged_answer_is_named_and_the_others_are_right(undisturbed, copy, damage):
     segment = segment_of(copy, is_answer=True)
     DAMAGES[damage](segment)
-    check_only_the_damaged_query_fails(spark, undisturbed, copy, segment.path)
+    check_only_the_damaged_query_fails(undisturbed, copy, segment.path)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_manifest_is_named_and_the_others_are_right(spark, undisturbed, copy, damage):
+def test_a_damaged_manifest_is_named_and_the_others_are_right(undisturbed, copy, damage):
     manifest = manifest_of(copy)
     DAMAGES[damage](manifest)
-    check_only_the_damaged_query_fails(spark, undisturbed, copy, manifest.path)
+    check_only_the_damaged_query_fails(undisturbed, copy, manifest.path)
 
 
-def check_only_the_damaged_query_fails(spark, undisturbed, database: Path, damaged: Path) -> None:
-    with panes.connect(database, spark=spark) as db:
+def check_only_the_damaged_query_fails(undisturbed, database: Path, damaged: Path) -> None:
+    with local(database) as db:
         with pytest.raises(errors.StateError, match=re.escape(str(damaged))):
             db.query("grouped").invoke()
         db.query("grouped").drop()
@@ -101,19 +101,17 @@ def check_only_the_damaged_query_fails(spark, undisturbed, database: Path, damag
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_query_over_a_damaged_state_is_suspended_and_the_others_go_on(
-    spark, undisturbed, copy, tmp_path, damage
-):
+def test_a_query_over_a_damaged_state_is_suspended_and_the_others_go_on(undisturbed, copy, tmp_path, damage):
     whole = shutil.copytree(copy, tmp_path / "whole")
     segment = segment_of(copy, is_answer=False)
     DAMAGES[damage](segment)
     later = [{**row, "ts": row["ts"] + 45} for row in ROWS[:20]]
     added = add_file(undisturbed.folder, EPOCHS, later)
     try:
-        with panes.connect(whole, spark=spark) as db:
+        with local(whole) as db:
             db.run()
             expected = answers(db)
-        with panes.connect(copy, spark=spark) as db:
+        with local(copy) as db:
             db.run()
             with pytest.raises(errors.QueryFailed, match=re.escape(str(segment.path))):
                 db.query("grouped").invoke()
@@ -123,55 +121,55 @@ def test_a_query_over_a_damaged_state_is_suspended_and_the_others_go_on(
         added.unlink()
 
 
-def test_a_damaged_record_of_the_last_epoch_is_named(spark, copy):
+def test_a_damaged_record_of_the_last_epoch_is_named(copy):
     record = max((copy / "epochs").glob("epoch-*.json"))
     truncate(record)
     with pytest.raises(errors.StateError, match=re.escape(str(record))):
-        panes.connect(copy, spark=spark)
+        local(copy)
 
 
-def test_changes_do_not_end_at_a_record_that_is_lost(spark, copy):
+def test_changes_do_not_end_at_a_record_that_is_lost(copy):
     (record,) = (copy / "epochs").glob("epoch-0000000004-*.json")
     record.unlink()
-    with panes.connect(copy, spark=spark) as db:
+    with local(copy) as db:
         with pytest.raises(errors.StateError, match=re.escape(f"{record} is missing")):
             list(db.query("grouped").changes(reader="another"))
         assert db.query("grouped").invoke().table.num_rows > 0
 
 
-def test_epochs_that_were_lost_are_not_passed_over(spark, copy):
+def test_epochs_that_were_lost_are_not_passed_over(copy):
     for record in sorted((copy / "epochs").glob("epoch-*.json"))[-3:]:
         record.unlink()
     told = r"the epochs end at 7, and the catalog knows that epoch 10 was committed: .* restore"
     with pytest.raises(errors.StateError, match=told):
-        panes.connect(copy, spark=spark)
+        local(copy)
     shutil.rmtree(copy / "epochs")
     with pytest.raises(errors.StateError, match="the epochs end at -1"):
-        panes.connect(copy, spark=spark)
+        local(copy)
 
 
-def test_a_database_without_its_checkpoint_takes_in_nothing(spark, copy):
+def test_a_database_without_its_checkpoint_takes_in_nothing(copy):
     shutil.rmtree(copy / "checkpoint")
     with pytest.raises(errors.StateError, match="Spark's checkpoint is missing or empty"):
-        panes.connect(copy, spark=spark)
+        local(copy)
 
 
-def test_readers_that_are_lost_begin_anew_only_when_that_is_asked_for(spark, copy):
+def test_readers_that_are_lost_begin_anew_only_when_that_is_asked_for(copy):
     (copy / "readers.sqlite").unlink()
     with pytest.raises(
         errors.StateError, match=r"readers\.sqlite is missing: .* panes check --forget-readers"
     ):
-        panes.connect(copy, spark=spark)
+        local(copy)
     forget_readers(copy)
-    with panes.connect(copy, spark=spark) as db:
+    with local(copy) as db:
         assert next(iter(db.query("grouped").changes(reader="r"))).is_whole
 
 
-def test_a_file_of_the_source_that_was_changed_after_it_was_taken_in_is_named(spark, tmp_path):
+def test_a_file_of_the_source_that_was_changed_after_it_was_taken_in_is_named(tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     source = add_file(folder, 0, ROWS[:20])
-    with panes.connect(tmp_path / "db", spark=spark) as db:
+    with local(tmp_path / "db") as db:
         db.sql(
             "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS RETAIN INTERVAL 1 HOUR "
             f"FROM FILES '{folder}'"
@@ -193,8 +191,8 @@ ONE_IN = int(os.environ.get("PANES_DAMAGES_ONE_IN", "6"))
 
 
 @pytest.fixture(scope="module")
-def small(spark, tmp_path_factory) -> Small:
-    return make(tmp_path_factory.mktemp("small"), spark)
+def small(tmp_path_factory) -> Small:
+    return make(tmp_path_factory.mktemp("small"))
 
 
 def test_no_damage_gives_a_wrong_answer_or_a_raw_exception(small, capsys):
@@ -244,22 +242,20 @@ def assert_check_finds_it(database: Path, damage: Damage, *, is_noticed: bool) -
 
 
 @pytest.mark.parametrize("place", ["history/000001", "checkpoint/sources", "epochs"])
-def test_an_epoch_over_what_is_lost_fails_with_a_named_error_and_changes_nothing(
-    spark, small, tmp_path, place
-):
+def test_an_epoch_over_what_is_lost_fails_with_a_named_error_and_changes_nothing(small, tmp_path, place):
     database = shutil.copytree(small.database, tmp_path / "db")
     shutil.rmtree(database / place)
     epochs = sorted((database / "epochs").glob("*"))
     added = add_file(small.folder / "s", 99, [{"ts": 60, "k": 1, "x": 1}])
     try:
         with pytest.raises(errors.StateError, match=re.escape(place)):
-            take_in_with_a_query_that_reads_the_history(database, spark)
+            take_in_with_a_query_that_reads_the_history(database)
         assert sorted((database / "epochs").glob("*")) == epochs
     finally:
         added.unlink()
 
 
-def take_in_with_a_query_that_reads_the_history(database: Path, spark) -> None:
-    with panes.connect(database, spark=spark) as db:
+def take_in_with_a_query_that_reads_the_history(database: Path) -> None:
+    with local(database) as db:
         db.register("SELECT k, max(x) AS most FROM s [RANGE 1 HOUR] GROUP BY k", name="later")
         db.run()

@@ -13,21 +13,38 @@ from tests.faults.standing import EPOCHS, answers, found_in, prepare
 PATIENCE_S = 120
 """How long to wait for what must come: far longer than it takes."""
 
-FAILURES = [
-    *(((step, "raise", (PipelineError, Crash), step)) for step in STEPS),
-    ("after segment", "kill", PipelineError, "an epoch failed in"),
-    ("during a write", "full", StateError, r"cannot write .*/db/\S+: No space left on device; .*run again"),
-]
+FULL_DISK = (
+    "during a write",
+    "full",
+    StateError,
+    r"cannot write .*/db/\S+: No space left on device; .*run again",
+)
+FAILURES = [*((step, "raise", Crash, step) for step in STEPS), FULL_DISK]
 """What happens at which step, and what the user is told."""
+SPARKS_FAILURES = [
+    ("after segment", "raise", PipelineError, "after segment"),
+    ("after segment", "kill", PipelineError, "an epoch failed in"),
+    ("before commit", "raise", Crash, "before commit"),
+    FULL_DISK,
+]
+"""The same on Spark: in a task, in a worker that is killed, and in the driver."""
 
 
-def test_epochs_that_fail_at_every_step_in_turn_are_done_again(spark, crash_points, tmp_path, undisturbed):
+def test_epochs_that_fail_at_every_step_in_turn_are_done_again(crash_points, tmp_path, undisturbed):
+    check_failures_leave_no_trace(FAILURES, None, crash_points, tmp_path, undisturbed)
+
+
+def test_epochs_that_fail_on_spark_are_done_again(spark, crash_points, tmp_path, undisturbed):
+    check_failures_leave_no_trace(SPARKS_FAILURES, spark, crash_points, tmp_path, undisturbed)
+
+
+def check_failures_leave_no_trace(failures, spark, crash_points, tmp_path, undisturbed) -> None:
     expected, folder = undisturbed.seen, undisturbed.folder
-    assert len(FAILURES) < EPOCHS
+    assert len(failures) < EPOCHS
     seen = {}
     # In every epoch but the first something happens, and the database is opened anew after it.
-    for epoch_before, (step, how, error, told) in enumerate(FAILURES):
-        with prepare(tmp_path / "db", spark, folder) as db:
+    for epoch_before, (step, how, error, told) in enumerate(failures):
+        with prepare(tmp_path / "db", folder, spark) as db:
 
             def after_epoch(epoch, db=db, armed_after=epoch_before, step=step, how=how):
                 seen[epoch.number] = answers(db)
@@ -39,16 +56,16 @@ def test_epochs_that_fail_at_every_step_in_turn_are_done_again(spark, crash_poin
             assert was_reached(crash_points, step)
             # Until the epoch is done again, the one before it stands, or the whole of it.
             assert answers(db) in (expected[epoch_before], expected[epoch_before + 1]), (step, how)
-    with prepare(tmp_path / "db", spark, folder) as db:
+    with prepare(tmp_path / "db", folder, spark) as db:
         db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
         assert seen == expected
         assert found_in(db) == undisturbed.found
 
 
-def test_stop_in_the_middle_of_an_epoch_lets_it_end(spark, crash_points, tmp_path, undisturbed):
+def test_stop_in_the_middle_of_an_epoch_lets_it_end(crash_points, tmp_path, undisturbed):
     expected = undisturbed.seen
     seen = {}
-    with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
+    with prepare(tmp_path / "db", undisturbed.folder) as db:
 
         def after_epoch(epoch):
             seen[epoch.number] = answers(db)
@@ -73,10 +90,10 @@ def test_stop_in_the_middle_of_an_epoch_lets_it_end(spark, crash_points, tmp_pat
         assert found_in(db) == undisturbed.found
 
 
-def test_states_behind_a_uri_give_the_same_answers_and_changes(spark, tmp_path, undisturbed):
-    with prepare(tmp_path / "db", spark, undisturbed.folder, state=f"file://{tmp_path}/states") as db:
+def test_states_behind_a_uri_give_the_same_answers_and_changes(tmp_path, undisturbed):
+    with prepare(tmp_path / "db", undisturbed.folder, state=f"file://{tmp_path}/states") as db:
         db.run()
-    with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
+    with prepare(tmp_path / "db", undisturbed.folder) as db:
         assert found_in(db) == undisturbed.found
         assert not (db.path / "states").exists()
 

@@ -71,21 +71,26 @@ def points(tmp_path) -> Path:
     return tmp_path / "points"
 
 
+SPARKS_STEPS = ("during a write", "before manifest", "after commit")
+"""The steps at which a process is killed on Spark too: in a task, between tasks, and in the driver."""
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers to kill through /proc")
+@pytest.mark.parametrize(("master", "steps"), [("none", STEPS), ("local[2]", SPARKS_STEPS)])
 def test_a_process_killed_at_every_step_in_turn_goes_on_where_it_was(
-    tmp_path, points, undisturbed_with_tables
+    tmp_path, points, undisturbed_with_tables, master, steps
 ):
     folder = undisturbed_with_tables.folder
     # Killed before its epoch has begun, a transaction waits for the next process. Then the epoch that applies one
     # is killed at every step of it.
-    process = start(tmp_path / "db", folder, points, "local[2]", "accepted=kill")
+    process = start(tmp_path / "db", folder, points, master, "accepted=kill")
     process.wait(PATIENCE_S)
     assert process.returncode == -signal.SIGKILL
     kill_all(process)
-    for step in STEPS:
-        process = start(tmp_path / "db", folder, points, "local[2]", f"{step}=hang")
+    for step in steps:
+        process = start(tmp_path / "db", folder, points, master, f"{step}=hang")
         kill_at(process, points, step)
-    process = start(tmp_path / "db", folder, points, "local[2]")
+    process = start(tmp_path / "db", folder, points, master)
     assert found_by(process) == undisturbed_with_tables.found
 
 

@@ -21,11 +21,11 @@ def replanned() -> Iterator[Replanned]:
 
 
 def test_epochs_that_fail_while_plans_are_switched_are_done_again(
-    spark, crash_points, tmp_path, undisturbed, replanned
+    crash_points, tmp_path, undisturbed, replanned
 ):
     seen = {}
     for epoch_before, (step, how) in enumerate(FAILURES):
-        with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
+        with prepare(tmp_path / "db", undisturbed.folder) as db:
 
             def after_epoch(epoch, db=db, armed_after=epoch_before, step=step, how=how):
                 seen[epoch.number] = answers(db)
@@ -37,7 +37,7 @@ def test_epochs_that_fail_while_plans_are_switched_are_done_again(
             with pytest.raises((PipelineError, Crash)):
                 db.run(on_epoch=after_epoch)
             assert was_reached(crash_points, step)
-    with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
+    with prepare(tmp_path / "db", undisturbed.folder) as db:
         db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
         assert seen == undisturbed.seen
         assert found_in(db) == undisturbed.found

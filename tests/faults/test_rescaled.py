@@ -13,13 +13,11 @@ NUMBERS = [5, 2, 3, 1, 4, 2, 5, 3]
 """The shards after each epoch."""
 
 
-def test_epochs_that_fail_while_states_are_redistributed_are_done_again(
-    spark, crash_points, tmp_path, undisturbed
-):
+def test_epochs_that_fail_while_states_are_redistributed_are_done_again(crash_points, tmp_path, undisturbed):
     assert len(NUMBERS) == len(FAILURES)
     seen = {}
     for epoch_before, (step, how) in enumerate(FAILURES):
-        with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
+        with prepare(tmp_path / "db", undisturbed.folder) as db:
 
             def after_epoch(epoch, db=db, armed_after=epoch_before, step=step, how=how):
                 seen[epoch.number] = answers(db)
@@ -33,7 +31,7 @@ def test_epochs_that_fail_while_states_are_redistributed_are_done_again(
             # Another number before the epoch is done again: the state is still that of the epoch before it.
             if epoch_before % 2:
                 spread(db, NUMBERS[epoch_before] + 1)
-    with prepare(tmp_path / "db", spark, undisturbed.folder) as db:
+    with prepare(tmp_path / "db", undisturbed.folder) as db:
         db.run(on_epoch=lambda epoch: seen.update({epoch.number: answers(db)}))
         assert seen == undisturbed.seen
         assert found_in(db) == undisturbed.found

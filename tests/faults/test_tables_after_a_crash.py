@@ -12,14 +12,14 @@ from tests.faults.standing import CHANGES, answers, change_tables, found_in, pre
 
 
 def test_epochs_that_fail_at_every_step_apply_each_transaction_once(
-    spark, crash_points, tmp_path, undisturbed_with_tables
+    crash_points, tmp_path, undisturbed_with_tables
 ):
     assert len(STEPS) < CHANGES
     expected, state = undisturbed_with_tables, tmp_path / "home"
     seen = {}
     for epoch_before, step in enumerate(STEPS):
         folder = tmp_path / f"db{epoch_before}"
-        with prepare_with_tables(folder, spark, expected.folder, state=state) as db:
+        with prepare_with_tables(folder, expected.folder, state=state) as db:
 
             def after_epoch(epoch, db=db, armed_after=epoch_before, step=step):
                 seen[epoch.number] = answers(db)
@@ -33,9 +33,9 @@ def test_epochs_that_fail_at_every_step_apply_each_transaction_once(
             # What was accepted shows, whatever became of its epoch.
             accepted = tables(db)
         shutil.rmtree(folder)
-        with prepare_with_tables(folder, spark, expected.folder, state=state) as db:
+        with prepare_with_tables(folder, expected.folder, state=state) as db:
             assert tables(db) == accepted
-    with prepare_with_tables(None, spark, expected.folder, state=state) as db:
+    with prepare_with_tables(None, expected.folder, state=state) as db:
 
         def after_each(epoch):
             seen[epoch.number] = answers(db)
