@@ -36,7 +36,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "stages ingest",
         "optimizer",
         "spark",
-        "status",
+        "status run_report",
         "check",
         "progress_bar",
         "connection stored_plans incomplete_queries waits",

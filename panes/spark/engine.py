@@ -127,7 +127,7 @@ class Engine:
         session = self._spark()
         if not runs_here(session):
             self._in_spark(lambda: check_reachable(session, self.stores.home, streams))
-        runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
+        runner = self._runner = self._new_runner(streams, workload, after_commit, suspend, epoch_bytes)
 
         def read() -> dict[int, DataFrame]:
             return {
@@ -153,6 +153,7 @@ class Engine:
         workload: Callable[[EpochRecord, int], Workload],
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
+        epoch_bytes: int,
     ) -> EpochRunner:
         def told(record: EpochRecord) -> None:
             try:
@@ -170,6 +171,7 @@ class Engine:
             told,
             suspend,
             self._broadcasts,
+            epoch_bytes,
         )
 
     def _cores(self) -> int:
@@ -215,18 +217,22 @@ class Engine:
         started.set()
 
     def _run(self, runner: EpochRunner, batch: DataFrame, epoch: int) -> bool:
-        """Runs an epoch; False when it was not done, because the streaming query is being stopped."""
-        with self._epoch:
-            if self._is_stopping:
-                return False
-            try:
-                runner.run(batch, epoch)
-            except BaseException as error:
-                if self._is_cut:
+        """Runs the epochs of a micro-batch; False when it was not done, because the streaming query is being
+        stopped."""
+        is_done = False
+        while not is_done:
+            # Other threads may stop the query between two epochs of one micro-batch: the next run goes on there.
+            with self._epoch:
+                if self._is_stopping:
                     return False
-                # Spark passes on only the text of what happens in here; keep the error itself.
-                self._failure = error
-                raise
+                try:
+                    is_done = runner.run(batch, epoch)
+                except BaseException as error:
+                    if self._is_cut:
+                        return False
+                    # Spark passes on only the text of what happens in here; keep the error itself.
+                    self._failure = error
+                    raise
         return True
 
     def _turn_away(self) -> None:

@@ -93,8 +93,12 @@ class EpochRunner:
         after_commit: Callable[[EpochRecord], None],
         suspend: Callable[[Mapping[int, str]], None],
         broadcasts: Broadcasts,
+        epoch_bytes: int | None = None,
     ) -> None:
         self._stores = stores
+        self._epoch_bytes = epoch_bytes
+        self._begun: tuple[int, Mapping[int, int]] | None = None
+        """A micro-batch that epochs take in one after another, and how many files of each stream are in."""
         self._log = stores.log
         self._clocks = KnownClocks(stores.log)
         self._streams = streams
@@ -110,8 +114,12 @@ class EpochRunner:
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
 
-    def run(self, batch: DataFrame, batch_id: int) -> None:
-        """Takes in a micro-batch, and moves the clocks of its streams and of the queries that read them."""
+    def run(self, batch: DataFrame, batch_id: int) -> bool:
+        """Takes in a micro-batch, and moves the clocks of its streams and of the queries that read them.
+
+        Gives whether all of it is in: of a stream whose files are taken in by name, an epoch takes as many as it
+        may, and the caller is to call again for those that follow.
+        """
         session = batch.sparkSession
         set_epoch_conf(session)
         before = self._log.latest() or NOTHING
@@ -119,16 +127,28 @@ class EpochRunner:
             # The epoch is committed, but the process ended before Spark had noted it. It stays as it is: it may
             # have readers.
             self._after_commit(before)
-            return
+            return True
+        if before.begun_batch == batch_id and (self._begun is None or self._begun[0] != batch_id):
+            self._begun = batch_id, before.begun_files
+        begun = self._begun[1] if self._begun is not None and self._begun[0] == batch_id else None
         self._forget_failed()
         began = self._began()
         with self._phase("arrivals"):
             checkpoint = self._stores.folder / "checkpoint"
-            files = files_of_epoch(checkpoint, self._stores.pushed, self._streams, batch_id, began.now_us)
+            files = files_of_epoch(
+                checkpoint,
+                self._stores.pushed,
+                self._streams,
+                batch_id,
+                began.now_us,
+                begun,
+                self._epoch_bytes,
+            )
         while True:
             try:
-                self._epoch(session, before, self._arrivals(batch, files), batch_id, began, "rows")
-                return
+                self._epoch(session, before, self._arrivals(batch, files), batch_id, began, "rows", files)
+                self._begun = None if files.is_last else (batch_id, files.begun)
+                return files.is_last
             except SPARK_ERRORS as error:
                 readable = files.without_unreadable(session, self._streams, error)
                 if readable is None:
@@ -158,8 +178,10 @@ class EpochRunner:
         batch_id: int,
         began: _Began,
         occasion: Occasion,
+        files: EpochFiles | None = None,
     ) -> None:
         stores = self._stores
+        is_whole = files is None or files.is_last
         workload = self._workload(before)
         taken = stores.take_changes(before)
         rule = self._rule(before, workload, began.now_us, occasion, taken)
@@ -189,7 +211,7 @@ class EpochRunner:
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
         if moved is None:
-            if occasion == "rows":
+            if occasion == "rows" and is_whole:
                 self._log.skip(batch_id)
             return
         failed = {m.content["query"]: str(m.content["error"]) for m in messages if m.kind == FAILED_QUERY}
@@ -207,7 +229,7 @@ class EpochRunner:
             rejected = [RejectedPart(**m.content) for m in messages if m.kind == REJECTED]
             pins |= stores.rejected.note(rule.epoch, self._writer, rejected, bad, before.pins)
         if occasion == "rows":
-            pins |= stores.pin_batch(batch_id)
+            pins |= stores.pin_batch(batch_id, is_whole=is_whole)
         done = done_by_steps(messages, plan.readers)
         pins |= stores.measure(
             workload.queries,
@@ -224,7 +246,7 @@ class EpochRunner:
         seconds = self._clock.elapsed() - began.elapsed
         record = EpochRecord(
             epoch=rule.epoch,
-            batch=batch_id,
+            batch=batch_id if is_whole else before.batch,
             rows=moved.rows,
             seconds=seconds,
             finished_us=finished_us,
@@ -237,6 +259,8 @@ class EpochRunner:
             boxes=workload.boxes,
             beside_refreshes_s=beside_refreshes(workload.queries, messages, before, seconds),
             pins=pins,
+            begun_batch=before.begun_batch if files is None else batch_id,
+            begun_files=dict(before.begun_files if files is None else files.begun),
             **stores.states_after(before, plan.all_levels, plan.tasks, messages)._asdict(),
         )
         self._commit(record)
@@ -259,7 +283,7 @@ class EpochRunner:
 
     def _arrivals(self, batch: DataFrame, files: EpochFiles) -> Arrivals:
         batches = [files.rows(batch.sparkSession, self._streams)]
-        if not all(map(brings_files, self._streams)):
+        if files.has_rest and not all(map(brings_files, self._streams)):
             batches.append(batch)
         return Arrivals(
             self._streams,
