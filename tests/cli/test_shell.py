@@ -98,7 +98,7 @@ def test_run_tells_which_rows_were_rejected(db):
     db.streams = {"packets": StreamProgress(rows=12, late=2, bad=1), "good": StreamProgress(rows=3)}
     printed = typed(db, ".run")
     assert printed.splitlines() == [
-        "12 rows in 1 epoch",
+        "12 rows in 1 epoch; 2 late rows of packets",
         "packets: 2 rows came late, and count only from now on, in windows that are open. "
         "db.late_rows('packets') has them. With SLACK INTERVAL … a stream waits for rows out of order, "
         "until the end of a run.",
