@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from panes.ingest.given_rows import Rows
     from panes.query import Query
     from panes.read_block import ReadBlock
+    from panes.run_report import RunReport
     from panes.spark.session import SparkSession
     from panes.spark.spark_settings import spark_settings
     from panes.status import Epoch, Status
@@ -40,6 +41,7 @@ __all__ = [
     "ReadBlock",
     "RowCounts",
     "Rows",
+    "RunReport",
     "Status",
     "connect",
     "errors",
@@ -58,6 +60,7 @@ _HOMES = {
     "ReadBlock": "panes.read_block",
     "RowCounts": "panes.tables.row_counts",
     "Rows": "panes.ingest.given_rows",
+    "RunReport": "panes.run_report",
     "Status": "panes.status",
     "spark_settings": "panes.spark.spark_settings",
 }

@@ -113,7 +113,7 @@ class Connection:
             home / "checkpoint",
             latest.pins.get(CHECKPOINT_COPY),
             self.path / "checkpoint",
-            is_done=copied.told >= latest.epoch,
+            is_done=copied.told >= latest.epoch and latest.begun_batch <= latest.batch,
         )
         PushedFiles(home, self.path).make_markers(_taken(self.path, catalog, latest.batch))
         cursors = opened.enter_context(closing(Cursors(self.path / _READERS, catalog.database)))

@@ -5,6 +5,7 @@ The façade of Panes: it makes the parts of an open database and hands each call
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -26,7 +27,7 @@ from panes.clock import Clock, WallClock
 from panes.config import LATEST
 from panes.connection import Connection
 from panes.current_statistics import CurrentStatistics
-from panes.errors import CatalogError, SqlError, WindowMoved
+from panes.errors import CatalogError, PanesWarning, SqlError, WindowMoved
 from panes.ingest.push import Rows, push
 from panes.ingest.rejected_log import RejectedLog
 from panes.invocation_rates import InvocationRates
@@ -42,6 +43,7 @@ from panes.reads import Reads
 from panes.refreshing import Refreshing
 from panes.registered import Registered
 from panes.replanning import Replanning
+from panes.run_report import RunReport
 from panes.running_queries import RunningQueries
 from panes.runs import Runs
 from panes.runtime.engine import Engine
@@ -308,8 +310,11 @@ class Database:
         on_epoch: Callable[[Epoch], None] | None = None,
         *,
         progress: Console | bool | None = None,
-    ) -> None:
-        """Takes in everything that the sources hold now, and returns.
+    ) -> RunReport:
+        """Takes in everything that the sources hold now, and returns what came and what was left out.
+
+        Where rows came late or were rejected, files could not be read, or queries failed, it says so by one
+        PanesWarning.
 
         It ends with an epoch that moves the clock to the last tuple's time, whatever SLACK says. Rows of that time
         or an earlier one that come after it are late (`late_rows`).
@@ -322,16 +327,22 @@ class Database:
         `progress` says whether a progress bar is shown on standard error, or where else; by default it is if that
         is a terminal.
         """
-        self._runs.run(on_epoch, progress)
+        report = self._runs.run(on_epoch, progress)
+        if not report.is_complete:
+            warnings.warn(report.problem, PanesWarning, stacklevel=2)
+        return report
 
     async def run_async(
         self,
         on_epoch: Callable[[Epoch], None] | None = None,
         *,
         progress: Console | bool | None = None,
-    ) -> None:
+    ) -> RunReport:
         """The same as `run` for asyncio, in a thread. Cancelled, it ends after the epoch that is under way."""
-        await self._runs.run_async(on_epoch, progress)
+        report = await self._runs.run_async(on_epoch, progress)
+        if not report.is_complete:
+            warnings.warn(report.problem, PanesWarning, stacklevel=2)
+        return report
 
     def start(self, on_epoch: Callable[[Epoch], None] | None = None) -> None:
         """Takes in what the sources bring, in the background, until `stop`.

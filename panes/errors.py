@@ -21,6 +21,8 @@
     ├── PipelineError       an epoch failed in Spark
     └── InternalError       a bug in Panes, found while it read a statement
 
+    PanesWarning            a run has left something out, or something looks like a mistake; a warning, no error
+
 A message says what went wrong, where, and what to do next. An error changes nothing.
 """
 
@@ -153,3 +155,8 @@ class PipelineError(PanesError):
 class InternalError(PanesError):
     """A bug in Panes: an exception that nobody raised on purpose. It is the `__cause__`, and `details` has its
     traceback."""
+
+
+class PanesWarning(UserWarning):
+    """A run went on without something: late or rejected rows, bad files, suspended queries. Or something that was
+    declared looks like a mistake."""

@@ -16,6 +16,7 @@ from panes.errors import CatalogError, SourceError
 from panes.progress_bar import progress_bar
 from panes.refreshing import Refreshing
 from panes.registered import Registered
+from panes.run_report import RunReport, run_report
 from panes.running_queries import RunningQueries
 from panes.runtime.engine import Engine
 from panes.runtime.files_left import files_left
@@ -58,9 +59,10 @@ class Runs:
         self._on_epoch: OnEpoch = None
         """What the run under way was given, for when it has to be started again."""
 
-    def run(self, on_epoch: OnEpoch, progress: Console | bool | None) -> None:
+    def run(self, on_epoch: OnEpoch, progress: Console | bool | None) -> RunReport:
         """Takes in everything that the sources hold now; `Database.run` says what is promised."""
         self._check_stopped()
+        before, failed = self._connection.log.latest(), self._failed()
         with progress_bar(progress, self._files_left, self._clock) as show:
             try:
                 self._start(_each(show, on_epoch), in_background=False)
@@ -71,8 +73,10 @@ class Runs:
                 raise
             finally:
                 self._answers.keep_pace(False)
+        after = self._connection.log.latest()
+        return run_report(before, after, self._catalog.base_streams(), failed, self._failed())
 
-    async def run_async(self, on_epoch: OnEpoch, progress: Console | bool | None) -> None:
+    async def run_async(self, on_epoch: OnEpoch, progress: Console | bool | None) -> RunReport:
         """The same as `run` in a thread. Cancelled, it ends after the epoch that is under way."""
         is_cancelled = threading.Event()
 
@@ -84,7 +88,7 @@ class Runs:
 
         running = asyncio.ensure_future(asyncio.to_thread(self.run, tell, progress))
         try:
-            await asyncio.shield(running)
+            return await asyncio.shield(running)
         except asyncio.CancelledError:
             is_cancelled.set()
             with suppress(_Cancelled):
@@ -150,6 +154,10 @@ class Runs:
         """What to do in the epoch that follows."""
         self._connection.check_open()
         return self._running.workload(before, cores)
+
+    def _failed(self) -> dict[str, str]:
+        """The queries that are suspended, with the reason."""
+        return {query.name: query.error for query in self._catalog.queries() if query.error is not None}
 
     def _files_left(self) -> int | None:
         return files_left(self._connection.path, self._catalog.base_streams())

@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "runtime",
         "spark",
         "local",
-        "status",
+        "status run_report",
         "check",
         "progress_bar",
         "connection stored_plans incomplete_queries waits",

@@ -14,7 +14,7 @@ import panes
 from panes.cli.interrupts import ctrl_c
 from panes.cli.isolation import Isolation, IsolationOption, invoke_under, sql_under
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
-from panes.cli.row_notes import row_notes
+from panes.cli.row_notes import row_notes, told_run
 from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
 from panes.language import parse
@@ -127,7 +127,8 @@ class Script:
         self._is_behind = False
         before = self._db.status()
         if self._seconds is None:
-            self._db.run(progress=self._progress or False)
+            report = told_run(self._db, progress=self._progress or False)
+            self._results.note(str(report))
         else:
             self._db.start()
             with ctrl_c() as stop:

@@ -17,14 +17,13 @@ import panes
 from panes.cli.exits_on_failure import INTERRUPTED
 from panes.cli.isolation import Isolation, IsolationOption, sql_under
 from panes.cli.results import Format, FormatOption, LimitOption, Results, print_result, results_in
-from panes.cli.row_notes import row_notes
+from panes.cli.row_notes import row_notes, told_run
 from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
 from panes.errors import InternalError, PanesError
 
 if TYPE_CHECKING:
     from panes.database import Database
-    from panes.status import Epoch
 
 PROMPT = "panes> "
 CONTINUED = "  ...> "
@@ -145,11 +144,8 @@ class Shell:
             pending = pieces.rest.lstrip()
 
     def _run(self) -> None:
-        epochs: list[Epoch] = []
         before = self._db.status()
-        self._db.run(on_epoch=epochs.append, progress=self._progress or False)
-        rows = sum(epoch.rows for epoch in epochs)
-        self._results.note(f"{rows:,} rows in {len(epochs)} epochs")
+        self._results.note(str(told_run(self._db, progress=self._progress or False)))
         for note in row_notes(before, self._db.status()):
             self._results.note(note)
 

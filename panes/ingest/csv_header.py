@@ -17,6 +17,13 @@ _LONGEST = 1 << 24
 
 def read_csv_header(path: Path) -> tuple[str, ...]:
     """The names; none when the file is empty. Raises OSError when it cannot be read."""
+    line = first_line(path).removeprefix("\ufeff")
+    return tuple(name.strip() for name in next(csv.reader([line] if line else []), ()))
+
+
+def first_line(path: Path) -> str:
+    """The first line that is not empty, as it stands in the file; empty when there is none. Raises OSError when
+    the file cannot be read."""
     text = b""
     with pa.input_stream(str(path), compression="detect") as file:
         while b"\n" not in text.lstrip() and len(text) < _LONGEST:
@@ -24,8 +31,8 @@ def read_csv_header(path: Path) -> tuple[str, ...]:
             if not chunk:
                 break
             text += chunk
-    lines = text.decode("utf-8-sig", errors="replace").lstrip().splitlines()
-    return tuple(name.strip() for name in next(csv.reader(lines[:1]), ()))
+    lines = text.decode("utf-8", errors="replace").lstrip().splitlines()
+    return lines[0] if lines else ""
 
 
 def column_places(stream: Stream, header: Sequence[str], in_folders: Collection[str] = ()) -> dict[int, str]:

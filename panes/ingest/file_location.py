@@ -73,8 +73,15 @@ class FileLocation:
         return len(PurePath(self.text).parts)
 
     def for_spark(self) -> str:
-        """The same place for Spark, which takes every name for a pattern."""
-        return escaped(self.text) if self.is_local and Path(self.text).exists() else self.text
+        """The same place for Spark, which takes every name for a pattern.
+
+        A local folder becomes the pattern of what is in it. Spark sorts files by the time of their last change and
+        leaves those of one time in the order of the listing; what a pattern matches is listed by name, a folder in
+        any order.
+        """
+        if not self.is_local or not Path(self.text).exists():
+            return self.text
+        return escaped(self.text) + ("/[^.]*" if Path(self.text).is_dir() else "")
 
 
 def escaped(path: str) -> str:

@@ -15,6 +15,7 @@ from panes.ingest.arrived_file import columns_in_folders
 from panes.ingest.bad_files import stops
 from panes.ingest.csv_header import column_places, read_csv_header
 from panes.ingest.file_location import FileLocation
+from panes.ingest.guess_format import clause_for
 from panes.plan.stream import Stream
 
 _FILES = 10
@@ -27,7 +28,14 @@ def check_first_file(stream: Stream, location: FileLocation, *, is_parquet: bool
     Raises SourceError when they differ, or when the file cannot be read and is the only one or the stream stops
     at bad files.
     """
-    for path in heapq.nsmallest(_FILES, location.files()):
+    paths = heapq.nsmallest(_FILES, location.files())
+    if "format" not in stream.source.options and (other := clause_for(stream, paths)) is not None:
+        path, clause = other
+        raise SourceError(
+            f"stream {stream.name!r}: {path} is not Parquet, which files are without a format; write "
+            f"FROM FILES {stream.source.location!r} {clause}"
+        )
+    for path in paths:
         try:
             columns = _parquet_columns(path) if is_parquet else read_csv_header(path)
         except (OSError, StateError, pa.ArrowException) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -21,6 +21,14 @@ class LocalBatch:
 
     number: int
     files: EpochFiles
+
+    @property
+    def is_last(self) -> bool:
+        return self.files.is_last
+
+    @property
+    def begun(self) -> Mapping[int, int]:
+        return self.files.begun
 
     def arrivals(self, streams: Sequence[Stream], *, keeps_files: bool) -> Arrivals:
         batches: list[list[pa.RecordBatch]] = []

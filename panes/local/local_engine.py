@@ -23,7 +23,7 @@ _POLL_S = 0.01
 
 
 class LocalEngine:
-    """Runs epochs in a thread, over files and pushed rows. Its promises are those of `panes.spark.engine.Engine`.
+    """Runs epochs in a thread, over files and pushed rows. Its promises are those of `panes.runtime.engine.Engine`.
 
     An epoch takes milliseconds and cannot be cut short: `stop` always waits for the one under way.
     """
@@ -84,17 +84,22 @@ class LocalEngine:
         self._failure = self._callers_failure = None
         self._ended, self._stopping = threading.Event(), threading.Event()
         self._thread = threading.Thread(
-            target=self._run, args=[runner, sources, heartbeat_s], name="panes-epochs", daemon=True
+            target=self._run,
+            args=[runner, sources, heartbeat_s, epoch_bytes],
+            name="panes-epochs",
+            daemon=True,
         )
         self._thread.start()
 
-    def _run(self, runner: EpochRunner, sources: LocalSources, heartbeat_s: float | None) -> None:
+    def _run(
+        self, runner: EpochRunner, sources: LocalSources, heartbeat_s: float | None, epoch_bytes: int
+    ) -> None:
         try:
             while not self._stopping.is_set():
                 number = sources.next_batch()
                 if number is not None:
-                    self._run_batch(runner, number)
-                    sources.done(number)
+                    if self._run_epoch(runner, number, epoch_bytes):
+                        sources.done(number)
                 elif heartbeat_s is None:
                     return
                 else:
@@ -105,14 +110,22 @@ class LocalEngine:
         finally:
             self._ended.set()
 
-    def _run_batch(self, runner: EpochRunner, number: int) -> None:
-        def read(now_us: int) -> LocalBatch:
-            checkpoint = self._folder / "checkpoint"
-            return LocalBatch(
-                number, files_of_epoch(checkpoint, self.stores.pushed, runner.streams, number, now_us)
-            )
+    def _run_epoch(self, runner: EpochRunner, number: int, epoch_bytes: int) -> bool:
+        """Runs one epoch; returns whether all of the batch is in."""
 
-        runner.run(self._cluster, number, read)
+        def read(now_us: int, begun: Mapping[int, int] | None) -> LocalBatch:
+            files = files_of_epoch(
+                self._folder / "checkpoint",
+                self.stores.pushed,
+                runner.streams,
+                number,
+                now_us,
+                begun,
+                epoch_bytes,
+            )
+            return LocalBatch(number, files)
+
+        return runner.run(self._cluster, number, read)
 
     def _beat(self, runner: EpochRunner, heartbeat_s: float) -> None:
         """Runs an epoch without rows where none was committed for a heartbeat, or where changes of tables wait."""

@@ -19,6 +19,7 @@ from panes.history.parts import stream_folder
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
 from panes.runtime.batch_files import local_path, source_name
+from panes.spark.sources import is_ordered_by_name
 from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.files import make_folder, write_bytes
 
@@ -88,6 +89,8 @@ class LocalSources:
         seen = self._seen[stream.number]
         found = [(path, path.stat()) for path in self._location(stream).files() if path.as_uri() not in seen]
         found.sort(key=lambda one: (one[1].st_mtime_ns // 1_000_000, str(one[0])))
+        if is_ordered_by_name(stream):
+            return [path for path, _ in found]  # an epoch takes as many of them as it may, by name
         most = stream.source.options.get("files_per_epoch")
         if most is not None:
             return [path for path, _ in found[: int(most)]]

@@ -95,7 +95,7 @@ def _read_csv(stream: Stream, file: SparkFile) -> _Rows:
     width = len(names)
     if file.header:
         places, width = column_places(stream, file.header, in_folders), len(file.header)
-    torn: list[str] = []
+    torn: list[str] = [] if file.torn is None else [file.torn]
 
     def is_torn(row: pa.csv.InvalidRow) -> str:
         torn.append(row.text)

@@ -48,6 +48,16 @@ class Batch(Protocol):
     @property
     def number(self) -> int: ...
 
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing of what the sources planned together is left for another epoch."""
+        ...
+
+    @property
+    def begun(self) -> Mapping[int, int]:
+        """Of streams whose files are taken in by name: how many of them are in after this epoch."""
+        ...
+
     def arrivals(self, streams: Sequence[Stream], *, keeps_files: bool) -> Arrivals:
         """Returns the rows by stream. With `keeps_files` a file of a source may serve as its history."""
         ...

@@ -70,6 +70,8 @@ class EpochRunner:
         suspend: Callable[[Mapping[int, str]], None],
     ) -> None:
         self._stores = stores
+        self._begun: tuple[int, Mapping[int, int]] | None = None
+        """A batch that several epochs take in, and how many files of each stream are in."""
         self._log = stores.log
         self._clocks = KnownClocks(stores.log)
         self.streams = streams
@@ -84,26 +86,34 @@ class EpochRunner:
         self._phases: dict[str, float] = {}
         self._started_us = clock.now_us()
 
-    def run(self, cluster: Cluster, number: int, read: Callable[[int], Batch]) -> None:
+    def run(
+        self, cluster: Cluster, number: int, read: Callable[[int, Mapping[int, int] | None], Batch]
+    ) -> bool:
         """Takes in the batch of that number and moves the clocks of its streams and of the queries over them.
 
-        `read` returns the batch; it is given the wall time of the epoch.
+        `read` returns the batch; it is given the wall time of the epoch and, where earlier epochs have taken in a
+        part of the batch, how many files of each stream are in. Returns whether all of the batch is in: of a stream
+        whose files are taken in by name, an epoch takes as many as it may, and the caller calls again for the rest.
         """
         before = self._log.latest() or NOTHING
         if before.batch >= number:
             # The epoch is committed, but the process ended before the engine had noted it. It may have readers, so
             # it stays as it is.
             self._after_commit(before)
-            return
+            return True
+        if before.begun_batch == number and (self._begun is None or self._begun[0] != number):
+            self._begun = number, before.begun_files
+        begun = self._begun[1] if self._begun is not None and self._begun[0] == number else None
         self._forget_failed()
         began = self._began()
         with self._phase("arrivals"):
-            batch = read(began.now_us)
+            batch = read(began.now_us, begun)
         while True:
             arrivals = batch.arrivals(self.streams, keeps_files=self._stores.keeps_files)
             try:
-                self._epoch(cluster, before, arrivals, number, began, "rows")
-                return
+                self._epoch(cluster, before, arrivals, number, began, "rows", batch)
+                self._begun = None if batch.is_last else (number, batch.begun)
+                return batch.is_last
             except Exception as error:
                 readable = batch.without_unreadable(self.streams, error)
                 if readable is None:
@@ -133,8 +143,10 @@ class EpochRunner:
         batch_id: int,
         began: _Began,
         occasion: Occasion,
+        batch: Batch | None = None,
     ) -> None:
         stores = self._stores
+        is_whole = batch is None or batch.is_last
         workload = self._workload(before)
         taken = stores.take_changes(before)
         rule = self._rule(before, workload, began.now_us, occasion, taken)
@@ -163,7 +175,7 @@ class EpochRunner:
         measured = [Measured(**m.content) for m in messages if m.kind == "measured" and m.shard == 0]
         moved = rule.moved(measured)
         if moved is None:
-            if occasion == "rows":
+            if occasion == "rows" and is_whole:
                 self._log.skip(batch_id)
             return
         failed = {m.content["query"]: str(m.content["error"]) for m in messages if m.kind == FAILED_QUERY}
@@ -181,7 +193,7 @@ class EpochRunner:
             rejected = [RejectedPart(**m.content) for m in messages if m.kind == REJECTED]
             pins |= stores.rejected.note(rule.epoch, self._writer, rejected, bad, before.pins)
         if occasion == "rows":
-            pins |= stores.pin_batch(batch_id)
+            pins |= stores.pin_batch(batch_id, is_whole=is_whole)
         done = done_by_steps(messages, plan.readers)
         pins |= stores.measure(
             workload.queries,
@@ -198,7 +210,7 @@ class EpochRunner:
         seconds = self._clock.elapsed() - began.elapsed
         record = EpochRecord(
             epoch=rule.epoch,
-            batch=batch_id,
+            batch=batch_id if is_whole else before.batch,
             rows=moved.rows,
             seconds=seconds,
             finished_us=finished_us,
@@ -211,6 +223,8 @@ class EpochRunner:
             boxes=workload.boxes,
             beside_refreshes_s=beside_refreshes(workload.queries, messages, before, seconds),
             pins=pins,
+            begun_batch=before.begun_batch if batch is None else batch_id,
+            begun_files=dict(before.begun_files if batch is None else batch.begun),
             **stores.states_after(before, plan.all_levels, plan.tasks, messages)._asdict(),
         )
         self._commit(record)

@@ -190,9 +190,10 @@ class EpochStores:
         kept |= {"checkpoint", CHECKPOINT_COPY, TABLES}
         return {name: pin for name, pin in before.pins.items() if name in kept}
 
-    def pin_batch(self, batch: int) -> dict[str, str]:
-        """Pins what Spark noted for a micro-batch, and keeps a copy of it where the home is elsewhere."""
-        pins = {"checkpoint": self._checkpoint.pin(batch)}
+    def pin_batch(self, batch: int, *, is_whole: bool) -> dict[str, str]:
+        """Pins what Spark noted for a micro-batch, and keeps a copy of it where the home is elsewhere. While only
+        a part of it is in, the pin of the one before it stays."""
+        pins = {"checkpoint": self._checkpoint.pin(batch)} if is_whole else {}
         return pins if self._copy is None else pins | {CHECKPOINT_COPY: self._copy.keep(batch)}
 
     def states_after(

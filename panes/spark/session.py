@@ -50,6 +50,8 @@ _EPOCH_CONF = {
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     # Answers are read from the epochs' files; nothing asks Spark for the past of a stream.
     "spark.sql.streaming.minBatchesToRetain": "10",
+    # The files of a source are listed one by one, in their order; a Spark job to list them takes longer.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000000",
 }
 
 CONTEXT_CONF = spark_settings() | {

@@ -31,6 +31,8 @@ from panes.spark.traffic import TRAFFIC
 
 _FORMATS = ("parquet", "csv", "json")
 _BAD_FILE_CHOICES = ("set_aside", "stop")
+_ORDERS = ("mtime", "name")
+_NEVER = "36500d"
 _BYTES_PER_RECORD = 200
 """Of a topic, where only records can be counted."""
 _LISTED = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
@@ -134,6 +136,7 @@ class _Files:
                 "files_per_epoch": _is_positive,
                 "header": _is_flag,
                 "on_bad_file": _is_bad_file_choice,
+                "order": _is_order,
             },
         )
         if format_of(stream) != "parquet":
@@ -160,7 +163,13 @@ class _Files:
             _check_scheme(session, stream, location)
         options = stream.source.options
         reader = _listing(session, stream).option("recursiveFileLookup", "true")
-        if "files_per_epoch" in options:
+        # However old a file is when it comes: Spark would forget, and pass over, those of more than a week before
+        # the newest one.
+        reader = reader.option("maxFileAge", _NEVER)
+        if is_ordered_by_name(stream):
+            # Spark knows one order, by time. It gives all files that have come, and epochs take them in by name.
+            pass
+        elif "files_per_epoch" in options:
             reader = reader.option("maxFilesPerTrigger", int(options["files_per_epoch"]))
         else:
             reader = reader.option("maxBytesPerTrigger", epoch_bytes)
@@ -285,6 +294,16 @@ def _is_format(value: OptionValue) -> str | None:
 
 def _is_bad_file_choice(value: OptionValue) -> str | None:
     return None if value in _BAD_FILE_CHOICES else f"one of {', '.join(_BAD_FILE_CHOICES)}"
+
+
+def is_ordered_by_name(stream: Stream) -> bool:
+    """Whether files are taken in by name; else by the time of their last change, and by name where that is the
+    same."""
+    return stream.source.kind == "FILES" and stream.source.options.get("order") == "name"
+
+
+def _is_order(value: OptionValue) -> str | None:
+    return None if value in _ORDERS else f"one of {', '.join(_ORDERS)}"
 
 
 def _is_generator(value: OptionValue) -> str | None:

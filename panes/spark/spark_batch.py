@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -22,9 +22,17 @@ class SparkBatch:
     frame: DataFrame
     files: EpochFiles
 
+    @property
+    def is_last(self) -> bool:
+        return self.files.is_last
+
+    @property
+    def begun(self) -> Mapping[int, int]:
+        return self.files.begun
+
     def arrivals(self, streams: Sequence[Stream], *, keeps_files: bool) -> Arrivals:
         frames = [self.files.rows(self.frame.sparkSession, streams)]
-        if not all(map(brings_files, streams)):
+        if self.files.has_rest and not all(map(brings_files, streams)):
             frames.append(self.frame)
         return Arrivals(
             streams,

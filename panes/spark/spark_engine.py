@@ -93,6 +93,7 @@ class SparkEngine:
         """Whether the epoch under way is not waited for: whatever becomes of it is no failure."""
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_us = 0
+        self._epoch_bytes = 0
         self._broadcasts = Broadcasts()
 
     @property
@@ -130,6 +131,7 @@ class SparkEngine:
                 for place, stream in enumerate(streams)
             }
 
+        self._epoch_bytes = epoch_bytes
         self._failure = self._callers_failure = None
         self._is_stopping = self._is_cut = False
         self._ended = threading.Event()
@@ -209,29 +211,41 @@ class SparkEngine:
         started.set()
 
     def _run(self, runner: EpochRunner, batch: DataFrame, epoch: int) -> bool:
-        """Runs an epoch; False when it was not done, because the streaming query is being stopped."""
-        with self._epoch:
-            if self._is_stopping:
-                return False
-            try:
-                self._run_batch(runner, batch, epoch)
-            except BaseException as error:
-                if self._is_cut:
+        """Runs the epochs of a micro-batch; False when it was not done, because the streaming query is being
+        stopped."""
+        is_done = False
+        while not is_done:
+            # Other threads may stop the query between two epochs of one micro-batch: the next run goes on there.
+            with self._epoch:
+                if self._is_stopping:
                     return False
-                # Spark passes on only the text of what happens in here; keep the error itself.
-                self._failure = error
-                raise
+                try:
+                    is_done = self._run_epoch(runner, batch, epoch)
+                except BaseException as error:
+                    if self._is_cut:
+                        return False
+                    # Spark passes on only the text of what happens in here; keep the error itself.
+                    self._failure = error
+                    raise
         return True
 
-    def _run_batch(self, runner: EpochRunner, batch: DataFrame, number: int) -> None:
+    def _run_epoch(self, runner: EpochRunner, batch: DataFrame, number: int) -> bool:
+        """Runs one epoch; returns whether all of the micro-batch is in."""
         set_epoch_conf(batch.sparkSession)
 
-        def read(now_us: int) -> SparkBatch:
-            stores = self.stores
-            files = files_of_epoch(self._folder / "checkpoint", stores.pushed, runner.streams, number, now_us)
+        def read(now_us: int, begun: Mapping[int, int] | None) -> SparkBatch:
+            files = files_of_epoch(
+                self._folder / "checkpoint",
+                self.stores.pushed,
+                runner.streams,
+                number,
+                now_us,
+                begun,
+                self._epoch_bytes,
+            )
             return SparkBatch(number, batch, files)
 
-        runner.run(self._cluster(batch.sparkSession), number, read)
+        return runner.run(self._cluster(batch.sparkSession), number, read)
 
     def _cluster(self, session: SparkSession) -> SparkCluster:
         return SparkCluster(session, self._broadcasts)

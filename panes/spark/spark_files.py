@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from panes.errors import SourceError
 from panes.ingest.arrived_file import columns_in_folders
-from panes.ingest.csv_header import column_places, read_csv_header
+from panes.ingest.csv_header import column_places, first_line, read_csv_header
 from panes.ingest.file_location import FileLocation
+from panes.ingest.torn_line import torn_line
 from panes.plan.stream import Stream
 from panes.runtime.batch_files import local_path
 from panes.spark.sources import UNREADABLE, format_of, has_header, with_reasons, with_unreadable
@@ -40,6 +41,8 @@ class SparkFile:
     """The names of its columns when it is CSV with a header."""
     base: str | None = None
     """The folder below which the names of folders hold columns."""
+    torn: str | None = None
+    """Its last line, when it is CSV and that was cut off."""
 
     @property
     def path(self) -> str:
@@ -68,15 +71,20 @@ def checked(stream: Stream, uri: str) -> SparkFile:
     header = read_csv_header(path) if has_header(stream) else ()
     if header:
         column_places(stream, header, columns_in_folders(path))
-    return SparkFile(uri, header, location.base_of(path))
+    base = location.base_of(path)
+    return SparkFile(uri, header, base, torn_line(path) if format_of(stream) == "csv" else None)
 
 
 def rows_of(session: SparkSession, stream: Stream, files: Sequence[SparkFile], arrival_us: int) -> DataFrame:
     """The columns of the stream, `_ts` and `_bad`; files whose columns stand in one order are read together."""
     alike: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
+    frames = []
     for file in files:
-        alike.setdefault((file.header, file.base), []).append(file.path)
-    frames = [_read(session, stream, header, base, paths) for (header, base), paths in alike.items()]
+        if file.torn is not None and file.base is None:
+            frames.append(_read_torn(session, stream, file, file.torn))
+        else:
+            alike.setdefault((file.header, file.base), []).append(file.path)
+    frames += [_read(session, stream, header, base, paths) for (header, base), paths in alike.items()]
     arrival = F.lit(arrival_us).cast("bigint")
     together = frames[0]
     for frame in frames[1:]:
@@ -134,6 +142,29 @@ def _read(
     schema = with_unreadable(_in_order_of(header, stream, Path(paths[0])) if header else columns)
     rows = reader.schema(schema).load(paths)
     return rows.select(*(column(name) for name in (*stream.columns.names, UNREADABLE)))
+
+
+def _read_torn(session: SparkSession, stream: Stream, file: SparkFile, torn: str) -> DataFrame:
+    """The rows of a CSV file whose last line was cut off, which does not parse, however it looks.
+
+    Lines are read as text, because only the text tells them apart. Others may be the same as the last one: one of
+    them is taken for it.
+    """
+    columns = (
+        _in_order_of(file.header, stream, Path(file.path)) if file.header else text_schema(stream.columns)
+    )
+    line = F.col("value")
+    lines = session.read.option("__globPaths__", "false").text(file.path).where(F.trim(line) != "")
+    if file.header:
+        lines = lines.where(line != first_line(Path(file.path)))
+    alike = lines.where(line == torn).withColumn("number", F.row_number().over(Window.orderBy(F.lit(0))))
+    lines = lines.where(line != torn).withColumn("number", F.lit(0)).union(alike)
+    parsed = F.from_csv(
+        line, with_unreadable(columns).simpleString(), {"columnNameOfCorruptRecord": UNREADABLE}
+    )
+    rows = lines.select(parsed.alias("row"), line.alias("line"), "number").select("row.*", "line", "number")
+    unreadable = F.when(F.col("number") == 1, F.col("line")).otherwise(column(UNREADABLE))
+    return rows.select(*(column(name) for name in stream.columns.names), unreadable.alias(UNREADABLE))
 
 
 def _in_order_of(header: tuple[str, ...], stream: Stream, path: Path) -> StructType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +13,8 @@ from rich.console import Console
 
 import panes
 from panes.answers.answer import Answer
-from panes.errors import SqlError
+from panes.errors import PanesWarning, SqlError
+from panes.run_report import RunReport
 from panes.state.storage.epoch_log import StreamProgress
 from panes.status import Epoch
 
@@ -30,6 +32,7 @@ class FakeStatus:
     state_bytes: int = 1_500_000
     kept: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -89,11 +92,16 @@ class FakeDatabase:
 
     def run(
         self, on_epoch: Callable[[Epoch], None] | None = None, *, progress: Console | bool | None = None
-    ) -> None:
+    ) -> RunReport:
         assert progress is False, "tests have no terminal"
         self.calls.append("run()")
         if on_epoch:
             on_epoch(Epoch(number=0, clock=NOON, rows=12, seconds=0.5))
+        late = {name: progress.late for name, progress in self.streams.items() if progress.late}
+        report = RunReport(rows=12, epochs=1, late=late)
+        if not report.is_complete:
+            warnings.warn(report.problem, PanesWarning, stacklevel=2)
+        return report
 
     def start(self) -> None:
         self.calls.append("start()")

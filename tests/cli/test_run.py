@@ -40,7 +40,7 @@ def test_data_flows_after_the_last_statement_and_every_query_is_answered(db, run
         "2 rows, as of 2026-01-01 12:00:00 UTC",
         "",
     ]
-    assert result.output.splitlines() == ["a", *table, "b", *table]
+    assert result.output.splitlines() == ["12 rows in 1 epoch", "a", *table, "b", *table]
 
 
 def test_data_flows_before_the_first_statement_that_asks_for_an_answer(db, run):
@@ -74,8 +74,9 @@ def test_json_has_an_object_per_answer_with_its_name_and_instant(db, run):
 def test_a_pipe_gets_all_rows_unless_a_limit_is_asked_for(db, run):
     db.table = pa.table({"n": range(1000)})
     every, two = run(SCRIPT), run(SCRIPT, "--limit", "2")
-    assert every.output.count("\n") == 2 * 1005
-    assert two.output.splitlines()[:6] == [
+    assert every.output.count("\n") == 1 + 2 * 1005
+    assert two.output.splitlines()[:7] == [
+        "12 rows in 1 epoch",
         "a",
         "n",
         "─",
@@ -85,12 +86,15 @@ def test_a_pipe_gets_all_rows_unless_a_limit_is_asked_for(db, run):
     ]
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("form", "where"), [("table", "stdout"), ("csv", "stderr"), ("json", "stderr")])
 def test_notes_on_rejected_rows_are_told_apart_from_results(db, run, form: str, where: str):
-    db.streams = {"s": StreamProgress(rows=9, late=1, bad=2)}
+    db.streams = {"s": StreamProgress(rows=9, late=1, bad=2, bad_files=3)}
     result = run(SCRIPT, "--format", form)
     assert result.exit_code == 0
     told = getattr(result, where)
+    assert "12 rows in 1 epoch; 1 late row of s" in told
+    assert "s: 3 files could not be read" in told
     assert "s: 1 row came late" in told
     assert "s: 2 rows could not be used. db.bad_rows('s') has them, with the reason." in told
     if form != "table":

@@ -89,7 +89,7 @@ def test_ctrl_c_throws_away_what_was_typed_so_far(db):
 def test_dot_commands(db):
     printed = typed(db, ".run", ".start", ".stop", ".help", ".what", ".quit", "SHOW STREAMS;")
     assert db.calls == ["run()", "start()", "stop()"]
-    assert "12 rows in 1 epochs" in printed
+    assert "12 rows in 1 epoch" in printed
     assert "Statements end with a semicolon" in printed
     assert "There is no .what" in printed
 
@@ -98,7 +98,7 @@ def test_run_tells_which_rows_were_rejected(db):
     db.streams = {"packets": StreamProgress(rows=12, late=2, bad=1), "good": StreamProgress(rows=3)}
     printed = typed(db, ".run")
     assert printed.splitlines() == [
-        "12 rows in 1 epochs",
+        "12 rows in 1 epoch; 2 late rows of packets",
         "packets: 2 rows came late, and count only from now on, in windows that are open. "
         "db.late_rows('packets') has them. With SLACK INTERVAL … a stream waits for rows out of order, "
         "until the end of a run.",
@@ -122,7 +122,7 @@ def test_results_and_notes_are_told_apart_for_programs(db):
     )
     assert result.stdout == '{"count": 1, "rows": [{"name": "packets"}]}\n'
     assert "this is wrong" in result.stderr
-    assert "12 rows in 1 epochs" in result.stderr
+    assert "12 rows in 1 epoch" in result.stderr
 
 
 @pytest.mark.parametrize("text", ["SHOW STREAMS;\n", "SHOW STREAMS;\n.quit\n"])

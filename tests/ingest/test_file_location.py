@@ -39,7 +39,7 @@ def test_what_is_there_is_taken_literally_and_anything_else_is_a_pattern(folder,
 
 def test_only_what_is_there_is_escaped_for_spark(folder):
     there = FileLocation.of(f"{folder}/a{{1,2}}")
-    assert there.for_spark() == f"{folder}/a\\{{1,2\\}}"
+    assert there.for_spark() == f"{folder}/a\\{{1,2\\}}/[^.]*"
     assert FileLocation.of(f"{folder}/[ab]?").for_spark() == f"{folder}/[ab]?"
     assert escaped("c\\d [e]*?") == "c\\\\d \\[e\\]\\*\\?"
 

@@ -60,3 +60,28 @@ def test_only_local_places_must_be_there_already(tmp_path):
         check(tmp_path / "none")
     check("s3a://bucket/none")
     check(tmp_path.as_uri())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "clause"),
+    [
+        ("a.csv", "1,7\n", "WITH (format = 'csv')"),
+        ("a.CSV", "ts,k\n1,7\n", "WITH (format = 'csv', header = TRUE)"),
+        ("part-0", "1,7\n", "WITH (format = 'csv')"),
+        ("part-0", '{"ts": 1, "k": 7}\n', "WITH (format = 'json')"),
+        ("a.jsonl", "", "WITH (format = 'json')"),
+    ],
+)
+def test_files_that_are_not_parquet_need_their_format(tmp_path, name, content, clause):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(SourceError) as raised:
+        check(tmp_path)
+    assert str(raised.value).endswith(f"write FROM FILES '{tmp_path}' {clause}")
+    check(tmp_path, options=clause)
+    # One Parquet file among them says what is meant.
+    pq.write_table(pa.table({"ts": [1], "k": [1]}), tmp_path / "b.parquet")
+    check(tmp_path)
+
+
+def test_a_folder_without_files_may_be_created_without_a_format(tmp_path):
+    check(tmp_path)

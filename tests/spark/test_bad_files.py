@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +11,7 @@ import pytest
 
 import panes
 from panes.crash_points import Crash, arm
-from panes.errors import SourceError
+from panes.errors import PanesWarning, SourceError
 from panes.spark import spark_engine
 
 FIRST = [{"ts": 1, "k": 7}, {"ts": 2, "k": 8}, {"ts": 3, "k": 9}]
@@ -185,3 +186,41 @@ def test_a_stream_that_stops_at_bad_files_goes_on_when_they_are_mended_or_remove
         assert query.invoke().to_pylist() == [{"n": 4}]
         # What is gone is told, so that nobody takes the answer for one over all files.
         assert (bad_names(db, "s"), bad_names(db, "c")) == (["pages.parquet"], ["b"])
+
+
+def test_pipes_in_a_folder_of_files_are_set_aside_and_nothing_waits_for_them(spark, tmp_path):
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "good.csv").write_text("ts,k\n1,7\n")
+    parquet(tmp_path / "parquet" / "good.parquet", FIRST)
+    for folder in ("csv", "parquet"):
+        os.mkfifo(tmp_path / folder / "pipe")
+        (tmp_path / folder / "link").symlink_to(tmp_path / folder / "pipe")
+        (tmp_path / folder / "broken").symlink_to(tmp_path / "nothing")
+        (tmp_path / folder / "folder").mkdir()
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(f"""
+            CREATE STREAM c (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS
+              FROM FILES '{tmp_path / "csv"}' WITH (format = 'csv', header = TRUE);
+            CREATE STREAM p (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{tmp_path / "parquet"}';
+        """)
+        queries = [db.register(f"SELECT count(*) AS n FROM {name} [RANGE 1 DAY]") for name in "cp"]
+        with pytest.warns(PanesWarning, match="2 bad files"):
+            db.run()
+        assert [query.invoke().to_pylist() for query in queries] == [[{"n": 1}], [{"n": 3}]]
+        for name in "cp":
+            assert bad_names(db, name) == ["link", "pipe"]
+            assert set(sorted_reasons(db, name)) == {"it is a named pipe, not a file"}
+
+
+def test_files_that_come_later_in_another_format_say_which_clause_to_write(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(
+            f"CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{tmp_path / 'in'}'"
+        )
+        (tmp_path / "in" / "a.csv").write_text("ts,k\n1,7\n")
+        with pytest.warns(PanesWarning, match="1 bad file"):
+            db.run()
+        assert sorted_reasons(db, "s") == [
+            "it is not Parquet; create the stream again WITH (format = 'csv', header = TRUE)"
+        ]

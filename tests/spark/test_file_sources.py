@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import panes
-from panes.errors import SourceError
+from panes.errors import PanesWarning, SourceError
 
 pytestmark = pytest.mark.spark
 
@@ -198,3 +199,48 @@ def test_other_file_systems_are_read_through_spark(spark, tmp_path):
         assert queries[1].invoke().to_pylist() == [{"ts": 1, "k": 7}]
         assert db.bad_files("p").column("path").to_pylist() == ["viewfs://panes/in/parquet/README.txt"]
         assert db.bad_files("c").column("path").to_pylist() == ["viewfs://panes/in/csv/swapped"]
+
+
+def test_the_last_line_of_a_csv_file_that_was_cut_off_is_a_bad_row(spark, tmp_path):
+    for folder, header in (("plain", ""), ("named", "ts,k\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.csv").write_text(f"{header}1,7\n10,\n2,\n10,")
+        (tmp_path / folder / "b.csv").write_text(f"{header}3,8\n\n4\n5,6,7\n11,9")
+        (tmp_path / folder / "c.csv").write_text(f'{header}6,8\n12,"9')
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        for folder, options in (("plain", ""), ("named", ", header = TRUE")):
+            db.sql(
+                f"CREATE STREAM {folder} (ts BIGINT, k STRING) TIMESTAMP BY ts SECONDS "
+                f"FROM FILES '{tmp_path / folder}' WITH (format = 'csv'{options})"
+            )
+            db.register(f"SELECT ts, k FROM {folder} [RANGE 1 DAY]", name=f"of_{folder}")
+        with pytest.warns(PanesWarning, match="4 rejected rows of plain, 4 rejected rows of named"):
+            report = db.run()
+        assert report.rejected == {"plain": 4, "named": 4}
+        for folder in ("plain", "named"):
+            found = sorted((row["ts"], row["k"]) for row in db.query(f"of_{folder}").invoke().to_pylist())
+            assert found == [(1, "7"), (2, None), (3, "8"), (6, "8"), (10, None), (11, "9")]
+            assert sorted(db.bad_rows(folder).column("_bad").to_pylist()) == [
+                "does not parse: 10,",
+                'does not parse: 12,"9',
+                "does not parse: 4",
+                "does not parse: 5,6,7",
+            ]
+
+
+def test_times_in_another_unit_than_declared_are_told(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "a.csv"
+    path.write_text("1789999999000\n")
+    os.utime(path, (1_790_000_000, 1_790_000_000))
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(
+            "CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts MICROSECONDS "
+            f"FROM FILES '{tmp_path / 'in'}' WITH (format = 'csv')"
+        )
+        with pytest.warns(PanesWarning, match="is ts in MILLISECONDS"):
+            report = db.run()
+        assert report.warnings == (
+            "s: event times end at 1970-01-21 17:13:19, and the files are of 2026-09-21; "
+            "is ts in MILLISECONDS? the stream says MICROSECONDS",
+        )

@@ -92,7 +92,7 @@ class DefinitionParser(QueryParser):
         if token.token_type == TokenType.IDENTIFIER:  # options of others may have dots: "kafka.group.id"
             self._advance()
             return str(token.text)
-        if token.text.lower() in SETTINGS:  # one of them is a reserved word: join
+        if token.text.lower() in (*SETTINGS, "order"):  # some of them are reserved words: join, order
             self._advance()
             return str(token.text.lower())
         return self._name(what).name.lower()

@@ -159,6 +159,10 @@ class EpochRecord:
     offsets (`checkpoint`), and what was measured."""
     states: dict[str, str] = field(default_factory=dict)
     """Where the index of each task is, by level and task, and its checksum."""
+    begun_batch: int = -1
+    """The micro-batch that is in as far as `begun_files` says, when epochs take its files in one after another."""
+    begun_files: dict[int, int] = field(default_factory=dict)
+    """How many of the files of that micro-batch are in, in their order, by stream. Whatever else it has is in."""
     tasks: int = 1
     """How many tasks each level had: it decides which has the stages that are not sharded."""
     beside_refreshes_s: float | None = None
@@ -195,7 +199,16 @@ class EpochRecord:
             int(query): {int(stream): rows for stream, rows in some.items()}
             for query, some in content.pop("shed", {}).items()
         }
-        return cls(**content, streams=streams, queries=queries, missing=missing, boxes=boxes, shed=shed)
+        begun = {int(stream): files for stream, files in content.pop("begun_files", {}).items()}
+        return cls(
+            **content,
+            streams=streams,
+            queries=queries,
+            missing=missing,
+            boxes=boxes,
+            shed=shed,
+            begun_files=begun,
+        )
 
     @property
     def brought(self) -> dict[int, int]:
