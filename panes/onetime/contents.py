@@ -71,7 +71,7 @@ def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
     reach = spec.reach(now)
     if isinstance(spec, RowsWindow):
         stream, left_out = _ordered_stream(child, reach, scans)
-        seen = f"SELECT * FROM ({stream}) WHERE {_SEEN} <= {now}"
+        seen = f"SELECT * FROM ({stream}) WHERE {_SEEN} <= {spec.last_slide(now)}"
         # Of what tuples have met there is no order of arrival: values decide.
         ties = f"{CAME}, {ORDER}" if not has_lookup(child) else _by_value(child)
         return _youngest(columns, seen, spec, left_out, ties)
@@ -85,7 +85,7 @@ def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
     held = f"{_SEEN} <= {spec.last_slide(now)} AND {TS} BETWEEN {reach.since} AND {reach.until}"
     if isinstance(spec, LifetimeWindow):
         ends = ends_sql(quoted(spec.ends.column), spec.ends)
-        held += f" AND coalesce({ends} > {spec.last_slide(now)}, TRUE)"
+        held += f" AND coalesce({ends} > {spec.last_slide(now) - spec.offset_us}, TRUE)"
     return f"SELECT {columns} FROM ({stream}) WHERE {held}"
 
 

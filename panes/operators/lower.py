@@ -345,8 +345,8 @@ class _Lowering:
         pattern = max(edge.pattern, left.edge.pattern, right.edge.pattern)
         return self._add("union", Union(node.schema), replace(edge, pattern=pattern), left, right)
 
-    def _hold(self, arrivals: _Made) -> _Made:
-        return self._add("hold", ReleaseOnTime(arrivals.edge), arrivals.edge, arrivals)
+    def _hold(self, arrivals: _Made, *, cancels: bool = False) -> _Made:
+        return self._add("hold", ReleaseOnTime(arrivals.edge, cancels), arrivals.edge, arrivals)
 
     def _explicit(self, made: _Made) -> _Made:
         """Lets every departure be a negative tuple."""
@@ -361,7 +361,8 @@ class _Lowering:
                 rows = RowsWindow(
                     node.spec, self.has_until, ties_by_value=not is_base, names_panes=self.names_panes
                 )
-                return self._add("window", rows, edge, self._below(node, self.relation))
+                counted = self._add("window", rows, edge, self._below(node, self.relation))
+                return counted if node.spec.slide_us is None else self._hold(counted, cancels=True)
             case SessionSpec():
                 session = SessionWindow(node.spec, has_until=self.has_until)
                 return self._add("window", session, edge, self._below(node, self.relation))

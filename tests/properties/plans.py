@@ -93,15 +93,18 @@ class Drawing:
 
     def spec(self) -> WindowSpec:
         length, slide = self.random.randint(1, 14), self.random.randint(1, 7)
+        offset = self.choose([0, 0, self.random.randint(1, 9)])
         specs: list[WindowSpec] = [
-            RangeWindow(length),
-            RangeWindow(length, slide),
-            RangeWindow(length, slide),
+            RangeWindow(length, None, offset),
+            RangeWindow(length, slide, offset),
+            RangeWindow(length, slide, offset),
         ]
         if self.one_in(4):
-            specs = [NowWindow(), UnboundedWindow()]
+            specs = [NowWindow(offset), UnboundedWindow(offset)]
         if self.retracts:
             rows = RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4]))
+            if self.one_in(3):
+                rows = replace(rows, slide=None, slide_us=slide)
             specs.append(SessionWindow(self.random.randint(1, 5)) if self.one_in(3) else rows)
         return self.choose(specs)
 
