@@ -232,7 +232,7 @@ class Estimates:
                 return self._window(node, node.spec)
             case nodes.Select():
                 return self.of(node.child).share(self.passing(node))
-            case nodes.Project() | nodes.OrderBy() | nodes.Timed() | nodes.Signed():
+            case nodes.Project() | nodes.OrderBy() | nodes.TemporalFilter() | nodes.Timed() | nodes.Signed():
                 return self.of(node.child)
             case nodes.Synopsis() | nodes.JoinSynopsis():
                 return self.of(node.child)
