@@ -68,4 +68,5 @@ class TemporalFilter(Operator):
         """The first instants, not before these, at which the condition is tested."""
         if not self.slides:
             return instants
-        return np.min([round_up(instants, slide) for slide in self.slides], axis=0)
+        found: Instants = np.min([round_up(instants, slide) for slide in self.slides], axis=0)
+        return found

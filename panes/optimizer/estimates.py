@@ -15,7 +15,6 @@ from functools import cached_property
 from math import exp, prod
 
 from panes.aggregates.partials import values_of
-from panes.operators.lower import slides_of
 from panes.optimizer.assumed import assumed_selectivity
 from panes.optimizer.fact_names import (
     distinct_name,
@@ -37,6 +36,7 @@ from panes.plan.expressions import Cells, Column, substitute
 from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.lookups import Matching
 from panes.plan.patterns import MONOTONIC, pattern_of
+from panes.plan.slides import slides_of
 from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionWindow, WindowSpec
 
 HORIZON = 3600.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from panes.language.binder.bind_expressions import NAMES_OF_NOW
 from panes.language.binder.bind_query import QueryBinder
 from panes.language.binder.expansion import Expansion
@@ -44,7 +46,11 @@ def _refuse_now(plan: Node, query: SelectQuery) -> None:
     """In what runs all the time, `now()` only bounds times of rows: it moves on when no tuple comes."""
     if not reads_now(plan):
         return
-    calls = (node for node in query.tree.walk() if node.name.casefold() in NAMES_OF_NOW)
+    calls = (
+        node
+        for node in query.tree.find_all(exp.Anonymous, exp.Column)
+        if node.name.casefold() in NAMES_OF_NOW
+    )
     refuse(
         "now() moves on all the time, so in a standing query it only bounds a time of the rows",
         query.text, offset_of(next(calls, query.tree)),
