@@ -15,6 +15,7 @@ from panes.errors import CatalogError, QueryFailed
 from panes.onetime.one_time import OneTime
 from panes.plan.expressions import Expression
 from panes.plan.nodes import Node
+from panes.plan.now import has_now
 from panes.plan.walk import is_table_only
 from panes.standing_answers import StandingAnswers
 from panes.synopsis_answers import SynopsisAnswers
@@ -136,7 +137,7 @@ class Reads:
         the history has it."""
         current, last = self._answers.current, self._answers.last_epoch
         asked = last if epoch is None else epoch
-        if not is_exact(plan) or self._synopses.number(plan, asked) is None:
+        if not is_exact(plan) or has_now(plan) or self._synopses.number(plan, asked) is None:
             return None
 
         def computed(as_of: int) -> Answer:

@@ -19,7 +19,7 @@ from panes.delta.cells import cells
 from panes.delta.own_values import own_values
 from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
-from panes.plan.expressions import Call, Case, Cast, Cells, Column, Expression, FieldOf, Literal, OwnCall
+from panes.plan.expressions import Call, Case, Cast, Cells, Column, Expression, FieldOf, Literal, Now, OwnCall
 from panes.plan.types import BOOLEAN
 
 Datum = Any
@@ -42,6 +42,8 @@ def mask_of(predicate: Expression, table: pa.Table) -> pa.Array | pa.ChunkedArra
 def _evaluate(expression: Expression, table: pa.Table) -> Datum:
     if isinstance(expression, Column):
         return table.column(expression.name)
+    if isinstance(expression, Now):
+        raise EvaluationError("now() is the instant of an answer, and there is none here; write the instant")
     if isinstance(expression, Literal):
         return pa.scalar(expression.value, expression.type.arrow)
     if isinstance(expression, Call):

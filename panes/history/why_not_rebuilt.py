@@ -45,7 +45,7 @@ def _needs_all(plan: Node) -> bool:
         has_internal(plan)
         or answer_pattern(plan).pattern is MONOTONIC
         or _has_open_stream(plan, is_windowed=False)
-        or any(isinstance(spec, RowsWindow) and spec.has_slide for spec in _windows(plan))
+        or any(isinstance(spec, RowsWindow) and spec.slide is not None for spec in _windows(plan))
     )
 
 

@@ -21,6 +21,7 @@ from panes.onetime.missing_history import history_complete_from
 from panes.onetime.replay_history import replay
 from panes.onetime.run_sql import run_sql
 from panes.plan.nodes import Node
+from panes.plan.now import now_alone_at
 from panes.plan.own_calls import own_calls
 from panes.plan.stream import Stream
 from panes.plan.walk import streams_of
@@ -45,7 +46,7 @@ def answer_once(
     if now == BEGINNING:
         return Answer(None, plan.schema.arrow.empty_table())
     if has_streams(plan):
-        table = replay(plan, streams, history, epoch, now, known, tables)
+        table = replay(now_alone_at(plan, last_slide(plan, now)), streams, history, epoch, now, known, tables)
     else:
         scans = HistoryScans(streams, history, epoch, now, known, tables, streams_of(plan))
         table = _run(contents_sql(plan, now, scans), plan, scans)

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from panes.answers.instants import last_slide
 from panes.delta.delta import EXP, TS
 from panes.history.history_file import CAME
 from panes.plan import nodes
 from panes.plan.lifetime_window import LifetimeWindow, ends_sql
 from panes.plan.lookups import has_lookup, is_lookup
+from panes.plan.now import at_instant
 from panes.plan.schema import Schema
 from panes.plan.to_sql import quoted, to_sql
 from panes.plan.walk import walk
@@ -49,6 +51,7 @@ class Scans(Protocol):
 
 def contents_sql(plan: nodes.Node, now: int, scans: Scans) -> str:
     """A SELECT that gives the answer of a plan at an instant, after all that came up to it."""
+    plan = at_instant(plan, last_slide(plan, now))
     return to_sql(plan, {leaf: _contents(leaf, now, scans) for leaf in leaves(plan)})
 
 
@@ -71,7 +74,7 @@ def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
     reach = spec.reach(now)
     if isinstance(spec, RowsWindow):
         stream, left_out = _ordered_stream(child, reach, scans)
-        seen = f"SELECT * FROM ({stream}) WHERE {_SEEN} <= {now}"
+        seen = f"SELECT * FROM ({stream}) WHERE {_SEEN} <= {spec.last_slide(now)}"
         # Of what tuples have met there is no order of arrival: values decide.
         ties = f"{CAME}, {ORDER}" if not has_lookup(child) else _by_value(child)
         return _youngest(columns, seen, spec, left_out, ties)
@@ -85,7 +88,7 @@ def _contents(leaf: nodes.Node, now: int, scans: Scans) -> str:
     held = f"{_SEEN} <= {spec.last_slide(now)} AND {TS} BETWEEN {reach.since} AND {reach.until}"
     if isinstance(spec, LifetimeWindow):
         ends = ends_sql(quoted(spec.ends.column), spec.ends)
-        held += f" AND coalesce({ends} > {spec.last_slide(now)}, TRUE)"
+        held += f" AND coalesce({ends} > {spec.last_slide(now) - spec.offset_us}, TRUE)"
     return f"SELECT {columns} FROM ({stream}) WHERE {held}"
 
 

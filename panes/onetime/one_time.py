@@ -29,6 +29,7 @@ from panes.onetime.file_partials import FilePartials, file_partials
 from panes.onetime.history_scans import files_within
 from panes.onetime.missing_history import history_complete_from, missing_history
 from panes.plan.nodes import Node, Window
+from panes.plan.now import has_now
 from panes.plan.order_of_answer import order_of, relation_of
 from panes.plan.stream import Stream
 from panes.plan.walk import is_table_only, streams_of
@@ -165,7 +166,7 @@ class OneTime:
 
     def _as_of_the_end(self, plan: Node, step: Step) -> Answer:
         """The answer as of an epoch that is still the last one when it is there."""
-        partials = file_partials(plan, self._streams())
+        partials = None if has_now(plan) else file_partials(plan, self._streams())
         if partials is not None:
             return self._file_by_file(partials, step)
         for _ in range(_RUNS):

@@ -37,6 +37,7 @@ from panes.operators.rstream import Rstream
 from panes.operators.select import Select
 from panes.operators.semi_join import SemiJoin
 from panes.operators.session_window import SessionWindow
+from panes.operators.temporal_filter import TemporalFilter
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
 from panes.operators.tools.strategy import check_strategy
@@ -49,6 +50,7 @@ from panes.plan.expand_outer_join import expand_outer_join
 from panes.plan.lookups import Matching
 from panes.plan.output_streams import counts_each_result, generated_stream, gives_generated, is_over_slides
 from panes.plan.patterns import MONOTONIC, STRICT, WEAK, Pattern, answer_pattern, has_internal, pattern_of
+from panes.plan.slides import slides_of
 from panes.plan.window_of_panes import window_of_panes
 from panes.plan.windows import BeginEndWindow
 from panes.plan.windows import RowsWindow as RowsSpec
@@ -185,6 +187,8 @@ class _Lowering:
                 return self._window(node)
             case nodes.Select() | nodes.Project() | nodes.Unnest():
                 return self._row_by_row(node, self.relation(node.child))
+            case nodes.TemporalFilter():
+                return self._temporal_filter(node)
             case nodes.Union():
                 return self._union(node, self.relation(node.left), self.relation(node.right))
             case nodes.Join() | nodes.OuterJoin() | nodes.SemiJoin() | nodes.AntiJoin() if (
@@ -225,6 +229,14 @@ class _Lowering:
                 rest = except_(left.edge, right.edge, leaves_early=self.leaves_early)
                 return self._add("except", rest, rest.output, left, right)
         raise TypeError(f"there is no operator for {type(node).__name__}")
+
+    def _temporal_filter(self, node: nodes.TemporalFilter) -> _Made:
+        child = self.relation(node.child)
+        pattern = max(child.edge.pattern, pattern_of(node).pattern)
+        edge = replace(child.edge, pattern=pattern)
+        cut = TemporalFilter(node.value, node.op, node.distance_us, node.slides)
+        made = self._hold(self._add("temporal_filter", cut, edge, child), cancels=edge.is_weighted)
+        return self._explicit(made) if self.strategy == "nt" else made
 
     def _multi_join(self, node: nodes.MultiJoin) -> _Made:
         below = [self.relation(child) for child in node.inputs]
@@ -345,8 +357,8 @@ class _Lowering:
         pattern = max(edge.pattern, left.edge.pattern, right.edge.pattern)
         return self._add("union", Union(node.schema), replace(edge, pattern=pattern), left, right)
 
-    def _hold(self, arrivals: _Made) -> _Made:
-        return self._add("hold", ReleaseOnTime(arrivals.edge), arrivals.edge, arrivals)
+    def _hold(self, arrivals: _Made, *, cancels: bool = False) -> _Made:
+        return self._add("hold", ReleaseOnTime(arrivals.edge, cancels), arrivals.edge, arrivals)
 
     def _explicit(self, made: _Made) -> _Made:
         """Lets every departure be a negative tuple."""
@@ -361,7 +373,8 @@ class _Lowering:
                 rows = RowsWindow(
                     node.spec, self.has_until, ties_by_value=not is_base, names_panes=self.names_panes
                 )
-                return self._add("window", rows, edge, self._below(node, self.relation))
+                counted = self._add("window", rows, edge, self._below(node, self.relation))
+                return counted if node.spec.slide_us is None else self._hold(counted, cancels=True)
             case SessionSpec():
                 session = SessionWindow(node.spec, has_until=self.has_until)
                 return self._add("window", session, edge, self._below(node, self.relation))
@@ -437,28 +450,8 @@ def is_stream(node: nodes.Node) -> bool:
     return False
 
 
-def slides_of(node: nodes.Node) -> tuple[int, ...]:
-    """The slides of the windows that a relation is made of; none when it also changes between them."""
-    if not changes_at_slides(node):
-        return ()
-    if isinstance(node, nodes.Window) and node.spec.slide_us is not None:
-        return (node.spec.slide_us,)
-    return tuple(sorted({slide for child in node.children for slide in slides_of(child)}))
-
-
 def without_slides(node: nodes.Node) -> nodes.Node:
     """The same plan over windows that move on at every instant."""
     if isinstance(node, nodes.Window):
         return replace(node, spec=node.spec.without_slide())
     return nodes.with_children(node, *map(without_slides, node.children))
-
-
-def changes_at_slides(node: nodes.Node) -> bool:
-    """Whether the relation changes at slides only, so that its value can be given at every change."""
-    if isinstance(node, nodes.Window):
-        return node.spec.slide_us is not None
-    if isinstance(node, nodes.Values):
-        return True  # it never changes
-    if isinstance(node, nodes.TableScan):
-        return node.stream is not None  # updates of one that is looked up change nothing that is there
-    return bool(node.children) and all(map(changes_at_slides, node.children))

@@ -41,6 +41,7 @@ from panes.operators.session_window import SessionWindow
 from panes.operators.set_operation_by_count import SetOperationByCount
 from panes.operators.set_operation_by_lifetime import SetOperationByLifetime
 from panes.operators.sign import Sign
+from panes.operators.temporal_filter import TemporalFilter
 from panes.operators.to_slide import ToSlide
 from panes.operators.tools.edge import Edge
 from panes.operators.top_n import TopN
@@ -80,6 +81,7 @@ _CLASSES: tuple[type[Operator], ...] = (
     Sign,
     SemiJoin,
     SessionWindow,
+    TemporalFilter,
     SetOperationByCount,
     SetOperationByLifetime,
     TimeWindow,

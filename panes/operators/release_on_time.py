@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from panes.delta.consolidate import consolidate
 from panes.delta.delta import CAME, EXP, TS, Delta, Instants, first_seen
 from panes.delta.rows import without
 from panes.delta.zeros import with_unsigned_zeros
@@ -35,6 +36,8 @@ class ReleaseOnTime(Operator):
     keeps_time: ClassVar[bool] = True
     edge: Edge
     """Of the rows that come, which is that of those that leave."""
+    cancels: bool = False
+    """Whether a row and its retraction may fall due at the same instant: neither is then given."""
     waiting: TimerQueue = field(init=False)
     """The instant that its rows wait for is their `_ts`; what was their `_exp` is in `_end`."""
 
@@ -63,7 +66,8 @@ class ReleaseOnTime(Operator):
             table = table.filter(pa.array(~future))
         if due.num_rows:
             table = pa.concat_tables([_from_wait(due).select(table.column_names), table])
-        return Delta(table, clock)
+        given = Delta(table, clock)
+        return consolidate(given) if self.cancels else given
 
 
 def _to_wait(table: pa.Table) -> pa.Table:

@@ -19,6 +19,7 @@ from panes.delta.rows import Positions, take
 from panes.operators.base import Operator
 from panes.plan.window_of_panes import pane_numbers
 from panes.plan.windows import RowsWindow as Spec
+from panes.plan.windows import round_up
 from panes.state.buffers.base import State
 from panes.state.buffers.choose import choose_for_retractions
 from panes.state.buffers.keyed import Keyed
@@ -32,13 +33,14 @@ _KEYS = (FIRST, SECOND, _AT)
 
 @dataclass
 class RowsWindow(Operator):
-    """`[ROWS n]`, `[ROWS n SLIDE m]` and `[PARTITION BY … ROWS n]`.
+    """`[ROWS n]`, `[ROWS n SLIDE m]` and `[PARTITION BY … ROWS n]`, also with SLIDE in time.
 
     The tuples of a partition are numbered 1, 2, … in the order of time, and those of one instant in the
     order of arrival (a tuple that came late is numbered when it came). Results of a query have no order of
     arrival: those of one instant are numbered in the order of their values. Tuple j comes into the window with
     the first tuple not before j whose number is a multiple of m, and leaves with the first such tuple not
-    before j + n; without SLIDE m is 1.
+    before j + n; without SLIDE m is 1. Where the window slides in time, both happen at the next multiple of the
+    slide, which may lie after the clock: a ReleaseOnTime follows that cancels what comes and leaves together.
 
     Output: a row when the tuple comes into the window, and its retraction when it leaves; STRICT. A tuple
         that does both at the same instant is not seen.
@@ -135,6 +137,8 @@ class RowsWindow(Operator):
 
     def _output(self, rows: pa.Table, ts: Instants, exp: Instants, weight: int) -> pa.Table:
         rows = rows.drop_columns([FIRST, SECOND, _AT, _LEAVES, EXP])
+        if self.spec.slide_us is not None:
+            ts, exp = _at_slides(ts, self.spec.slide_us), _at_slides(exp, self.spec.slide_us)
         rows = rows.append_column(TS, pa.array(ts)).append_column(EXP, pa.array(exp))
         rows = rows.append_column(WEIGHT, pa.array(np.full(len(ts), weight)))
         if self.has_until:
@@ -166,6 +170,12 @@ class _Batch:
         times = np.full(len(by), FOREVER)
         times[here] = self.ts[self.start[by[here]] + place[here]]
         return times
+
+
+def _at_slides(instants: Instants, slide_us: int) -> Instants:
+    """The next slides; FOREVER stays."""
+    known = instants < FOREVER
+    return np.where(known, round_up(np.where(known, instants, 0), slide_us), FOREVER)
 
 
 def _ints(table: pa.Table, name: str) -> Ints:

@@ -77,6 +77,7 @@ _COSTS: dict[str, dict[str, float]] = {
     "ReleaseOnTime": {"row": 0.1, FIXED: 150.0},
     "RowsWindow": {"row": 1.0, FIXED: 2000.0},
     "Select": {"row": 0.01, FIXED: 300.0},
+    "TemporalFilter": {"row": 0.05, FIXED: 300.0},
     "SemiJoin": {"row": 2.2, FIXED: 3500.0},
     "SetOperationByCount": {"row": 1.0, FIXED: 900.0},
     "SetOperationByLifetime": {"row": 2.5, FIXED: 1500.0},

@@ -15,7 +15,6 @@ from functools import cached_property
 from math import exp, prod
 
 from panes.aggregates.partials import values_of
-from panes.operators.lower import slides_of
 from panes.optimizer.assumed import assumed_selectivity
 from panes.optimizer.fact_names import (
     distinct_name,
@@ -37,6 +36,7 @@ from panes.plan.expressions import Cells, Column, substitute
 from panes.plan.lifetime_window import LifetimeWindow
 from panes.plan.lookups import Matching
 from panes.plan.patterns import MONOTONIC, pattern_of
+from panes.plan.slides import slides_of
 from panes.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionWindow, WindowSpec
 
 HORIZON = 3600.0
@@ -232,7 +232,7 @@ class Estimates:
                 return self._window(node, node.spec)
             case nodes.Select():
                 return self.of(node.child).share(self.passing(node))
-            case nodes.Project() | nodes.OrderBy() | nodes.Timed() | nodes.Signed():
+            case nodes.Project() | nodes.OrderBy() | nodes.TemporalFilter() | nodes.Timed() | nodes.Signed():
                 return self.of(node.child)
             case nodes.Synopsis() | nodes.JoinSynopsis():
                 return self.of(node.child)

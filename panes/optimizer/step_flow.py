@@ -16,7 +16,7 @@ from panes.optimizer.fact_names import output_name
 from panes.optimizer.flow import Flow
 from panes.plan import nodes
 
-_PASSED_ON = {"Project", "Sign", "TimeWindow", "ReleaseOnTime", "ToSlide"}
+_PASSED_ON = {"Project", "Sign", "TimeWindow", "ReleaseOnTime", "TemporalFilter", "ToSlide"}
 BRING_TOGETHER = {
     "Distinct",
     "DistinctStar",

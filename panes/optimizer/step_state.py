@@ -21,6 +21,7 @@ _STATELESS = {
     "PreAggregate",
     "Project",
     "Select",
+    "TemporalFilter",
     "Sign",
     "TimeWindow",
     "Union",
@@ -36,8 +37,9 @@ def step_state(step: PhysicalStep, inputs: Sequence[Flow], estimates: Estimates)
     below = [estimates.of(child).size for child in node.children]
     match step.operator:
         case "ReleaseOnTime" | "ToSlide":
-            # What comes between two slides waits for the next, half a slide on average.
-            return inputs[0].came * (slide_of(node) or 0.0) / 2
+            # What comes between two slides waits for the next, half a slide on average, and for the offset.
+            ago = node.spec.offset_us / 1e6 if isinstance(node, nodes.Window) else 0.0
+            return inputs[0].came * (ago + (slide_of(node) or 0.0) / 2)
         case "ExplicitExpiry" | "RowsWindow" | "SessionWindow":
             return estimates.of(node).size
         case "Join" | "MultiJoin" | "Over" | "Istream" | "Dstream" | "Rstream":

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from panes.plan import nodes
+from panes.plan.durations import duration_text
 from panes.plan.estimated_group_by import HIDDEN_SUM, is_hidden
 from panes.plan.expressions import Aggregate, Column, Expression, columns_of
 from panes.plan.lookups import Matching
@@ -32,6 +33,13 @@ def _table(node: nodes.TableScan) -> str:
 def _of_queries(node: nodes.StreamScan | nodes.TableScan) -> str:
     """Where the text that reads a stream or table stands, unless it is that of the query itself."""
     return "," * bool(node.queries) + "".join(f" of query {name}" for name in node.queries)
+
+
+def _temporal_filter(node: nodes.TemporalFilter) -> str:
+    symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "="}[node.op]
+    distance = node.distance_us
+    by = f" {'-' if distance < 0 else '+'} INTERVAL {duration_text(abs(distance))}" if distance else ""
+    return f"Select while {node.value} {symbol} now(){by}"
 
 
 def _project(node: nodes.Project) -> str:
@@ -139,6 +147,7 @@ _CASES: dict[type[nodes.Node], Callable[[Any], str]] = {
     nodes.Window: lambda node: f"Window {node.spec.text()}",
     nodes.Drop: lambda node: f"Drop: keep a share of {node.stream}",
     nodes.Select: lambda node: f"Select {node.predicate}",
+    nodes.TemporalFilter: _temporal_filter,
     nodes.Project: _project,
     nodes.Unnest: lambda node: f"Unnest {node.expression} AS {node.column}",
     nodes.Matched: lambda _: "Match with the selections of all queries of the group",

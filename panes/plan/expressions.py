@@ -61,6 +61,14 @@ class Literal(Expression):
 
 
 @dataclass(frozen=True)
+class Now(Expression):
+    """The instant of the answer, τ."""
+
+    def __str__(self) -> str:
+        return "now()"
+
+
+@dataclass(frozen=True)
 class Call(Expression):
     """A scalar function or operator by its name in `plan/functions.py`: `add`, `eq`, `and`, `upper`, …"""
 

@@ -5,6 +5,7 @@
 | `FROM s`, where s has EXPIRES BY e | the tuples with `ts <= τ < e` |
 | `FROM s [RANGE d]` | those of them with `τ < ts + d` too: a tuple leaves with the first of its two ends |
 | `FROM s [RANGE d SLIDE t]` | what `[RANGE d]` holds at the last multiple of t that is not after τ |
+| `FROM s [RANGE d OFFSET o]` | what `[RANGE d]` held at `τ - o`: the ends of tuples are put off, too |
 
 A tuple whose end is NULL stays until the window lets it go.
 """
@@ -36,6 +37,10 @@ class LifetimeWindow(WindowSpec):
         return self.within.slide_us
 
     @property
+    def offset_us(self) -> int:
+        return self.within.offset_us
+
+    @property
     def partition_by(self) -> tuple[str, ...]:
         return (self.ends.column,)
 
@@ -45,6 +50,8 @@ class LifetimeWindow(WindowSpec):
     def lifetime_in(self, rows: pa.Table, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
         enters, leaves = self.within.lifetime(ts, seen)
         ends = ends_of(rows.column(self.ends.column), self.ends)
+        if self.offset_us:
+            ends = np.minimum(ends, FOREVER - self.offset_us) + self.offset_us
         if self.slide_us is not None:
             # Rounding up must not go beyond the last instant there is.
             is_near = ends < FOREVER - self.slide_us

@@ -15,7 +15,7 @@ from panes.plan.over_functions import OverFunction
 from panes.plan.remembered_hash import RememberedHash
 from panes.plan.schema import Field, Schema
 from panes.plan.sort_key import SortKey
-from panes.plan.types import BIGINT, BINARY, BOOLEAN, DOUBLE
+from panes.plan.types import BIGINT, BINARY, BOOLEAN, DOUBLE, TIMESTAMP
 from panes.plan.windows import WindowSpec
 
 
@@ -174,6 +174,22 @@ class Select(_Unary):
 
     def __post_init__(self) -> None:
         _need_condition(self.predicate, self.child)
+
+
+@dataclass(frozen=True)
+class TemporalFilter(_Unary):
+    """The rows for which `value <op> τ + distance_us` is true at the instant τ of the answer: each for a part of
+    its lifetime. With `slides` the condition is tested at their multiples alone."""
+
+    value: Expression
+    op: str
+    distance_us: int
+    slides: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        _need(self.op in ("lt", "le", "gt", "ge", "eq"), f"{self.op} does not bound a time")
+        _need(self.value.type == TIMESTAMP, f"{self.value} {self.value.type} is no instant")
+        _need_columns(self.value, self.child)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ from panes.plan.nodes import (
     StreamScan,
     Synopsis,
     TableScan,
+    TemporalFilter,
     Timed,
     TopN,
     Union,
@@ -107,6 +108,12 @@ class _Labeling:
     def unary(self, node: _Passing) -> Labeled:
         # Rows keep their order and their lifetimes, so the label of the input stands, with its reason.
         return self.label(node.child)
+
+    def temporal_filter(self, node: TemporalFilter) -> Labeled:
+        below = self.label(node.child)
+        if below.pattern is STRICT:
+            return below
+        return Labeled(WEAK, "a row comes or leaves at a time that it has in a column")
 
     def union(self, node: Union) -> Labeled:
         left, right = self.label(node.left).pattern, self.label(node.right).pattern
@@ -223,6 +230,7 @@ _CASES: dict[type[Node], Callable[[_Labeling, Any], Labeled]] = {
     Window: _Labeling.window,
     Drop: _Labeling.unary,
     Select: _Labeling.unary,
+    TemporalFilter: _Labeling.temporal_filter,
     Project: _Labeling.unary,
     Unnest: _Labeling.unary,
     Matched: _Labeling.unary,

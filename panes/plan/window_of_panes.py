@@ -12,13 +12,16 @@ def window_of_panes(node: Node) -> PANED | None:
     """The window with SLIDE whose rows reach this edge, pane after pane; None when there is no such window.
 
     Selections and projections leave rows in their panes. What else stands between may let them go in another
-    order. A window of partitions has panes of its own for each of them.
+    order. A window of partitions has panes of its own for each of them. The rows of a count window that slides in
+    time come together and leave one by one.
     """
     while isinstance(node, (Select, Project, Unnest)):
         node = node.child
     if not isinstance(node, Window) or not isinstance(node.spec, (RangeWindow, RowsWindow)):
         return None
     spec = node.spec
+    if isinstance(spec, RowsWindow) and spec.slide_us is not None:
+        return None
     return None if spec.internal or spec.partition_by or not spec.has_slide else spec
 
 

@@ -4,13 +4,16 @@
 | --- | --- |
 | `[RANGE d]` | the tuples with `ts <= τ < ts + d` |
 | `[RANGE d SLIDE s]` | what `[RANGE d]` holds at the last multiple of s that is not after τ |
+| `[RANGE d OFFSET o]` | what `[RANGE d]` held at `τ - o`: the tuples with `ts + o <= τ < ts + o + d` |
+| `[RANGE d OFFSET o SLIDE s]` | what `[RANGE d OFFSET o]` holds at the last multiple of s that is not after τ |
 | `[ROWS n]` | the n youngest tuples with `ts <= τ`; of tuples with one ts, later ones are younger |
 | `[ROWS n SLIDE m]` | what `[ROWS n]` held just after the last tuple whose number is a multiple of m |
+| `[ROWS n SLIDE s]`, s a length of time | what `[ROWS n]` holds at the last multiple of s that is not after τ |
 | `[PARTITION BY a, b ROWS n]` | the n youngest of each (a, b) |
 | `[SESSION d]` | the tuples since the last pause of d or longer; none when nothing came for d |
 | `[PARTITION BY a, b SESSION d]` | the same of each (a, b) |
-| `[NOW]` | the tuples with `ts = τ` |
-| `[RANGE UNBOUNDED]` | all tuples with `ts <= τ` |
+| `[NOW]`, `[NOW OFFSET o]` | the tuples with `ts = τ`; those with `ts = τ - o` |
+| `[RANGE UNBOUNDED]`, `[RANGE UNBOUNDED OFFSET o]` | all tuples with `ts <= τ`; all with `ts <= τ - o` |
 | `BEGIN (b) END (e)` | the tuples with `b <= ts <= e`, where b and e are instants or offsets from τ |
 
 A tuple that comes late is in no window before it came. `INTERNAL` bounds what an operator remembers, but results
@@ -23,7 +26,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +72,11 @@ class WindowSpec(ABC):
     def slide_us(self) -> int | None:
         """By which length of time the window slides; None when it moves on at every instant."""
         return None
+
+    @property
+    def offset_us(self) -> int:
+        """How long ago the window is as it is now: a tuple enters and leaves that much later."""
+        return 0
 
     @property
     def has_slide(self) -> bool:
@@ -144,18 +152,20 @@ class WindowSpec(ABC):
 class RangeWindow(WindowSpec):
     range_us: int
     slide_us: int | None = None
+    offset_us: int = 0
 
     def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
+        enters, leaves = _entered(ts, seen, self.offset_us), ts + (self.offset_us + self.range_us)
         if self.slide_us is None:
-            return seen, ts + self.range_us
-        return round_up(seen, self.slide_us), round_up(ts + self.range_us, self.slide_us)
+            return enters, leaves
+        return round_up(enters, self.slide_us), round_up(leaves, self.slide_us)
 
     def reach(self, now: int) -> Reach:
-        at = self.last_slide(now)
+        at = self.last_slide(now) - self.offset_us
         return Reach(at - self.range_us + 1, at)
 
     def retained(self) -> int:
-        return self.range_us + (self.slide_us or 0)
+        return self.offset_us + self.range_us + (self.slide_us or 0)
 
     def label(self) -> Labeled:
         return Labeled(WEAKEST, "rows leave a time window in the order they came")
@@ -165,18 +175,20 @@ class RangeWindow(WindowSpec):
         >>> RangeWindow(600_000_000, 60_000_000).text()
         '[RANGE 10 MINUTES SLIDE 1 MINUTE]'
         """
-        slide = "" if self.slide_us is None else f" SLIDE {duration_text(self.slide_us)}"
-        return self._bracketed(f"RANGE {duration_text(self.range_us)}{slide}")
+        length = f"RANGE {duration_text(self.range_us)}"
+        return self._bracketed(f"{length}{_offset_text(self.offset_us)}{_slide_text(self.slide_us)}")
 
     def without_slide(self) -> RangeWindow:
-        return RangeWindow(self.range_us, internal=self.internal)
+        return replace(self, slide_us=None)
 
 
 @dataclass(frozen=True)
 class RowsWindow(WindowSpec):
     rows: int
     slide: int | None = None
+    """By how many tuples the window slides."""
     partition_by: tuple[str, ...] = ()
+    slide_us: int | None = None
 
     @property
     def is_timed(self) -> bool:
@@ -184,11 +196,14 @@ class RowsWindow(WindowSpec):
 
     @property
     def has_slide(self) -> bool:
-        return self.slide is not None
+        return self.slide is not None or self.slide_us is not None
 
     @property
     def youngest(self) -> int | None:
-        return None if self.partition_by else self.rows + (self.slide or 1) - 1
+        # Of a window that slides in time, any number of younger tuples may have come since the last slide.
+        if self.partition_by or self.slide_us is not None:
+            return None
+        return self.rows + (self.slide or 1) - 1
 
     def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:  # noqa: ARG002
         raise TypeError("a tuple leaves a count window when later ones come, at no known time")
@@ -199,7 +214,7 @@ class RowsWindow(WindowSpec):
         return round_up(number, step), round_up(number + self.rows, step)
 
     def reach(self, now: int) -> Reach:
-        return Reach(BEGINNING, now, self.youngest, needs_order=True)
+        return Reach(BEGINNING, self.last_slide(now), self.youngest, needs_order=True)
 
     def retained(self) -> None:
         return None
@@ -208,8 +223,16 @@ class RowsWindow(WindowSpec):
         return Labeled(STRICT, "a row leaves a count window when a later one comes")
 
     def text(self, quote: Callable[[str], str] = str) -> str:
+        """
+        >>> RowsWindow(100, slide_us=10_000_000).text()
+        '[ROWS 100 SLIDE 10 SECONDS]'
+        """
         by = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
-        return self._bracketed(f"{by}ROWS {self.rows}" + (f" SLIDE {self.slide}" if self.slide else ""))
+        slide = f" SLIDE {self.slide}" if self.slide else _slide_text(self.slide_us)
+        return self._bracketed(f"{by}ROWS {self.rows}{slide}")
+
+    def without_slide(self) -> RowsWindow:
+        return replace(self, slide_us=None)
 
 
 @dataclass(frozen=True)
@@ -252,29 +275,33 @@ class SessionWindow(WindowSpec):
 
 @dataclass(frozen=True)
 class NowWindow(WindowSpec):
+    offset_us: int = 0
+
     def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
-        return seen, ts + 1
+        return _entered(ts, seen, self.offset_us), ts + (self.offset_us + 1)
 
     def reach(self, now: int) -> Reach:
-        return Reach(now, now)
+        return Reach(now - self.offset_us, now - self.offset_us)
 
     def retained(self) -> int:
-        return 1
+        return self.offset_us + 1
 
     def label(self) -> Labeled:
         return Labeled(WEAKEST, "every row leaves one instant after it came")
 
     def text(self, quote: Callable[[str], str] = str) -> str:  # noqa: ARG002
-        return self._bracketed("NOW")
+        return self._bracketed(f"NOW{_offset_text(self.offset_us)}")
 
 
 @dataclass(frozen=True)
 class UnboundedWindow(WindowSpec):
+    offset_us: int = 0
+
     def lifetime(self, ts: Instants, seen: Instants) -> tuple[Instants, Instants]:
-        return seen, np.full(len(ts), FOREVER)
+        return _entered(ts, seen, self.offset_us), np.full(len(ts), FOREVER)
 
     def reach(self, now: int) -> Reach:
-        return Reach(BEGINNING, now)
+        return Reach(BEGINNING, now - self.offset_us)
 
     def retained(self) -> None:
         return None
@@ -283,7 +310,7 @@ class UnboundedWindow(WindowSpec):
         return Labeled(MONOTONIC, "rows never leave an unbounded window")
 
     def text(self, quote: Callable[[str], str] = str) -> str:  # noqa: ARG002
-        return self._bracketed("RANGE UNBOUNDED")
+        return self._bracketed(f"RANGE UNBOUNDED{_offset_text(self.offset_us)}")
 
 
 @dataclass(frozen=True)
@@ -339,6 +366,19 @@ class BeginEndWindow(WindowSpec):
 def round_up(instants: Instants, step: int) -> Instants:
     """The smallest multiples of the step that are not before the instants."""
     return -(-instants // step) * step
+
+
+def _entered(ts: Instants, seen: Instants, offset_us: int) -> Instants:
+    """When tuples enter a window with an offset: never before they came."""
+    return np.maximum(seen, ts + offset_us) if offset_us else seen
+
+
+def _offset_text(offset_us: int) -> str:
+    return f" OFFSET {duration_text(offset_us)}" if offset_us else ""
+
+
+def _slide_text(slide_us: int | None) -> str:
+    return "" if slide_us is None else f" SLIDE {duration_text(slide_us)}"
 
 
 def _end_text(us: int, is_relative: bool) -> str:

@@ -57,6 +57,8 @@ def joined_aggregate_of(plan: Node) -> JoinedAggregate | None:
     left, right = found.windows
     if not isinstance(left, RangeWindow) or not isinstance(right, RangeWindow) or left.slide_us is None:
         return None
+    if left.offset_us or right.offset_us:
+        return None  # cells are of panes that end at the last slide
     sides = with_keys(_tuples(found.left), _tuples(found.right), found.keys)
     columns = dict(found.columns)
     aggregates = tuple(over_stream(aggregate, columns) for aggregate in group_by.aggregates)

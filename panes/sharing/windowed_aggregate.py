@@ -104,6 +104,8 @@ def windowed_aggregate_of(plan: Node) -> WindowedAggregate | None:
     window = group_by.child.spec
     if not isinstance(window, RangeWindow) or window.internal or window.slide_us is None:
         return None
+    if window.offset_us:
+        return None  # a late tuple lies apart until its pane has left, and would have to lie there for longer
     below = stateless_of(group_by.child.child)
     if below is None or cut_values_of(group_by):
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from panes.operators.lower import slides_of
 from panes.plan.expressions import Column
 from panes.plan.lookups import Matching, is_lookup, table_below
 from panes.plan.nodes import (
@@ -29,6 +28,7 @@ from panes.plan.nodes import (
     SemiJoin,
     Signed,
     StreamScan,
+    TemporalFilter,
     TopN,
     Union,
     Unnest,
@@ -36,6 +36,7 @@ from panes.plan.nodes import (
     Wstream,
 )
 from panes.plan.output_streams import counts_each_result, gives_generated
+from panes.plan.slides import slides_of
 from panes.plan.walk import constants_below
 from panes.plan.windows import RowsWindow, SessionWindow
 
@@ -102,7 +103,7 @@ def _assign(node: Node, wanted: Keys | None, inputs: _Inputs, keys: dict[Node, K
         _route(node, wanted or (), keys)
         return
     match node:
-        case Select():
+        case Select() | TemporalFilter():
             _assign(node.child, wanted, inputs, keys)
         case Istream() | Dstream() | Rstream() | Wstream():
             if isinstance(node, Wstream) and isinstance(node.spec, RowsWindow):

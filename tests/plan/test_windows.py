@@ -26,6 +26,7 @@ instants = st.integers(-12, 12)
 lengths = st.integers(1, 9)
 slides = st.none() | lengths
 offsets = st.integers(-9, 0)
+ago = st.integers(0, 9)
 
 
 @st.composite
@@ -41,9 +42,9 @@ def begin_end(draw: st.DrawFn) -> BeginEndWindow:
 
 
 timed = st.one_of(
-    st.builds(RangeWindow, lengths, slides),
-    st.builds(NowWindow),
-    st.builds(UnboundedWindow),
+    st.builds(RangeWindow, lengths, slides, ago),
+    st.builds(NowWindow, ago),
+    st.builds(UnboundedWindow, ago),
     begin_end(),
 )
 counted = st.builds(RowsWindow, lengths, slides)
@@ -52,13 +53,13 @@ counted = st.builds(RowsWindow, lengths, slides)
 def holds(spec: WindowSpec, ts: int, seen: int, now: int) -> bool:
     """What the page of windows says: whether a tuple that is seen from an instant on is in the window."""
     match spec:
-        case RangeWindow(range_us=length, slide_us=slide):
+        case RangeWindow(range_us=length, slide_us=slide, offset_us=offset):
             at = now if slide is None else max(i for i in range(now - slide + 1, now + 1) if i % slide == 0)
-            return seen <= at and ts <= at < ts + length
-        case NowWindow():
-            return seen <= now and ts == now
-        case UnboundedWindow():
-            return seen <= now
+            return seen <= at and ts <= at - offset < ts + length
+        case NowWindow(offset_us=offset):
+            return seen <= now and ts == now - offset
+        case UnboundedWindow(offset_us=offset):
+            return seen <= now and ts <= now - offset
         case BeginEndWindow():
             begin = now + spec.begin_us if spec.begin_is_relative else spec.begin_us
             end = now + spec.end_us if spec.end_is_relative else spec.end_us
@@ -143,6 +144,11 @@ def test_the_youngest_tuples_of_a_partitioned_window_may_be_of_any_age():
     assert RowsWindow(3, partition_by=("a",)).youngest is None
 
 
+def test_any_number_of_tuples_may_be_younger_than_those_of_a_count_window_that_slides_in_time():
+    assert RowsWindow(3, slide_us=10).youngest is None
+    assert RowsWindow(3, slide_us=10).reach(27).until == 20
+
+
 def test_a_count_window_gives_no_lifetime():
     assert not RowsWindow(3).is_timed
     assert not SessionWindow(3).is_timed
@@ -154,11 +160,17 @@ def test_a_count_window_gives_no_lifetime():
 
 @pytest.mark.parametrize(
     ("spec", "has_slide"),
-    [(RangeWindow(5), False), (RangeWindow(5, 2), True), (RowsWindow(5), False), (RowsWindow(5, 2), True)],
+    [
+        (RangeWindow(5), False),
+        (RangeWindow(5, 2), True),
+        (RowsWindow(5), False),
+        (RowsWindow(5, 2), True),
+        (RowsWindow(5, slide_us=2), True),
+    ],
 )
 def test_a_window_has_a_slide_in_time_or_in_rows(spec: WindowSpec, has_slide: bool):
     assert spec.has_slide == has_slide
-    assert (spec.slide_us is not None) == (has_slide and spec.is_timed)
+    assert (spec.slide_us is not None) == (has_slide and spec != RowsWindow(5, 2))
 
 
 @given(values=st.lists(instants), step=lengths)
@@ -172,7 +184,12 @@ def test_rounding_up_gives_the_next_multiple(values: list[int], step: int):
     [
         (RangeWindow(60_000_000), "[RANGE 1 MINUTE]"),
         (RangeWindow(60_000_000, 1_000, internal=True), "[RANGE 1 MINUTE SLIDE 1 MILLISECOND INTERNAL]"),
+        (RangeWindow(60_000_000, None, 3_600_000_000), "[RANGE 1 MINUTE OFFSET 1 HOUR]"),
+        (RangeWindow(60_000_000, 1_000, 2_000), "[RANGE 1 MINUTE OFFSET 2 MILLISECONDS SLIDE 1 MILLISECOND]"),
+        (NowWindow(1_000_000), "[NOW OFFSET 1 SECOND]"),
+        (UnboundedWindow(1_000_000), "[RANGE UNBOUNDED OFFSET 1 SECOND]"),
         (RowsWindow(7, 2), "[ROWS 7 SLIDE 2]"),
+        (RowsWindow(7, None, ("a",), 2_000_000), "[PARTITION BY <a> ROWS 7 SLIDE 2 SECONDS]"),
         (RowsWindow(7, partition_by=("a", "b")), "[PARTITION BY <a>, <b> ROWS 7]"),
         (SessionWindow(7_000_000), "[SESSION 7 SECONDS]"),
         (SessionWindow(7_000, partition_by=("a", "b")), "[PARTITION BY <a>, <b> SESSION 7 MILLISECONDS]"),

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
-from panes.operators.lower import slides_of
+from panes.clock import to_datetime
 from panes.plan import nodes
 from panes.plan.expressions import Aggregate, Call, Case, Column, Expression, Literal
 from panes.plan.over_functions import PICKED, PLACES, UP_TO_PEERS, WHOLE, Frame, OverFunction
 from panes.plan.schema import Field, Schema
+from panes.plan.slides import slides_of
 from panes.plan.sort_key import SortKey
-from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type, list_of, struct_of
+from panes.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Type, list_of, struct_of
 from panes.plan.walk import walk
 from panes.plan.windows import (
     FOREVER,
@@ -76,6 +77,7 @@ class Drawing:
             lambda depth: self.select(self.relation(depth - 1)),
             lambda depth: self.project(self.relation(depth - 1)),
             lambda depth: self.unnest(self.relation(depth - 1)),
+            lambda depth: self.temporal_filter(self.relation(depth - 1)),
             self.distinct,
             self.join,
             self.semi_join,
@@ -93,15 +95,18 @@ class Drawing:
 
     def spec(self) -> WindowSpec:
         length, slide = self.random.randint(1, 14), self.random.randint(1, 7)
+        offset = self.choose([0, 0, self.random.randint(1, 9)])
         specs: list[WindowSpec] = [
-            RangeWindow(length),
-            RangeWindow(length, slide),
-            RangeWindow(length, slide),
+            RangeWindow(length, None, offset),
+            RangeWindow(length, slide, offset),
+            RangeWindow(length, slide, offset),
         ]
         if self.one_in(4):
-            specs = [NowWindow(), UnboundedWindow()]
+            specs = [NowWindow(offset), UnboundedWindow(offset)]
         if self.retracts:
             rows = RowsWindow(self.random.randint(1, 6), self.choose([None, None, 1, 2, 3, 4]))
+            if self.one_in(3):
+                rows = replace(rows, slide=None, slide_us=slide)
             specs.append(SessionWindow(self.random.randint(1, 5)) if self.one_in(3) else rows)
         return self.choose(specs)
 
@@ -253,6 +258,15 @@ class Drawing:
 
     def select(self, child: nodes.Node) -> nodes.Node:
         return nodes.Select(child, self.predicate(child))
+
+    def temporal_filter(self, child: nodes.Node) -> nodes.Node:
+        """The rows as long as a time that they have is before, at or after the instant of the answer."""
+        values = [Literal(TIMESTAMP, to_datetime(self.random.randint(-3, 40))) for _ in range(2)]
+        if self.one_in(4):
+            values[1] = Literal(TIMESTAMP, None)
+        time = Case(TIMESTAMP, ((self.predicate(child), values[0]),), values[1])
+        op = self.choose(["lt", "le", "gt", "ge", "gt", "ge", "eq"])
+        return nodes.TemporalFilter(child, time, op, self.random.randint(-6, 6), slides_of(child))
 
     def project(self, child: nodes.Node) -> nodes.Node:
         columns: list[tuple[str, Expression]] = [

@@ -8,11 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from panes.clock import to_datetime
 from panes.delta.delta import EXP, TS
 from panes.plan import nodes
-from panes.plan.expressions import Expression
+from panes.plan.expressions import Call, Expression, Literal
 from panes.plan.lookups import Matching, is_lookup
 from panes.plan.sort_key import total_order
+from panes.plan.types import BOOLEAN, TIMESTAMP
 from tests.reference.aggregates import aggregate
 from tests.reference.expressions import evaluate
 from tests.reference.over import over
@@ -108,6 +110,10 @@ class Reference:
                 return {t.name: t.row for t in held(node.spec, stream, node.schema.names, now)}
             case nodes.Select() | nodes.Project():
                 made = {name: _row_by_row(node, row) for name, row in self.rows(node.child, now).items()}
+                return {name: row for name, row in made.items() if row is not None}
+            case nodes.TemporalFilter():
+                asked = _condition_at(node, now)
+                made = {name: _row_by_row(asked, row) for name, row in self.rows(node.child, now).items()}
                 return {name: row for name, row in made.items() if row is not None}
             case nodes.Unnest():
                 return {
@@ -261,6 +267,13 @@ class Reference:
 def _tuples(table: pa.Table) -> list[tuple[int, dict[str, Any]]]:
     rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
     return sorted(((row[TS], row) for row in rows), key=lambda pair: pair[0])
+
+
+def _condition_at(node: nodes.TemporalFilter, now: int) -> nodes.Select:
+    """The condition with the instant written out: that of the last slide, where the rows change at slides."""
+    at = max((now // slide * slide for slide in node.slides), default=now)
+    instant = Literal(TIMESTAMP, to_datetime(at + node.distance_us))
+    return nodes.Select(node.child, Call(BOOLEAN, node.op, (node.value, instant)))
 
 
 def _row_by_row(node: nodes.Select | nodes.Project, row: Row) -> Row | None:

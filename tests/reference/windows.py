@@ -21,17 +21,21 @@ def held(spec: WindowSpec, stream: Sequence[Tuple], columns: Sequence[str], now:
     """What a window holds of a stream, whose tuples are in the order of time."""
     match spec:
         case RangeWindow():
-            at = now if spec.slide_us is None else now // spec.slide_us * spec.slide_us
+            at = _moved_on(spec, now) - spec.offset_us
             return [t for t in stream if t.ts <= at < t.ts + spec.range_us]
         case NowWindow():
-            return [t for t in stream if t.ts == now]
+            return [t for t in stream if t.ts == now - spec.offset_us]
         case UnboundedWindow():
-            return [t for t in stream if t.ts <= now]
+            return [t for t in stream if t.ts <= now - spec.offset_us]
         case RowsWindow():
-            return _youngest(spec, [t for t in stream if t.ts <= now], columns)
+            return _youngest(spec, [t for t in stream if t.ts <= _moved_on(spec, now)], columns)
         case SessionWindow():
             return _open_sessions(spec, [t for t in stream if t.ts <= now], columns, now)
     raise TypeError(f"the reference does not know {spec}")
+
+
+def _moved_on(spec: WindowSpec, now: int) -> int:
+    return now if spec.slide_us is None else now // spec.slide_us * spec.slide_us
 
 
 def _partitions(

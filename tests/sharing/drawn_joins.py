@@ -18,15 +18,23 @@ WINDOWS: tuple[WindowSpec, ...] = (
     RangeWindow(4),
     RangeWindow(9),
     RangeWindow(20),
+    RangeWindow(6, None, 5),
     NowWindow(),
+    NowWindow(4),
     UnboundedWindow(),
+    UnboundedWindow(7),
     BeginEndWindow(-12, True, 0, True),
     BeginEndWindow(-15, True, -4, True),
     BeginEndWindow(7, False, 0, True),
     BeginEndWindow(7, False, -3, True),
     BeginEndWindow(-30, True, 21, False),
 )
-SLIDING: tuple[WindowSpec, ...] = (RangeWindow(3, 5), RangeWindow(12, 5), RangeWindow(17, 5))
+SLIDING: tuple[WindowSpec, ...] = (
+    RangeWindow(3, 5),
+    RangeWindow(12, 5),
+    RangeWindow(17, 5),
+    RangeWindow(9, 5, 4),
+)
 SHORT: tuple[WindowSpec, ...] = (
     RangeWindow(3),
     RangeWindow(6),

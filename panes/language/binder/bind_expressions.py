@@ -20,7 +20,7 @@ from panes.language.positions import did_you_mean, offset_of, refuse, with_artic
 from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.can_cast import can_cast
-from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, OwnCall, columns_of
+from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, Now, OwnCall, columns_of
 from panes.plan.function_signatures import WrongTypes
 from panes.plan.functions import ALIASES, DIFF_UNITS, FORMATS, FUNCTIONS, TRUNC_UNITS
 from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
@@ -52,6 +52,8 @@ _BINARY: dict[type[exp.Expression], str] = {
 }  # fmt: skip
 
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "in", "is_distinct", "is_not_distinct", "nullif")
+
+NAMES_OF_NOW = ("now", "current_timestamp")
 
 LONGEST_CHAIN = 200
 
@@ -216,6 +218,8 @@ class ExpressionBinder:
             self.refuse("* cannot stand in an expression", node)
         assert isinstance(node, exp.Column)
         alias = node.args.get("table")
+        if alias is None and node.name.casefold() == "current_timestamp" and not self.scope.has(node.name):
+            return Now(TIMESTAMP)
         if alias is not None and not self.scope.has_alias(alias.name) and self.scope.has(alias.name):
             # Not alias.column, so it is column.field.
             return self._field_of(self.scope.resolve(exp.Column(this=alias)), node.this, node)
@@ -397,6 +401,8 @@ class ExpressionBinder:
         own = own_function(node)
         if own is not None:
             return self._own_call(own, node)
+        if name.casefold() in NAMES_OF_NOW and not node.expressions:
+            return Now(TIMESTAMP)
         name = ALIASES.get(name, name)
         function = FUNCTIONS.get(name)
         if name in SHORT_FORMS and not any(

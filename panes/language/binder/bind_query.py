@@ -60,11 +60,14 @@ from panes.language.parser.syntax import (
 from panes.language.positions import did_you_mean, offset_of, refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan import nodes
-from panes.plan.expressions import Aggregate, Column, Expression, Literal, columns_of
+from panes.plan.expressions import Aggregate, Column, Expression, Literal, columns_of, conjunction
+from panes.plan.expressions import conjuncts as conjuncts_of
 from panes.plan.nodes import Distinct, Except, Intersect, Node, Project, Select, Union
+from panes.plan.now import reads_now, temporal_filter
 from panes.plan.order_of_answer import shown, without_order
 from panes.plan.patterns import MONOTONIC, answer_pattern, has_internal
 from panes.plan.schema import Field
+from panes.plan.slides import slides_of
 from panes.plan.types import BIGINT, INTERVAL, NULL, Type, wider
 from panes.plan.walk import is_table_only
 from panes.plan.windows import RangeWindow, RowsWindow
@@ -160,17 +163,29 @@ class QueryBinder:
             if predicate is not None:
                 predicates.append(predicate)
             else:
-                conditions.append(binder.condition(node, "WHERE"))
+                conditions += conjuncts_of(binder.condition(node, "WHERE"))  # BETWEEN is two of them
         correlated = [c for c in conditions if not all(map(scope.is_own, columns_of(c)))]
         with_values = [c for c in conditions if columns_of(c) & scope.computed and c not in correlated]
-        before = [c for c in conditions if c not in correlated and c not in with_values]
+        at_now = [c for c in conditions if reads_now(c) and c not in correlated and c not in with_values]
+        before = [c for c in conditions if c not in correlated and c not in with_values and c not in at_now]
         parts = items.parts or [Part(ONE_ROW, offset_of(block))]
-        plan = join_tree(parts, before, self.catalog, self.text)
+        plan = self.at_now(join_tree(parts, before, self.catalog, self.text), at_now, block)
         plan = filtered_by_scalars(self, plan, binder.scalars, with_values)
         for predicate in predicates:
             plan = filtered(self, plan, predicate, scope)
             check_internal(plan, self.text, offset_of(predicate.node))
         return scope, plan, correlated
+
+    def at_now(self, plan: Node, conditions: Sequence[Expression], block: exp.Expression | None) -> Node:
+        """The rows for which conditions on the instant of the answer hold. What changes at slides alone is asked
+        at these."""
+        slides = slides_of(plan)
+        for condition in conditions:
+            found = temporal_filter(plan, condition, slides)
+            plan = Select(plan, condition) if found is None else found
+            if found is not None and block is not None:
+                check_internal(plan, self.text, offset_of(block))
+        return plan
 
     def _grouped(self, plan: Node, block: SelectBlock, scope: Scope, order: Order) -> Node:
         """GROUP BY, HAVING and the projection above them."""
@@ -218,7 +233,11 @@ class QueryBinder:
         check_aggregates(grouped, self.text, binder.places)
         plan = with_scalars(self, grouped, binder.scalars)
         names = keys.values()
-        plan = plan if condition is None else Select(plan, binder.in_set(names, condition))
+        if condition is not None:
+            asked = conjuncts_of(binder.in_set(names, condition))
+            plain = conjunction(tuple(part for part in asked if not reads_now(part)))
+            plan = plan if plain is None else Select(plan, plain)
+            plan = self.at_now(plan, [part for part in asked if reads_now(part)], None)
         return Project(plan, tuple((name, binder.in_set(names, e)) for name, e in columns))
 
     def projected(self, plan: Node, block: SelectBlock, scope: Scope, order: Order | None = None) -> Project:

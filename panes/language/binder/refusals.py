@@ -25,6 +25,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TemporalFilter,
     TopN,
     Unnest,
     Values,
@@ -48,6 +49,7 @@ _OVER_INTERNAL: dict[type[Node], tuple[str, str]] = {
     Except: ("EXCEPT", _BROKEN),
     TopN: ("LIMIT or DISTINCT ON", "results that stay would not make room for others"),
     Intersect: ("INTERSECT", "results that stay would outlive what they were matched with"),
+    TemporalFilter: ("a condition on now()", _BROKEN),
     Over: ("OVER", "results that stay would keep values that others have changed"),
 }
 

@@ -44,7 +44,9 @@ class WindowParser(OverParser):
         if self._word("SESSION"):
             return self._session(())
         if self._word("NOW"):
-            return NowWindow(internal=self._internal())
+            internal = self._internal()
+            offset = self._offset()
+            return NowWindow(offset, internal=internal or self._internal())
         if self._word("PARTITION"):
             self._expect("BY")
             columns = tuple(column.name for column in self._list(lambda: self._name("a column")))
@@ -65,25 +67,52 @@ class WindowParser(OverParser):
         if self._word("UNBOUNDED"):
             if self._at("SLIDE"):
                 self._fail("an unbounded window does not slide", hint="RANGE UNBOUNDED is enough")
-            return UnboundedWindow(internal=self._internal())
+            internal = self._internal()
+            offset = self._offset()
+            return UnboundedWindow(offset, internal=internal or self._internal())
         length = self._length()
         internal = self._internal()
+        offset = self._offset()
         slide = self._length() if self._word("SLIDE") else None
-        return RangeWindow(length, slide, internal=internal or self._internal())
+        offset = offset or self._offset()
+        return RangeWindow(length, slide, offset, internal=internal or self._internal())
+
+    def _offset(self) -> int:
+        """How long ago the window is meant; 0 when that is not said."""
+        return self._length() if self._word("OFFSET") else 0
+
+    def _refuse_offset(self, what: str) -> None:
+        if self._at("OFFSET"):
+            self._fail(
+                f"{what} has no OFFSET: which tuples it held then depends on all that came before",
+                hint="a window of time has one: [RANGE 10 MINUTES OFFSET 1 HOUR]",
+            )
 
     def _rows(self, partition_by: tuple[str, ...]) -> WindowSpec:
         rows = self._row_count()
+        self._refuse_offset("a count window")
         internal = self._internal()
         token = self._curr
-        slide = self._row_count() if self._word("SLIDE") else None
+        slide, slide_us = self._row_slide() if self._word("SLIDE") else (None, None)
         if slide is not None and partition_by:
             self._fail(
-                "a partitioned window does not slide by rows", token, "leave SLIDE or PARTITION BY out"
-            )
-        return RowsWindow(rows, slide, partition_by, internal=internal or self._internal())
+                "a partitioned window does not slide by rows", token,
+                "leave SLIDE or PARTITION BY out, or slide in time: SLIDE 10 SECONDS",
+            )  # fmt: skip
+        self._refuse_offset("a count window")
+        return RowsWindow(rows, slide, partition_by, slide_us, internal=internal or self._internal())
+
+    def _row_slide(self) -> tuple[int | None, int | None]:
+        """By how many rows, or by which length of time, a count window slides."""
+        is_rows = self._curr.token_type == TokenType.NUMBER and (
+            self._next is None or self._next.token_type in (TokenType.R_BRACKET, TokenType.R_PAREN)
+            or self._next.text.upper() in ("INTERNAL", "OFFSET")
+        )  # fmt: skip
+        return (self._row_count(), None) if is_rows else (None, self._length())
 
     def _session(self, partition_by: tuple[str, ...]) -> WindowSpec:
         length = self._length()
+        self._refuse_offset("a session window")
         if self._at("SLIDE"):
             self._fail(
                 "a session window does not slide: a session ends when nothing came for its gap",

@@ -21,6 +21,7 @@ from panes.plan.nodes import (
     SemiJoin,
     StreamScan,
     TableScan,
+    TemporalFilter,
     Unnest,
     Window,
     with_children,
@@ -77,6 +78,8 @@ class _Keeping:
                 return replace(node, child=self._stream(node.child, wanted | set(node.spec.partition_by)))
             case Select():
                 return replace(node, child=self.kept(node.child, wanted | columns_of(node.predicate)))
+            case TemporalFilter():
+                return replace(node, child=self.kept(node.child, wanted | columns_of(node.value)))
             case Project():
                 columns = tuple(column for column in node.columns if column[0] in wanted) or node.columns[:1]
                 read = frozenset[str]().union(*(columns_of(expression) for _, expression in columns))
