@@ -126,7 +126,10 @@ class Registered:
             return ChosenAnswers(LAZY, "it is refreshed by deadline, from a synopsis")
         costs = self._ways.costs(planned, settings, origin) if settings.answers == AUTO else None
         if costs is not None:
-            facts = replace(facts, costs=costs, has_followers=self._are_followed(fact_of_shape(plan)))
+            # Whoever follows a query that is altered goes on with what it computes then.
+            is_own = origin is not None and self._is_followed(origin)
+            has_followers = is_own or self._are_followed(fact_of_shape(plan))
+            facts = replace(facts, costs=costs, has_followers=has_followers)
         return choose_answers(settings.answers, facts)
 
     def _are_followed(self, shape: str) -> bool:

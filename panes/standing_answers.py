@@ -94,7 +94,7 @@ class StandingAnswers:
             lambda last: self._computed(name, None, last),
             may_wait=isolation != WINDOW or epoch is not None,
         )
-        if epoch is not None and answer.epoch != epoch:
+        if epoch is not None and _epoch_of(answer) != epoch:
             return self.invoke(name, epoch=epoch)  # another epoch was committed just now
         return answer
 
@@ -132,7 +132,7 @@ class StandingAnswers:
         return answer
 
     def _is_last(self, answer: Answer) -> bool:
-        return self._log.last == (BEFORE_ALL if answer.epoch is None else answer.epoch)
+        return self._log.last == _epoch_of(answer)
 
     def _rows_where(
         self, name: str, as_of: datetime | str | None, where: Expression, isolation: str, epoch: int | None
@@ -249,3 +249,8 @@ class StandingAnswers:
                 f"{AlterQuery(record.name, 'RESUME').sql} lets it begin anew, and DROP QUERY ends it"
             )
         return record
+
+
+def _epoch_of(answer: Answer) -> int:
+    """The epoch that an answer is of, also before the first one."""
+    return BEFORE_ALL if answer.epoch is None else answer.epoch
