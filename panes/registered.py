@@ -219,6 +219,10 @@ class Registered:
             else:
                 self._catalog.suspend(running, error)
 
+    def suspend_query(self, record: QueryRecord, error: str) -> None:
+        """Takes a query out of the epochs that follow. Those that share a plan with it go on."""
+        self._catalog.suspend(record.id, error)
+
     def _without_group(self, group: int) -> dict[int, ChosenAnswers]:
         """How the answers of the queries of a group are had when each is by itself."""
         members = [record for record in self._catalog.queries() if record.group == group]
