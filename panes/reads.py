@@ -75,11 +75,11 @@ class Reads:
     ) -> Answer:
         """The answer of a registered query, or its rows for which a condition is true."""
         level = self.level(isolation)
-        answer = self.measured.measured(
+        # Counted when it is asked: how long a reader then waits says nothing of how often answers are wanted.
+        self._invocations.count(name)
+        return self.measured.measured(
             level, lambda: self._answers.invoke(name, as_of, where, isolation=level, epoch=epoch)
         )
-        self._invocations.count(name)
-        return answer
 
     def select(
         self,

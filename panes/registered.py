@@ -126,7 +126,10 @@ class Registered:
             return ChosenAnswers(LAZY, "it is refreshed by deadline, from a synopsis")
         costs = self._ways.costs(planned, settings, origin) if settings.answers == AUTO else None
         if costs is not None:
-            facts = replace(facts, costs=costs, has_followers=self._are_followed(fact_of_shape(plan)))
+            # Whoever follows a query that is altered goes on with what it computes then.
+            is_own = origin is not None and self._is_followed(origin)
+            has_followers = is_own or self._are_followed(fact_of_shape(plan))
+            facts = replace(facts, costs=costs, has_followers=has_followers)
         return choose_answers(settings.answers, facts)
 
     def _are_followed(self, shape: str) -> bool:
@@ -215,6 +218,10 @@ class Registered:
                 self._catalog.query_groups.dissolve(running, self._without_group(running))
             else:
                 self._catalog.suspend(running, error)
+
+    def suspend_query(self, record: QueryRecord, error: str) -> None:
+        """Takes a query out of the epochs that follow. Those that share a plan with it go on."""
+        self._catalog.suspend(record.id, error)
 
     def _without_group(self, group: int) -> dict[int, ChosenAnswers]:
         """How the answers of the queries of a group are had when each is by itself."""

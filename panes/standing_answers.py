@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
+import duckdb
+
 from panes.answer_sources import AnswerSources
 from panes.answer_switching import AnswerSwitching
 from panes.answers.answer import Answer
@@ -15,7 +17,7 @@ from panes.answers.key_lookup import KeyLookup
 from panes.catalog import QueryRecord
 from panes.config import LATEST, SNAPSHOT, WINDOW
 from panes.connection import Connection
-from panes.errors import EpochGone, QueryBegunAnew, QueryFailed
+from panes.errors import EpochGone, EvaluationError, QueryBegunAnew, QueryFailed
 from panes.language.statements import AlterQuery
 from panes.onetime.one_time import OneTime
 from panes.onetime.run_sql import leave_cores
@@ -29,7 +31,8 @@ from panes.state.storage.epoch_log import BEFORE_ALL
 class StandingAnswers:
     """Reads the answer of a query where it is: in segments, or, while it has none of its own, in the history.
 
-    A suspended query has no answer: asking for it raises QueryFailed.
+    A suspended query has no answer: asking for it raises QueryFailed. A query is suspended also when a part of its
+    answer that is computed by its readers cannot be.
     """
 
     def __init__(
@@ -83,6 +86,26 @@ class StandingAnswers:
         self.check()
         if where is not None:
             return self._rows_where(name, as_of, where, isolation, epoch)
+        try:
+            return self._whole(name, as_of, isolation, epoch)
+        except EvaluationError as error:
+            is_of_now = as_of is None and epoch in (None, self._log.last)
+            # That memory or a disk is full is not the fault of the query.
+            is_of_values = not isinstance(error.__cause__, duckdb.OperationalError)
+            if self.is_read_only or not is_of_now or not is_of_values:
+                raise
+            self._suspend(name, error)
+            raise
+
+    def _suspend(self, name: str, error: EvaluationError) -> None:
+        """Suspends a query whose answer cannot be computed from what is kept for it, as an epoch suspends those
+        that it cannot keep up to date; raises QueryFailed."""
+        self._registered.suspend_query(self._running_query(name), str(error))
+        self.forget()
+        self._running_query(name)
+
+    def _whole(self, name: str, as_of: datetime | str | None, isolation: str, epoch: int | None) -> Answer:
+        """All rows of an answer."""
         if self._connection.is_read_only:
             return self._until_last(name, as_of, None, isolation, epoch)
         if as_of is not None or epoch not in (None, self._log.last):
@@ -94,7 +117,7 @@ class StandingAnswers:
             lambda last: self._computed(name, None, last),
             may_wait=isolation != WINDOW or epoch is not None,
         )
-        if epoch is not None and answer.epoch != epoch:
+        if epoch is not None and _epoch_of(answer) != epoch:
             return self.invoke(name, epoch=epoch)  # another epoch was committed just now
         return answer
 
@@ -132,7 +155,7 @@ class StandingAnswers:
         return answer
 
     def _is_last(self, answer: Answer) -> bool:
-        return self._log.last == (BEFORE_ALL if answer.epoch is None else answer.epoch)
+        return self._log.last == _epoch_of(answer)
 
     def _rows_where(
         self, name: str, as_of: datetime | str | None, where: Expression, isolation: str, epoch: int | None
@@ -249,3 +272,8 @@ class StandingAnswers:
                 f"{AlterQuery(record.name, 'RESUME').sql} lets it begin anew, and DROP QUERY ends it"
             )
         return record
+
+
+def _epoch_of(answer: Answer) -> int:
+    """The epoch that an answer is of, also before the first one."""
+    return BEFORE_ALL if answer.epoch is None else answer.epoch

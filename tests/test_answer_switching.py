@@ -12,7 +12,7 @@ import panes
 from panes import answer_switching
 from panes.answer_ways import fact_of_query, fact_of_shape
 from panes.current_statistics import CurrentStatistics
-from panes.errors import CatalogError
+from panes.errors import CatalogError, QueryBegunAnew
 from panes.optimizer import drift
 from panes.optimizer.statistics import EPOCH, Fact, FactName, Statistics
 from panes.state.storage.epoch_log import NOTHING, QueryProgress, StreamProgress
@@ -109,6 +109,21 @@ def test_nothing_is_kept_of_no_query_whose_like_somebody_follows(epochs: Epochs)
     epochs.invoked("first", SELDOM)
     epochs.db.register(f"{PAIRS} AND a.v > 5", name="alike")
     assert epochs.mode("alike") != "none"
+
+
+@pytest.mark.parametrize("begin", ["ALTER QUERY q AS", "CREATE OR REPLACE QUERY q AS"])
+def test_a_query_that_somebody_follows_is_kept_when_it_is_altered(epochs: Epochs, begin: str):
+    epochs.db.sql(f"CREATE QUERY q AS {COUNTS}")
+    epochs.run()
+    epochs.invoked("q", SELDOM)
+    record = epochs.db._catalog.query("q")
+    epochs.db._answers.readers._cursors.move(record.origin, "phone", 0)
+    epochs.db.sql(f"{begin} {PAIRS}")
+    altered = epochs.db._catalog.query("q")
+    assert altered.id != record.id
+    assert altered.answers.mode != "none"
+    with pytest.raises(QueryBegunAnew, match=r"changes\(reader='phone', restart=True\)"):
+        list(epochs.db.query("q").changes(reader="phone"))
 
 
 def test_explain_tells_the_rates_and_what_each_way_costs(epochs: Epochs):

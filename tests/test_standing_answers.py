@@ -6,6 +6,7 @@ import pytest
 
 import panes
 from panes import errors
+from panes.answers.answer import Answer
 
 
 @pytest.fixture
@@ -50,3 +51,36 @@ def test_a_window_that_is_applied_when_it_is_invoked_is_answered_from_the_histor
     assert len(db._answers.invoke("asked")) == 0
     with pytest.raises(errors.CatalogError, match="asked of the history when it is invoked"):
         db._answers.source_of("asked")
+
+
+@pytest.mark.parametrize("isolation", ["window", "snapshot", "latest"])
+def test_a_block_of_reads_before_the_first_epoch_has_no_rows(db, isolation):
+    db.sql("CREATE QUERY asked WITH (answers = 'none') AS SELECT src FROM packets [RANGE 1 HOUR]")
+    with panes.connect(db.path, read_only=True) as beside:
+        for database in (db, beside):
+            with database.read(isolation) as block:
+                assert block.epoch is None
+                for name in ("sources", "asked"):
+                    answers = [
+                        block.invoke(name),
+                        block.sql(f"INVOKE {name}"),
+                        block.sql(f"INVOKE {name} WHERE src = 1"),
+                        block.sql("SELECT src FROM packets [RANGE 1 MINUTE]"),
+                    ]
+                    assert [(answer.as_of, len(answer)) for answer in answers] == [(None, 0)] * 4
+            assert len(database.read_again(lambda block: block.invoke("sources"))) == 0
+
+
+def test_an_invocation_counts_when_it_is_asked(db, monkeypatch):
+    counted = []
+
+    answer = db.query("sources").invoke()
+    db._reads._invocations.taken()
+
+    def invoke(*_: object, **__: object) -> Answer:
+        counted.append(dict(db._reads._invocations.taken()))
+        return answer
+
+    monkeypatch.setattr(db._answers, "invoke", invoke)
+    db.query("sources").invoke()
+    assert counted == [{"sources": 1}], "also while its reader waits"

@@ -63,7 +63,7 @@ def change_in(standing: AnswerSource, ran: QueryProgress) -> Change:
     events = standing.rows.events(ran, is_first=standing.begins_in(ran))
     events = events.select([*standing.schema.names, AT, WEIGHT])
     begin = max(_beginning(int64(events, AT), ran), standing.whole_from)
-    begin = begin if standing.is_known_between_clocks else ran.clock
+    begin = begin if standing.is_known_between_clocks else _told_at(standing, ran)
     events = with_column(events, AT, np.maximum(int64(events, AT), begin))
     table = _netted(events)
     if standing.of_nothing is not None:
@@ -79,8 +79,14 @@ def whole_answer(standing: AnswerSource, ran: QueryProgress) -> Change:
     """The answer as of an epoch, as if all of it had appeared then."""
     rows = invoke(standing, ran).table
     ones = np.ones(rows.num_rows, np.int64)
-    table = _netted(_events(rows, ones * ran.clock, ones))
+    table = _netted(_events(rows, ones * _told_at(standing, ran), ones))
     return _change(standing, ran, table, is_whole=True)
+
+
+def _told_at(standing: AnswerSource, ran: QueryProgress) -> int:
+    """The instant at which an answer changes that is known at the end of epochs only: the clock, or the slide that
+    was refreshed by deadline."""
+    return standing.as_of(ran, ran.clock) if standing.is_refreshed else ran.clock
 
 
 def _change(standing: AnswerSource, ran: QueryProgress, table: pa.Table, *, is_whole: bool) -> Change:

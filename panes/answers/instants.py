@@ -7,16 +7,29 @@ from datetime import datetime
 
 from panes.clock import to_microseconds
 from panes.errors import PanesError
-from panes.plan.nodes import Node, Window
-from panes.plan.walk import has_relation, walk
+from panes.plan.nodes import Node, TableScan, Window
+from panes.plan.walk import walk
 from panes.plan.windows import WindowSpec
 
 
 def last_slide(plan: Node, clock: int) -> int:
-    """The last instant not after the clock at which the answer may have changed."""
-    if has_relation(plan):
-        return clock
-    return max((window.last_slide(clock) for window in _windows(plan)), default=clock)
+    """The last instant not after the clock at which the answer may have changed.
+
+    What is below a window, such as the windows of a derived stream, is seen at the slides of that window alone.
+    """
+    return max(_last_changes(plan, clock), default=clock)
+
+
+def _last_changes(plan: Node, clock: int) -> Iterator[int]:
+    """The last changes that the topmost windows and relations of a plan may have made to its answer."""
+    match plan:
+        case Window(spec=spec):
+            yield spec.last_slide(clock)
+        case TableScan(stream=None):
+            yield clock
+        case _:
+            for child in plan.children:
+                yield from _last_changes(child, clock)
 
 
 def whole_from(plan: Node, since: int) -> int:

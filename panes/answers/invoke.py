@@ -30,8 +30,14 @@ def invoke_at(
 ) -> Answer:
     """The answer at an instant, from the kept epochs that ran the query and in which the answer is whole.
 
-    Where the answer is known at the end of epochs only, that of the last one that ended by then.
+    Where the answer is known at the end of epochs only, that of the last one that ended by then. Where it is
+    refreshed by deadline, that of the last slide up to then which was refreshed.
     """
+    if standing.is_refreshed and instant <= runs[-1].clock:
+        refreshed = bisect_right(runs, instant, key=lambda ran: standing.as_of(ran, ran.clock))
+        if refreshed and standing.as_of(runs[refreshed - 1], instant) > BEGINNING:
+            return invoke(standing, runs[refreshed - 1], lookup)
+        raise EpochGone(_why_not(standing, instant, runs[0], runs[-1]))
     ended = bisect_right(runs, instant, key=lambda ran: ran.clock)
     last = runs[ended - 1] if ended else None
     if last is not None and last.clock == instant:
@@ -42,6 +48,9 @@ def invoke_at(
                 return invoke(standing, last, lookup)
         elif last is not None or _is_begun(standing, runs[ended], instant):
             return _answer(standing, runs[ended], instant, lookup)
+        elif BEGINNING < standing.as_of(runs[ended], runs[ended].clock) <= instant:
+            # Nothing has changed between this slide and the clock of the oldest epoch that is kept.
+            return invoke(standing, runs[ended], lookup)
     raise EpochGone(_why_not(standing, instant, runs[0], runs[-1]))
 
 
@@ -79,11 +88,15 @@ def _why_not(standing: AnswerSource, instant: int, oldest: QueryProgress, latest
     asked = f"the answer of {standing.name!r} at {_text(instant)}"
     if instant > latest.clock:
         return f"{asked} is not known yet: its clock has come to {_text(latest.clock)}"
+    begin = standing.as_of(oldest, oldest.clock)
+    if begin == BEGINNING:
+        return f"{asked} is not known: no slide up to then was refreshed"
     if standing.is_whole_first_in(oldest):
-        begin = max(oldest.since, standing.whole_from) if standing.is_known_between_clocks else oldest.clock
+        if standing.is_known_between_clocks:
+            begin = max(oldest.since, standing.whole_from)
         return f"{asked} is not known: the answers of this query begin at {_text(begin)}"
     return (
-        f"{asked} is no longer kept: what is kept begins at {_text(oldest.clock)}; "
+        f"{asked} is no longer kept: what is kept begins at {_text(begin)}; "
         "SET retain_epochs to a larger number to keep more from now on"
     )
 

@@ -207,12 +207,15 @@ class Readers:
         def oldest_needed(kept: list[int]) -> int:
             if passed is None:
                 return kept[-1] if restart else kept[0]
-            if standing.first_epoch is not None and passed < standing.first_epoch:
-                raise QueryBegunAnew(_begun_anew(standing, reader))
             if passed < kept[0]:
                 raise ChangesGone(_what_was_missed(standing, reader, passed, kept[0]))
             return passed
 
+        if restart and standing.first_epoch is None:
+            self._cursors.forget(standing.readers_id, reader)
+        elif passed is not None and not standing.is_in(passed):
+            # What the reader has read is of the query as it was before: also while no epoch has run it since.
+            raise QueryBegunAnew(_begun_anew(standing, reader))
         with self._unless_dropped(standing), self._held(standing, oldest_needed) as hold:
             if hold is None:
                 return

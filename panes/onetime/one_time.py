@@ -216,7 +216,7 @@ class OneTime:
         asked = f"the answer at {to_datetime(instant).isoformat()}"
         with self._log.held(lambda: min(self._log.epochs, default=None)) as hold:
             clocks = self._clocks_of(plan)
-            epoch = None if hold is None else _epoch_at(clocks, instant)
+            epoch = None if hold is None else _epoch_at(plan, clocks, instant)
             if epoch is not None:
                 streams = self._streams()
                 answer = answer_once(plan, streams, self._history, epoch, instant, clocks, self._tables)
@@ -246,11 +246,14 @@ class OneTime:
             yield None if hold is None else hold.epoch
 
 
-def _epoch_at(clocks: QueryClocks, instant: int) -> int | None:
-    """The epoch that knows the answer at an instant: the last one that ended then, or else the first one after."""
+def _epoch_at(plan: Node, clocks: QueryClocks, instant: int) -> int | None:
+    """The epoch that knows the answer at an instant: the last one that ended then, or else the first one after.
+    The oldest one that is kept knows what has not changed since its last slide."""
     epochs = list(clocks.by_epoch)
     ended = bisect_right(epochs, instant, key=clocks.at)
     if ended and clocks.at(epochs[ended - 1]) == instant:
         return epochs[ended - 1]
     is_known = ended > 0 or epochs[:1] == [0]
+    if not is_known and epochs and (clock := clocks.at(epochs[0])) > BEGINNING:
+        is_known = last_slide(plan, clock) <= instant
     return epochs[ended] if is_known and ended < len(epochs) else None

@@ -8,7 +8,7 @@ import pytest
 
 from panes.answers.instants import instant_of, last_slide, whole_from
 from panes.errors import PanesError
-from panes.plan.nodes import Join, StreamScan, TableScan, Union, Window
+from panes.plan.nodes import Dstream, Istream, Join, Rstream, StreamScan, TableScan, Union, Window
 from panes.plan.schema import Schema
 from panes.plan.types import BIGINT
 from panes.plan.windows import RangeWindow
@@ -33,6 +33,16 @@ def test_a_relation_changes_answers_between_slides_and_a_lookup_does_not():
     )
     table = TableScan("n", "n", Schema.of([("n.a", BIGINT)]), retroactive=False, stream="s")
     assert last_slide(Join(timed, table, ("s.a",), ("n.a",), time="s._time"), 17) == 15
+
+
+@pytest.mark.parametrize("output", [Istream, Dstream, Rstream])
+def test_windows_and_relations_of_a_derived_stream_are_seen_at_the_slides_of_the_window_over_it(output):
+    relation = TableScan("r", "r", Schema.of([("r.a", BIGINT)]), retroactive=True)
+    for inner in (PLAIN, BY_THREE, Join(PLAIN, relation, ("s.a",), ("r.a",))):
+        over = Window(output(inner), RangeWindow(20, 5))
+        assert last_slide(over, 18) == 15
+        assert last_slide(Union(over, Window(output(inner), RangeWindow(20))), 18) == 18
+    assert last_slide(output(BY_FIVE), 18) == 15
 
 
 def test_windows_are_whole_when_the_last_of_them_has_moved_on():

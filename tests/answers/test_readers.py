@@ -14,7 +14,7 @@ from panes.answers.cursors import Cursors
 from panes.answers.memory_cursors import MemoryCursors
 from panes.answers.readers import Readers
 from panes.clock import to_datetime
-from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, StateError
+from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EpochGone, QueryBegunAnew, StateError
 from panes.plan.expressions import Aggregate
 from panes.plan.nodes import GroupBy, StreamScan, Window
 from panes.plan.schema import Schema
@@ -168,6 +168,27 @@ def test_the_answer_of_an_instant_between_slides_is_that_of_the_slide(tmp_path):
     database.epoch(came(("a", 1), ("a", 3)), 9)
     answer = database.readers.invoke(database.standing, to_datetime(5))
     assert (answer.as_of, answer.to_pylist()) == (to_datetime(4), [{"s.a": "a", "n": 2}])
+
+
+def test_the_slide_of_the_oldest_answer_that_is_kept_has_that_answer(tmp_path):
+    database = Kept(tmp_path, GroupBy(Window(SCAN, RangeWindow(4, 4)), ("s.a",), (NUMBER,)))
+    for clock in (3, 5, 6, 7):
+        database.epoch(came(("a", clock)), clock)
+    database.collect(retain_epochs=1)
+    named = database.readers.invoke(database.standing)
+    assert named.as_of == to_datetime(4)
+    assert database.readers.invoke(database.standing, named.as_of).to_pylist() == named.to_pylist()
+    with pytest.raises(EpochGone, match=r"what is kept begins at 1970-01-01T00:00:00\.000004"):
+        values(database, as_of=3)
+
+
+def test_a_reader_of_a_query_that_was_altered_is_told_before_an_epoch_has_run_it(database):
+    assert epochs(database, "phone")
+    database.first_epoch = None
+    with pytest.raises(QueryBegunAnew, match=r"changes\(reader='phone', restart=True\)"):
+        epochs(database, "phone")
+    assert epochs(database, "phone", restart=True) == []
+    assert database.readers.readers(database.standing) == {}
 
 
 def test_where_answers_are_known_at_clocks_alone_an_instant_between_has_that_of_the_clock_before(tmp_path):

@@ -128,3 +128,32 @@ def test_a_damaged_file_of_the_history_stops_only_the_query_that_begins_with_it(
         db.run()
         assert counted(good) == [(1, 2), (2, 1)]
         assert kept.name in db.status().failed["later"]
+
+
+@pytest.mark.parametrize("answers", ["auto", "lazy", "none"])
+def test_queries_that_fail_when_they_are_read_are_suspended_as_the_others_are(tmp_path, answers):
+    factors = (1, 2, 3, 6)
+    with local(tmp_path / "db") as db:
+        db.sql(f"{STREAM}; SET share_from = 2")
+        for factor in factors:
+            text = f"SELECT v * {factor} AS y FROM s [RANGE 1 MINUTE]"
+            db.sql(f"CREATE QUERY times_{factor} WITH (answers = '{answers}') AS {text}")
+        db.push("s", rows((1, 1, 5)))
+        db.run()
+        db.push("s", rows((2, 1, LARGEST // 3)))
+        db.run()
+        for factor in (1, 2, 3):
+            assert counted(db.query(f"times_{factor}")) == [(5 * factor,), (LARGEST // 3 * factor,)]
+        for _ in range(2):
+            with pytest.raises(errors.QueryFailed, match=r"'times_6' failed and is suspended: .*[Oo]verflow"):
+                db.query("times_6").invoke()
+        assert set(db.status().failed) == {"times_6"}
+        db.push("s", rows((100, 1, 7)))
+        db.run()
+        assert counted(db.query("times_2")) == [(14,)]
+        assert set(db.status().failed) == {"times_6"}
+        db.query("times_6").resume()
+        db.push("s", rows((101, 1, 8)))
+        db.run()
+        assert counted(db.query("times_6")) == [(42,), (48,)]
+        assert not db.status().failed

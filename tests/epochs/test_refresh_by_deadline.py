@@ -128,6 +128,38 @@ def test_one_answer_at_a_time_is_refreshed_and_a_crash_changes_nothing(
     epochs.db.close()
 
 
+@pytest.mark.usefixtures("no_time")
+def test_the_instant_that_an_answer_names_has_that_answer_while_it_is_kept(tmp_path: Path) -> None:
+    epochs = Epochs(tmp_path)
+    epochs.db.sql(STREAM)
+    for name, (length, slide) in WINDOWS.items():
+        epochs.db.sql(
+            f"CREATE QUERY {name} WITH (refresh = 'deadline') AS SELECT k, count(*) AS n, "
+            f"sum(x) AS total FROM s [RANGE {length} SECONDS SLIDE {slide} SECONDS] GROUP BY k"
+        )
+    seen: dict[str, dict[int, Any]] = {name: {} for name in WINDOWS}
+    for _ in range(6):
+        epochs.run(6)
+        for name in WINDOWS:
+            answer = epochs.db.query(name).invoke()
+            if answer.as_of is None:
+                continue
+            seen[name][to_microseconds(answer.as_of)] = answer
+            for earlier in seen[name].values():
+                again = [
+                    epochs.db.query(name).invoke(as_of=earlier.as_of),
+                    epochs.db.sql(f"INVOKE {name}", as_of=earlier.as_of),
+                ]
+                for one in again:
+                    assert one.as_of == earlier.as_of, name
+                    assert Counter(map(str, one.to_pylist())) == Counter(map(str, earlier.to_pylist()))
+    assert any(len(answers) > 1 for answers in seen.values())
+    for name in WINDOWS:
+        for change in epochs.db.query(name).changes():
+            assert set(change.table["_at"].to_pylist()) <= {change.as_of}
+    epochs.db.close()
+
+
 def test_a_run_that_may_take_its_time_refreshes_all_and_changes_add_up(tmp_path: Path) -> None:
     epochs = Epochs(tmp_path)
     epochs.db.sql(STREAM)
