@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from panes.plan import nodes
+from panes.plan.aggregates import exact_share
 from panes.plan.durations import length_us
 from panes.plan.expressions import (
     Aggregate,
@@ -209,6 +210,8 @@ def aggregate_sql(aggregate: Aggregate) -> str:
             return f"count(DISTINCT {arg})"
         case "quantile" | "approx_quantile":
             return f"quantile_cont({arg}, {aggregate.parameters[0]!s})"
+        case "quantile_disc":
+            return f"quantile_disc({arg}, {exact_share(aggregate.parameters[0]):f})"
         case "median":
             return f"quantile_cont({arg}, 0.5)"
         case "top_k" if aggregate.by is not None:
