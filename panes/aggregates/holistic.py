@@ -108,7 +108,8 @@ def _at_share(values: pl.DataFrame, share: Decimal) -> pl.DataFrame:
     # Of integers of any length: a share of a double would miss the place where its product is not whole.
     part, whole = share.as_integer_ratio()
     rank = np.maximum(-(-total.astype(object) * part // whole), 1).astype(np.int64)
-    return values.select(GROUP, VALUE)[np.searchsorted(counted, before + rank, side="left")]
+    found: pl.DataFrame = values.select(GROUP, VALUE)[np.searchsorted(counted, before + rank, side="left")]
+    return found
 
 
 def _ranked(values: pl.DataFrame, counted: Ints, ranks: Ints) -> Doubles:

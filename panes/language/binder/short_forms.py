@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from panes.language.binder.date_patterns import formatted
+from panes.language.binder.date_format import date_format
 from panes.plan.expressions import Expression, Literal
 from panes.plan.functions import ALIASES, DATE_PARTS
 from panes.plan.types import DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP, Type
@@ -129,14 +129,14 @@ def _to(target: Type, pattern: str) -> ShortForm:
 def _date_format(binder: ExpressionBinder, node: exp.Expression) -> Expression:
     value, form = _arguments(binder, node, 2, 2, "date_format(x, 'yyyy-MM-dd')")
     pattern = _constant(binder, form, node, "the pattern")
-    return formatted(binder, _cast(binder, value, TIMESTAMP, node), pattern, node)
+    return date_format(binder, _cast(binder, value, TIMESTAMP, node), pattern, node)
 
 
 def _from_unixtime(binder: ExpressionBinder, node: exp.Expression) -> Expression:
     """`from_unixtime(seconds [, pattern])`: an instant as text."""
     seconds, *form = _arguments(binder, node, 1, 2, "from_unixtime(seconds, 'yyyy-MM-dd')")
     pattern = _constant(binder, form[0], node, "the pattern") if form else "yyyy-MM-dd HH:mm:ss"
-    return formatted(binder, binder.call("to_timestamp", (seconds,), node), pattern, node)
+    return date_format(binder, binder.call("to_timestamp", (seconds,), node), pattern, node)
 
 
 def _unix_timestamp(binder: ExpressionBinder, node: exp.Expression) -> Expression:
@@ -165,14 +165,12 @@ def _split(binder: ExpressionBinder, node: exp.Expression) -> Expression:
     """Spark reads the separator as a regular expression, others as it is: it must mean the same to both."""
     text, separator = _arguments(binder, node, 2, 2, "split(x, ',')")
     given = _constant(binder, separator, node, "the separator")
-    plain = re.sub(r"\\(\W)", r"\1", given) if "\\" in given else given
-    if re.search(r"\\\w", given) or (
-        plain == given and re.search(r"[\[\](){}.*+?^$|]", given) and len(given) > 1
-    ):
+    if re.search(r"[\\\[\](){}.*+?^$|]", re.sub(r"\\\W", "", given)):
         binder.refuse(
             "split takes a plain text, and this is a regular expression", node,
             "string_split(x, ',') takes any text as it is; regexp_extract takes a part by a pattern",
         )  # fmt: skip
+    plain = re.sub(r"\\(\W)", r"\1", given)
     return binder.call("string_split", (text, Literal(STRING, plain)), node)
 
 

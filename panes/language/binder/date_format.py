@@ -30,7 +30,7 @@ _MOST_DIGITS = 6
 _PARTS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
 
 
-def formatted(
+def date_format(
     binder: ExpressionBinder, instant: Expression, pattern: str, node: exp.Expression
 ) -> Expression:
     """An instant as text; the pattern is refused when it has a letter that is not known."""
