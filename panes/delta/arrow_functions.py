@@ -218,7 +218,7 @@ KERNELS: Mapping[str, Kernel] = {
     "repeat": _plain(strings.repeat),
     "translate": _plain(strings.translate),
     "split_part": _plain(strings.split_part),
-    "string_split": _plain(strings.string_split),
+    "string_split": _plain(strings.split),
     "substring_index": _plain(strings.substring_index),
     "json_extract": _plain(json_texts.extract),
     "json_extract_string": _plain(json_texts.extract_string),

@@ -143,9 +143,9 @@ def split_part(text: Datum, separator: pa.Scalar, place: pa.Scalar) -> Datum:
     return pc.if_else(pc.is_valid(whole), found, pa.scalar(None, pa.string()))
 
 
-def string_split(text: Datum, separator: pa.Scalar) -> Datum:
+def split(text: Datum, separator: pa.Scalar) -> Datum:
     if isinstance(text, pa.Scalar):
-        return string_split(pa.array([text.as_py()], text.type), separator)[0]
+        return split(pa.array([text.as_py()], text.type), separator)[0]
     return pc.split_pattern(text, separator.as_py())
 
 
