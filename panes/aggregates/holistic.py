@@ -7,6 +7,8 @@ counted are those of a sketch.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -19,6 +21,7 @@ from panes.aggregates.own_results import own_results
 from panes.aggregates.pairs import has_first, seconds_of
 from panes.aggregates.partials import KeptValue
 from panes.delta.grouped import starts_of
+from panes.plan.aggregates import exact_share
 from panes.plan.expressions import Aggregate
 
 ENDS = {"min": False, "max": True, "min_by": False, "max_by": False, "first": False, "last": True}
@@ -47,6 +50,8 @@ def result(aggregate: Aggregate, values: pl.DataFrame, groups: int) -> pa.Array:
             (fraction,) = aggregate.parameters
             assert isinstance(fraction, (int, float))
             found = _quantile(values, float(fraction))
+        case "quantile_disc":
+            found = _at_share(values, exact_share(aggregate.parameters[0]))
         case "median":
             found = _quantile(values, 0.5)
         case "top_k" | "approx_top_k" | "top_k_counts":
@@ -90,6 +95,21 @@ def _quantile(values: pl.DataFrame, fraction: float) -> pl.DataFrame:
     with np.errstate(invalid="ignore"):  # between two infinite values lies either that value, or NaN
         between = np.where(low == high, low, low + (high - low) * (place - np.floor(place)))
     return pl.DataFrame({GROUP: group[starts], VALUE: between})
+
+
+def _at_share(values: pl.DataFrame, share: Decimal) -> pl.DataFrame:
+    """The least value that as many values as the share says do not exceed."""
+    if not values.height:
+        return values.select(GROUP, VALUE)
+    starts = starts_of(values[GROUP].to_numpy())
+    counted = np.cumsum(values[COUNT].to_numpy())
+    before = np.concatenate([[0], counted])[starts]
+    total = np.diff(np.append(before, counted[-1]))
+    # Of integers of any length: a share of a double would miss the place where its product is not whole.
+    part, whole = share.as_integer_ratio()
+    rank = np.maximum(-(-total.astype(object) * part // whole), 1).astype(np.int64)
+    found: pl.DataFrame = values.select(GROUP, VALUE)[np.searchsorted(counted, before + rank, side="left")]
+    return found
 
 
 def _ranked(values: pl.DataFrame, counted: Ints, ranks: Ints) -> Doubles:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panes.aggregates import holistic
 from panes.aggregates.adders import adder_for
 from panes.aggregates.base import Ints
+from panes.aggregates.frequencies import COUNT, GROUP, VALUE
 from panes.aggregates.linear import sum_type, sums_of
 from panes.delta.grouped import are_first, starts_of
 from panes.delta.orders import places_in_order
 from panes.delta.rows import where
 from panes.plan.durations import length_us
-from panes.plan.over_functions import Distance, Frame, OverFunction
+from panes.plan.expressions import Aggregate
+from panes.plan.over_functions import OF_VALUES, Distance, Frame, OverFunction
 from panes.plan.sort_key import SortKey
 
 Flags = npt.NDArray[np.bool_]
+
+_VALUES_AT_ONCE = 1_000_000
+"""Values of frames that are held in memory at once, beyond those of one frame."""
 
 _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -140,6 +148,8 @@ class OverRows:
                 return _picked(values, at, at < end)
             case "min" | "max":
                 return _extreme(values, begin, end, greatest=function.function == "max")
+        if function.function in OF_VALUES:
+            return _of_values(function, values, begin, end)
         counts = _sums(np.asarray(values.is_valid()).astype(np.int64), begin, end)
         if function.function == "count":
             return pa.array(counts)
@@ -198,6 +208,26 @@ def _extreme(values: pa.Array, begin: Ints, end: Ints, *, greatest: bool) -> pa.
     best = np.zeros(len(begin), np.int64)
     best[is_there] = _least(rank, begin[is_there], end[is_there])
     return _picked(values, order[best] if len(order) else best, is_there)
+
+
+def _of_values(function: OverFunction, values: pa.Array, begin: Ints, end: Ints) -> pa.Array:
+    """An aggregate of the values of each frame. Equal frames are sorted once, some of them at a time."""
+    frames, which = np.unique(np.stack([begin, end], axis=1), axis=0, return_inverse=True)
+    lengths = frames[:, 1] - frames[:, 0]
+    block = np.cumsum(lengths) // _VALUES_AT_ONCE
+    cuts = [0, *(where(block[1:] != block[:-1]) + 1), len(frames)]
+    call = Aggregate("", function.function, function.arg, function.type, parameters=function.parameters)
+    parts = []
+    for first, after in pairwise(cuts):
+        count = lengths[first:after]
+        frame = np.repeat(np.arange(after - first), count)
+        at = np.arange(len(frame)) - np.repeat(np.cumsum(count) - count, count)
+        held = values.take(pa.array(at + np.repeat(frames[first:after, 0], count)))
+        rows = pl.DataFrame({GROUP: frame, VALUE: pl.Series(held)}).drop_nulls(VALUE)
+        counted = rows.group_by(GROUP, VALUE).agg(pl.len().cast(pl.Int64).alias(COUNT)).sort(GROUP, VALUE)
+        parts.append(holistic.result(call, counted, after - first))
+    found = pa.concat_arrays(parts) if parts else pa.array([], function.type.arrow)
+    return found.take(pa.array(which.ravel()))
 
 
 def _least(numbers: Ints, begin: Ints, end: Ints) -> Ints:

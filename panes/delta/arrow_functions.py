@@ -15,6 +15,7 @@ from panes.delta import (
     calendar_functions,
     comparison,
     decimals,
+    json_texts,
     lists,
     real_functions,
     regular_expressions,
@@ -36,6 +37,10 @@ def modulo(left: Datum, right: Datum) -> Datum:
     right = _null_where(pc.equal(right, 0), right)
     right = pc.if_else(pc.equal(right, -1), 1, right)  # the least integer has no quotient by -1
     return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
+
+
+def whole_quotient(left: Datum, right: Datum) -> Datum:
+    return pc.divide_checked(left, _null_where(pc.equal(right, 0), right))
 
 
 def negate(value: Datum) -> Datum:
@@ -161,6 +166,7 @@ KERNELS: Mapping[str, Kernel] = {
     "multiply": _calculation(pc.multiply_checked),
     "divide": _plain(divide),
     "modulo": _plain(modulo),
+    "div": _plain(whole_quotient),
     "negate": _plain(negate),
     "abs": _plain(pc.abs_checked),
     "sign": _typed(pc.sign),
@@ -212,6 +218,10 @@ KERNELS: Mapping[str, Kernel] = {
     "repeat": _plain(strings.repeat),
     "translate": _plain(strings.translate),
     "split_part": _plain(strings.split_part),
+    "string_split": _plain(strings.split),
+    "substring_index": _plain(strings.substring_index),
+    "json_extract": _plain(json_texts.extract),
+    "json_extract_string": _plain(json_texts.extract_string),
     "regexp_matches": _plain(regular_expressions.matches),
     "regexp_full_match": _plain(regular_expressions.full_match),
     "regexp_replace": _plain(regular_expressions.replace),

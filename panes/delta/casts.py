@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panes.delta import decimals
+from panes.delta import calendar_texts, decimals
 from panes.plan.types import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, NULL, STRING, TIMESTAMP, Type
 
 Datum = Any
@@ -26,6 +26,10 @@ def cast(datum: Datum, source: Type, target: Type) -> Datum:
         return pc.cast(datum, target.arrow)
     if source.is_decimal or target.is_decimal:
         return _decimal(datum, source, target)
+    if source == STRING and target in (DATE, TIMESTAMP):
+        return calendar_texts.read(datum, target)
+    if source == TIMESTAMP and target == STRING:
+        return calendar_texts.written(datum)
     if source == STRING and target != BINARY:
         return (
             _text_to_floating(datum, target) if target.is_floating else _text_to_integer(datum, target.arrow)

@@ -143,6 +143,21 @@ def split_part(text: Datum, separator: pa.Scalar, place: pa.Scalar) -> Datum:
     return pc.if_else(pc.is_valid(whole), found, pa.scalar(None, pa.string()))
 
 
+def split(text: Datum, separator: pa.Scalar) -> Datum:
+    if isinstance(text, pa.Scalar):
+        return split(pa.array([text.as_py()], text.type), separator)[0]
+    return pc.split_pattern(text, separator.as_py())
+
+
+def substring_index(text: Datum, separator: pa.Scalar, count: pa.Scalar) -> Datum:
+    """The first parts, or the last ones, with the separator between them."""
+    if isinstance(text, pa.Scalar):
+        return substring_index(pa.array([text.as_py()], text.type), separator, count)[0]
+    parts, wanted = pl.Series(text, dtype=pl.String).str.split(separator.as_py()), count.as_py()
+    some = parts.list.head(wanted) if wanted >= 0 else parts.list.tail(-wanted)
+    return some.list.join(separator.as_py()).to_arrow().cast(pa.string())
+
+
 def _literally(text: str) -> str:
     """A regular expression that matches just this text."""
     return "".join(map(_escaped, text))

@@ -23,7 +23,7 @@ _POLL_S = 0.01
 
 
 class LocalEngine:
-    """Runs epochs in a thread, over files and pushed rows. Its promises are those of `panes.runtime.engine.Engine`.
+    """Runs epochs in a thread, over files and pushed rows.
 
     An epoch takes milliseconds and cannot be cut short: `stop` always waits for the one under way.
     """

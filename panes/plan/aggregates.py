@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from panes.plan.expressions import Value
 from panes.plan.function_signatures import Signature, WrongTypes, numeric
@@ -168,6 +169,11 @@ def _check_fraction(parameters: Sequence[Value]) -> None:
         raise WrongTypes("takes a constant between 0 and 1 as p")
 
 
+def exact_share(p: Value) -> Decimal:
+    """A share as its digits say, so that 0.07 of 100 values are 7."""
+    return Decimal(repr(p))
+
+
 def _check_rank(parameters: Sequence[Value]) -> None:
     (k,) = parameters
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 10_000:
@@ -231,8 +237,16 @@ _ALL = (
         ("sep",), _check_separator, takes_distinct=True, takes_order=True, keeps_values=True,
     ),
     AggregateFunction(
-        "quantile", _quantile, "the p-quantile, interpolated between neighbors", ("p",), _check_fraction,
+        "quantile", _quantile,
+        "the p-quantile, interpolated between neighbors; also percentile_cont(p) WITHIN GROUP (ORDER BY x)",
+        ("p",), _check_fraction,
         keeps_values=True, approximately="approx_quantile(x, p)",
+    ),
+    AggregateFunction(
+        "quantile_disc", _extreme,
+        "the least of the values that at least the share p of all values do not exceed; also "
+        "percentile_disc(p) WITHIN GROUP (ORDER BY x)",
+        ("p",), _check_fraction, keeps_values=True, approximately="approx_quantile(x, p)",
     ),
     AggregateFunction(
         "median", _quantile, "the same as quantile(x, 0.5)",
@@ -289,6 +303,8 @@ AGGREGATE_ALIASES = {
     "stddev": "stddev_samp", "std": "stddev_samp", "every": "bool_and", "logical_and": "bool_and",
     "logical_or": "bool_or", "arg_min": "min_by", "argmin": "min_by", "arg_max": "max_by", "argmax": "max_by",
     "first_value": "first", "last_value": "last", "list": "array_agg", "collect_list": "array_agg",
-    "listagg": "string_agg", "group_concat": "string_agg", "countif": "count_if",
+    "listagg": "string_agg", "group_concat": "string_agg", "countif": "count_if", "collect_set": "array_agg",
+    "percentile_cont": "quantile", "percentile_disc": "quantile_disc", "percentile_approx": "quantile_disc",
+    "approx_percentile": "quantile_disc", "some": "bool_or",
 }  # fmt: skip
 """Other names under which users may know an aggregate."""

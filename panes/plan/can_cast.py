@@ -32,6 +32,12 @@ _DECIMAL_OR_NULL = (
     "away from zero; anything else, and what does not fit, is NULL"
 )
 
+_DAY = " *[0-9]{4}-[0-9]{2}-[0-9]{2}"
+DAY_FORM = f"{_DAY} *"
+"""The texts that are read as a DATE, as a regular expression."""
+INSTANT_FORM = rf"{_DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,6}})?)?Z?)? *"
+"""The texts that are read as a TIMESTAMP."""
+
 CASTS: dict[tuple[Type, Type], str] = {
     **{(s, t): "the same number" for n, s in enumerate(_INTEGERS) for t in _INTEGERS[n + 1 :]},
     **{(s, t): _FITS for n, s in enumerate(_INTEGERS) for t in _INTEGERS[:n]},
@@ -50,6 +56,12 @@ CASTS: dict[tuple[Type, Type], str] = {
     **{(s, STRING): "decimal digits" for s in _INTEGERS},
     (DECIMAL, STRING): "decimal digits, with all digits after the point",
     (DATE, STRING): "YYYY-MM-DD",
+    (
+        TIMESTAMP,
+        STRING,
+    ): "YYYY-MM-DD hh:mm:ss in UTC, and the fraction of the second without zeros at its end",
+    (STRING, DATE): "YYYY-MM-DD, spaces around ignored; anything else is NULL",
+    (STRING, TIMESTAMP): "YYYY-MM-DD, or with hh:mm[:ss[.ffffff]][Z] after a space or T, in UTC; else NULL",
     (BINARY, STRING): "the text that the bytes are in UTF-8; an error when they are none",
     (TIMESTAMP, DATE): "the day in UTC",
     **{(STRING, t): _DIGITS_OR_NULL for t in _INTEGERS},
@@ -58,10 +70,7 @@ CASTS: dict[tuple[Type, Type], str] = {
     (STRING, BINARY): "its bytes in UTF-8",
     **{(NULL, target): "NULL" for target in COLUMN_TYPES},
 }
-"""Every cast an evaluator must know, by families of types, and what it does. NULL stays NULL.
-
-Strings become DATE and TIMESTAMP only as constants, which the binder reads itself.
-"""
+"""Every cast an evaluator must know, by families of types, and what it does. NULL stays NULL."""
 
 
 def can_cast(source: Type, target: Type) -> bool:

@@ -16,7 +16,8 @@ _REAL = (
 )
 _TEXT = (
     "upper lower length trim ltrim rtrim substring left right strpos concat concat_ws replace starts_with "
-    "ends_with contains translate split_part regexp_matches regexp_full_match regexp_replace regexp_extract"
+    "ends_with contains translate split_part regexp_matches regexp_full_match regexp_replace regexp_extract "
+    "string_split substring_index json_extract json_extract_string"
 )
 _VALUES = "coalesce nullif greatest least"
 _NEVER = frozenset(" ".join((_CALENDAR, _CONDITIONS, _LISTS, _REAL, _TEXT, _VALUES)).split())

@@ -56,6 +56,7 @@ from panes.plan.types import (
     STRING,
     TIMESTAMP,
     Type,
+    list_of,
 )
 
 
@@ -96,6 +97,7 @@ TRUNC_UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "y
 
 _TEXT = fixed(STRING, result=STRING)
 _TEXT_TEST = fixed(STRING, STRING, result=BOOLEAN)
+_JSON = fixed(STRING, STRING, result=STRING)
 _REAL = fixed(DOUBLE, result=DOUBLE)
 _PADDED = fixed(STRING, BIGINT, STRING, result=STRING)
 _TRIMMED = fixed(STRING, STRING, result=STRING)
@@ -146,6 +148,10 @@ _ALL = (
     Function(
         "modulo", 2, 2, integers,
         "remainder of integers with the sign of the dividend; NULL when the divisor is zero", symbol="%",
+    ),
+    Function(
+        "div", 2, 2, integers,
+        "quotient of integers cut toward zero; NULL when the divisor is zero; also written x DIV y",
     ),
     Function("negate", 1, 1, negation, "minus the number or the INTERVAL", symbol="-"),
     Function("abs", 1, 1, one_number, "absolute value"),
@@ -252,6 +258,25 @@ _ALL = (
         "the first match of a regular expression, or a group of it; '' where there is none",
         constants=(1, 2),
     ),
+    Function(
+        "string_split", 2, 2, fixed(STRING, STRING, result=list_of(STRING)),
+        "the list of the parts of a text that a constant text cuts", constants=(1,),
+    ),
+    Function(
+        "substring_index", 3, 3, fixed(STRING, STRING, BIGINT, result=STRING),
+        "the first n parts of a text that a constant text cuts, below 0 the last ones, with it between them",
+        constants=(1, 2),
+    ),
+    Function(
+        "json_extract", 2, 2, _JSON,
+        "the JSON at a constant path such as '$.a[0]', as text; NULL where there is none; also written ->",
+        constants=(1,),
+    ),
+    Function(
+        "json_extract_string", 2, 2, _JSON,
+        "the same, where a string of JSON is without quotes and its null is NULL; also written ->>",
+        constants=(1,),
+    ),
     # lists
     Function("array", 1, None, list_of_items, "the list of these values, which have one type", symbol="[…]"),
     Function(
@@ -319,6 +344,9 @@ ALIASES = {
     "character_length": "length", "len": "length", "lcase": "lower", "ucase": "upper",
     "startswith": "starts_with", "endswith": "ends_with", "btrim": "trim", "datediff": "date_diff",
     "regexp_like": "regexp_matches", "regexp": "regexp_matches", "format_date": "strftime",
-    "array_length": "cardinality", "list_contains": "array_contains",
+    "array_length": "cardinality", "list_contains": "array_contains", "size": "cardinality",
+    "array_size": "cardinality", "dayofmonth": "day", "unix_millis": "epoch_ms", "unix_micros": "epoch_us",
+    "timestamp_micros": "make_timestamp", "timestamp_seconds": "to_timestamp",
+    "get_json_object": "json_extract_string", "str_split": "string_split", "rlike": "regexp_matches",
 }  # fmt: skip
 """Other names under which users may know a function."""

@@ -65,7 +65,9 @@ UP_TO_PEERS = Frame(by_rows=False, end=0)
 PLACES = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
 NEIGHBORS = ("lag", "lead")
 PICKED = ("first_value", "last_value", "nth_value")
-AGGREGATED = ("count", "sum", "avg", "min", "max")
+OF_VALUES = ("median", "quantile", "quantile_disc", "mode")
+"""Aggregates for which all values of a frame are sorted."""
+AGGREGATED = ("count", "sum", "avg", "min", "max", *OF_VALUES)
 
 OVER_FUNCTIONS = {
     "row_number()": "the number of the row in its partition, from 1",
@@ -80,6 +82,8 @@ OVER_FUNCTIONS = {
     "last_value(x)": "x of the last row of the frame",
     "nth_value(x, n)": "x of the n-th row of the frame, or NULL",
     "count(*), count(x), sum(x), avg(x), min(x), max(x)": "the aggregate of the frame",
+    "median(x), quantile(x, p), quantile_disc(x, p), mode(x)": "the same, from all values of the frame",
+    "any_value(x), bool_and(x), bool_or(x), count_if(x)": "as min(x), max(x) and count(x) above",
 }
 """How each of them is written, and what it gives."""
 
@@ -89,7 +93,7 @@ class OverFunction:
     """One function of OVER, and the name of its column.
 
     `arg` is None for places and for count(*). `parameters` are the constants after it: n of ntile and nth_value,
-    distance and default of lag and lead.
+    p of quantile, distance and default of lag and lead.
     """
 
     name: str

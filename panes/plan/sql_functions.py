@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
+from panes.plan.can_cast import DAY_FORM, INSTANT_FORM
 from panes.plan.expressions import Aggregate, Call, Literal, OwnCall
 from panes.plan.time_zone import time_zone
-from panes.plan.types import BIGINT, BINARY, INTERVAL, MOST_DIGITS, STRING, TIMESTAMP, Type, decimal
+from panes.plan.types import BIGINT, BINARY, DATE, INTERVAL, MOST_DIGITS, STRING, TIMESTAMP, Type, decimal
 
 _NAMES = {"STRING": "VARCHAR", "BINARY": "BLOB", "INT": "INTEGER", "INTERVAL": "BIGINT", "NULL": "INTEGER"}
 
@@ -33,6 +34,10 @@ _TEMPLATES: Mapping[str, str] = {
     "ilike": "({0} ILIKE {1})",
     "divide": "({0} / nullif({1}, 0))",
     "modulo": "(CASE WHEN {1} = -1 THEN {0} * 0 ELSE {0} % nullif({1}, 0) END)",
+    "div": "({0} // nullif({1}, 0))",
+    "string_split": "string_split({0}, {1})",
+    "json_extract": "(CASE WHEN json_valid({0}) THEN CAST(json_extract({0}, {1}) AS VARCHAR) END)",
+    "json_extract_string": "(CASE WHEN json_valid({0}) THEN json_extract_string({0}, {1}) END)",
     "negate": "(-({0}))",
     "abs": "abs({0})",
     "sqrt": "(CASE WHEN {0} < 0 THEN NULL ELSE sqrt({0}) END)",
@@ -125,6 +130,10 @@ def cast_sql(arg: str, source: Type, target: Type) -> str:
         return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS {sql_type(target)}) END)"
     if source == STRING and target.is_decimal:
         guard = rf"regexp_full_match({arg}, ' *[+-]?([0-9]{{1,38}}(\.[0-9]{{0,38}})?|\.[0-9]{{1,38}}) *')"
+        return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS {sql_type(target)}) END)"
+    if source == STRING and target in (DATE, TIMESTAMP):
+        form = DAY_FORM if target == DATE else INSTANT_FORM
+        guard = f"regexp_full_match({arg}, '{form}') AND trim({arg}, ' ')[1:4] <> '0000'"
         return f"(CASE WHEN {guard} THEN TRY_CAST(trim({arg}, ' ') AS {sql_type(target)}) END)"
     if source == STRING and target == BINARY:
         return f"encode({arg})"
@@ -242,6 +251,19 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _substring_index(call: Call, args: Sequence[str]) -> str:
+    literal = call.args[2]
+    assert isinstance(literal, Literal)
+    count = int(str(literal.value))
+    some = f"[1:{count}]" if count >= 0 else f"[{count}:]"
+    # Beyond the first part, a slice that begins before it is empty in DuckDB.
+    whole = f"len(string_split({args[0]}, {args[1]})) <= {abs(count)}"
+    return (
+        f"(CASE WHEN {whole} THEN {args[0]} ELSE "
+        f"array_to_string(string_split({args[0]}, {args[1]}){some}, {args[1]}) END)"
+    )
+
+
 def _at_time_zone(call: Call, args: Sequence[str]) -> str:
     """By the same table as elsewhere: the zones that DuckDB knows may have other rules."""
     literal = call.args[1]
@@ -278,6 +300,7 @@ _SPECIAL: Mapping[str, Callable[[Call, Sequence[str]], str]] = {
     "greatest": _variadic("greatest"),
     "least": _variadic("least"),
     "substring": _variadic("substring"),
+    "substring_index": _substring_index,
     "concat": _concat,
     "at_time_zone": _at_time_zone,
     "array": _array,

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from panes.plan import nodes
+from panes.plan.aggregates import exact_share
 from panes.plan.durations import length_us
 from panes.plan.expressions import (
     Aggregate,
@@ -24,7 +25,7 @@ from panes.plan.expressions import (
     Value,
 )
 from panes.plan.lookups import Matching
-from panes.plan.over_functions import NEIGHBORS, PICKED, Distance, Frame, OverFunction
+from panes.plan.over_functions import NEIGHBORS, OF_VALUES, PICKED, Distance, Frame, OverFunction
 from panes.plan.sort_key import SortKey, total_order
 from panes.plan.sql_functions import call_sql, cast_sql, own_name, quoted, sql_type
 from panes.plan.types import INTERVAL, STRING, Type
@@ -209,6 +210,8 @@ def aggregate_sql(aggregate: Aggregate) -> str:
             return f"count(DISTINCT {arg})"
         case "quantile" | "approx_quantile":
             return f"quantile_cont({arg}, {aggregate.parameters[0]!s})"
+        case "quantile_disc":
+            return f"quantile_disc({arg}, {exact_share(aggregate.parameters[0]):f})"
         case "median":
             return f"quantile_cont({arg}, 0.5)"
         case "top_k" if aggregate.by is not None:
@@ -226,6 +229,9 @@ def aggregate_sql(aggregate: Aggregate) -> str:
     return f"{aggregate.function}({arg})"
 
 
+_OVER_NAMES = {"median": "quantile_cont", "quantile": "quantile_cont"}
+
+
 def over_sql(function: OverFunction, node: nodes.Over) -> str:
     """A function of OVER; one that tells peers apart goes by the total order."""
     total = total_order(node.order, node.child.schema.names)
@@ -235,6 +241,8 @@ def over_sql(function: OverFunction, node: nodes.Over) -> str:
     if function.function in NEIGHBORS:
         distance, default = function.parameters
         inside += [str(distance), literal_sql(default, function.type)]
+    elif function.function in OF_VALUES and function.function != "mode":
+        inside.append(f"{exact_share(*function.parameters or (0.5,)):f}")
     else:
         inside += map(str, function.parameters)
     arguments = ", ".join(inside) or ("*" if function.function == "count" else "")
@@ -244,7 +252,10 @@ def over_sql(function: OverFunction, node: nodes.Over) -> str:
         arguments, keys = f"{arguments} ORDER BY {order_sql(total)}", node.order
     order = f"ORDER BY {order_sql(keys)}" if keys else ""
     within = f" {_frame_sql(frame)}" if frame is not None and (keys or not frame.is_whole) else ""
-    called = f"{function.function}({arguments}) OVER ({by}{order}{within})"
+    window = f"OVER ({by}{order}{within})"
+    if function.function == "mode":
+        return f"{_most_frequent_sql(f'histogram({inside[0]}) {window}', 1)}[1]"
+    called = f"{_OVER_NAMES.get(function.function, function.function)}({arguments}) {window}"
     return f"CAST({called} AS {sql_type(function.type)})" if function.function == "sum" else called
 
 
@@ -314,9 +325,11 @@ def _heaviest_sql(arg: str, weight: str, k: Value) -> str:
 
 
 def _top_k_sql(arg: str, k: Value, item: str = "e.v") -> str:
-    counted = (
-        f"list_transform(map_entries(histogram({arg})), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
-    )
+    return _most_frequent_sql(f"histogram({arg})", k, item)
+
+
+def _most_frequent_sql(histogram: str, k: Value, item: str = "e.v") -> str:
+    counted = f"list_transform(map_entries({histogram}), lambda e: {{'n': -e.value::BIGINT, 'v': e.key}})"
     return f"list_transform(list_sort({counted}), lambda e: {item})[1:{k!s}]"
 
 

@@ -92,8 +92,9 @@ class EpochRunner:
         """Takes in the batch of that number and moves the clocks of its streams and of the queries over them.
 
         `read` returns the batch; it is given the wall time of the epoch and, where earlier epochs have taken in a
-        part of the batch, how many files of each stream are in. Returns whether all of the batch is in: of a stream
-        whose files are taken in by name, an epoch takes as many as it may, and the caller calls again for the rest.
+        part of the batch, how many files of each stream are in. Returns whether all of the batch is in: of a
+        stream whose files are taken in by name, an epoch takes as many as it may, and the caller calls again for
+        the rest.
         """
         before = self._log.latest() or NOTHING
         if before.batch >= number:

@@ -72,9 +72,16 @@ SMALL = {
     TIMESTAMP: [t for t in VALUES[TIMESTAMP] if t is None or 1 < t.year < 9999],
 }
 """Where a result must fit."""
+DOCUMENTS = {
+    STRING: ['{"a": {"b": [1, "two", null]}}', '{"a": 1.50}', '{"a": "x\\ny"}', '{"a b": true, "a": null}', 
+             "[[1, 2]]", '"text"', "null", "", "{", "12", '{"a": 1e5, "a": 2}', None],
+}  # fmt: skip
 OTHERS: dict[str, dict[Type, list[Any]]] = {
     "to_timestamp": {DOUBLE: [0.0, -1.5, 1.7e9, 0.0000004, 1e-300, 1234567.8912345, None]},
     "make_timestamp": SMALL,
+    "div": SMALL,
+    "json_extract": DOCUMENTS,
+    "json_extract_string": DOCUMENTS,
     "make_date": {BIGINT: [0, 1, 2, 4, 12, 13, 29, 30, 31, -5, 1900, 2000, 2023, None]},
     "date_diff": {TIMESTAMP: VALUES[TIMESTAMP][:6]},
 }
@@ -125,6 +132,10 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
         ("[a-c]+",), ("(.)b(.)?", 2), ("(.)b(.)?", 1), ("b|a", 0), ("^(a|ab)(c|bcd)?", 1), ("z",), ("本.",),
         (".y",), ("(?i)S+",), ("a*",),
     ],
+    "string_split": [("b",), ("a",), (".",), ("日",), (" ",), ("ab",)],
+    "substring_index": [("b", 1), ("a", -1), (" ", 2), (" ", -2), (".", 0), ("本", 1), ("a", 9), ("a", -9)],
+    "json_extract": [("$.a",), ("$.a.b[1]",), ("$[0]",), ('$."a b"',), ("$",)],
+    "json_extract_string": [("$.a",), ("$.a.b[1]",), ("$[0]",), ('$."a b"',), ("$",)],
     "strftime": [("%Y-%m-%d",), ("%H:%M:%S",), ("%j %a %A %b %B",), ("%I %p %y %% x",)],
 }  # fmt: skip
 LISTS: dict[Type, list[Any]] = {
@@ -152,6 +163,7 @@ ARGUMENTS: dict[str, list[tuple[Type, ...]]] = {
     },
     "divide": [(DOUBLE, DOUBLE)],
     "modulo": [(BIGINT, BIGINT)],
+    "div": [(BIGINT, BIGINT)],
     **{
         name: [(BIGINT,), (DOUBLE,), (MONEY,), (TINY,), (HUGE,), (FINE,)]
         for name in ("negate", "abs", "sign", "ceil", "floor", "round", "trunc")
@@ -388,6 +400,43 @@ def test_cast_of_what_does_not_fit_is_an_error(source: Type, target: Type, value
     table = pa.table({"c0": pa.array([value], source.arrow)})
     with pytest.raises(EvaluationError):
         evaluate(Cast(target, Column(source, "c0")), table)
+
+
+@pytest.mark.parametrize("target", [DATE, TIMESTAMP])
+def test_text_is_read_as_days_and_instants(connection: duckdb.DuckDBPyConnection, target: Type) -> None:
+    days = [
+        "2026-01-31",
+        "0001-01-01",
+        "9999-12-31",
+        "2024-02-29",
+        "2023-02-29",
+        "2026-13-01",
+        "2026-00-10",
+        "0000-01-01",
+    ]
+    times = [
+        "12:34",
+        "23:59:59",
+        "00:00:00.5",
+        "12:34:56.789012",
+        "24:00",
+        "12:60",
+        "12:00:60",
+        "12:34:56.1234567",
+        "1:00",
+    ]
+    texts = [
+        *days,
+        *(
+            f"2026-01-31{gap}{time}{end}"
+            for gap in " T"
+            for time in times
+            for end in ("", "Z", " ", "+01:00")
+        ),
+    ]
+    texts += ["", " 2026-01-31 ", "2026-1-31", "26-01-31", "x2026-01-31", "2026-01-31\n", "2026-01-31Z", None]
+    table = pa.table({"c0": pa.array(texts, pa.string())})
+    check(connection, Cast(target, Column(STRING, "c0")), table)
 
 
 def test_null_of_no_type_takes_any() -> None:

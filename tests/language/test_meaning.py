@@ -37,7 +37,8 @@ OTHER_IN_DUCKDB = (
     "TIME ZONE",
     "top_k", "quantile", "percentile", "approx_", "mean", "concat(", "CAST(1.9", "000001Z",
     "any_value", "first(", "last(", "mode(", "corr(", "list(", "every(", "reach(", "spread(",
-    "frequent", "share(",
+    "frequent", "share(", "collect_", "date_format(", "unix_timestamp", "to_date(", "date_add(day, 7",
+    "substring_index", "get_json_object", "size(", "div(", "TRY_CAST(bytes",
 )  # fmt: skip
 """Queries with these have another meaning in DuckDB, or none."""
 

@@ -461,6 +461,9 @@ class Drawing:
                 picked = self.choose(PICKED)
                 number = (self.choose([1, 2]),) * (picked == "nth_value")
                 return OverFunction(name, picked, arg, type_, number, self.frame())
+        if self.one_in(4):
+            share = (self.choose([0, 0.3, 0.5, 1]),)
+            return OverFunction(name, "quantile_disc", arg, type_, share, self.frame())
         function = self.choose(["count", "min", "max", *(["sum", "avg"] if type_ != STRING else [])])
         results = {"count": BIGINT, "avg": DOUBLE}
         return OverFunction(name, function, arg, results.get(function, type_), frame=self.frame())
@@ -484,7 +487,17 @@ class Drawing:
             return None
         if self.one_in(4):  # FILTER (WHERE …)
             arg = Case(type_, ((self.predicate(child), arg),), Literal(type_, None))
-        functions = ["count", "distinct", "min", "max", "top_k", "mode", "array_agg", "pairs"]
+        functions = [
+            "count",
+            "distinct",
+            "min",
+            "max",
+            "top_k",
+            "mode",
+            "array_agg",
+            "pairs",
+            "quantile_disc",
+        ]
         if type_ != STRING:
             functions += ["sum", "avg"]
         if type_ == DOUBLE:
@@ -515,6 +528,8 @@ class Drawing:
             case "quantile":
                 function = self.choose(["quantile", "approx_quantile"])
                 return Aggregate(name, function, arg, DOUBLE, parameters=(self.choose([0, 0.3, 1]),))
+            case "quantile_disc":
+                return Aggregate(name, function, arg, type_, parameters=(self.choose([0, 0.3, 0.5, 1]),))
             case "top_k":
                 function = self.choose(["top_k", "approx_top_k", "top_k_counts"])
                 k = (self.choose([1, 2, 3]),)

@@ -47,6 +47,9 @@ def aggregate(call: Aggregate, values: Sequence[Any], by: Sequence[Any] | None =
             return _quantile(there, 0.5)
         case "quantile" | "approx_quantile":
             return _quantile(there, float(call.parameters[0]))  # type: ignore[arg-type]
+        case "quantile_disc":
+            share = Fraction(repr(call.parameters[0]))
+            return there[max(math.ceil(share * len(there)), 1) - 1]
         case "top_k_counts":
             found = _top(there, int(call.parameters[0]))  # type: ignore[arg-type]
             return tuple((("value", value), ("n", Counter(there)[value])) for value in found)

@@ -67,7 +67,9 @@ def _value(function: OverFunction, keys: Sequence[SortKey], rows: Sequence[Named
     else:
         frame = [rows[n] for n in _frame(function.frame, peers, place, len(rows))]
     if function.function in AGGREGATED:
-        call = Aggregate(function.name, function.function, function.arg, function.type)
+        call = Aggregate(
+            function.name, function.function, function.arg, function.type, parameters=function.parameters
+        )
         return aggregate(call, frame if function.arg is None else [_of(function, row) for row in frame])
     if function.function == "nth_value":
         number = int(function.parameters[0])  # type: ignore[arg-type]

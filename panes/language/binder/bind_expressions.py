@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
 from panes.language.binder import constants
+from panes.language.binder.foreign_functions import FOREIGN_FUNCTIONS
 from panes.language.binder.groups_of import groups_of
 from panes.language.binder.mark_own_functions import own_function, own_names
 from panes.language.binder.scope import Scope
@@ -20,7 +22,19 @@ from panes.language.positions import did_you_mean, offset_of, refuse, with_artic
 from panes.language.statements import CreateFunction
 from panes.plan.aggregates import AGGREGATE_ALIASES, AGGREGATES
 from panes.plan.can_cast import can_cast
-from panes.plan.expressions import Call, Case, Cast, Expression, FieldOf, Literal, Now, OwnCall, columns_of
+from panes.plan.can_fail import can_fail
+from panes.plan.expressions import (
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    FieldOf,
+    Literal,
+    Now,
+    OwnCall,
+    columns_of,
+)
 from panes.plan.function_signatures import WrongTypes
 from panes.plan.functions import ALIASES, DIFF_UNITS, FORMATS, FUNCTIONS, TRUNC_UNITS
 from panes.plan.over_functions import NEIGHBORS, PICKED, PLACES
@@ -39,6 +53,7 @@ from panes.plan.types import (
     STRING,
     TIMESTAMP,
     Type,
+    limit_of,
     wider,
 )
 
@@ -161,7 +176,7 @@ class ExpressionBinder:
             self.refuse(f"{name} takes a whole number from 0 to {LONGEST_TEXT}", node)
         if name in ("lpad", "rpad") and len(str(values[2])) != 1:
             self.refuse(f"{name} fills up with one character", node, f"such as {name}(x, 10, ' ')")
-        if name in ("replace", "split_part") and not values[1]:
+        if name in ("replace", "split_part", "string_split", "substring_index") and not values[1]:
             self.refuse(f"{name} needs a text to look for", node)
         if name == "date_diff" and str(values[0]) not in DIFF_UNITS:
             self.refuse(f"there is no unit {values[0]!r}", node, f"units are {', '.join(DIFF_UNITS)}")
@@ -371,12 +386,43 @@ class ExpressionBinder:
         return Case(common, tuple(zip(conditions, branches, strict=True)), otherwise)
 
     def _cast(self, node: exp.Expression) -> Expression:
+        return self.cast(self.bind(node.this), node.args["to"].this, node)
+
+    def _try_cast(self, node: exp.Expression) -> Expression:
+        """CAST that gives NULL for what does not fit. Text that is no number is NULL already."""
         target: Type = node.args["to"].this
         value = self.bind(node.this)
+        cast = self.cast(value, target, node)
+        if not can_fail(cast) or can_fail(value) or isinstance(value, Literal):
+            is_safe = not isinstance(cast, Cast) or not can_fail(replace(cast, arg=Column(value.type, "x")))
+            if is_safe:
+                return cast
+        if not target.is_integer or value.type.is_decimal:
+            self.refuse(
+                f"TRY_CAST does not test whether {with_article(value.type)} fits into {target}", node,
+                "test it with CASE WHEN … THEN CAST(… AS …) END",
+            )  # fmt: skip
+        limit = limit_of(target)
+        if value.type.is_floating:
+            value = cast_to(value, DOUBLE)
+            whole = self.call("trunc", (value,), node)
+            above = self.call("ge", (whole, Literal(DOUBLE, float(-limit))), node)
+            below = self.call("lt", (whole, Literal(DOUBLE, float(limit))), node)
+        else:
+            above = self.call("ge", (value, Literal(BIGINT, -limit)), node)
+            below = self.call("lt", (value, Literal(BIGINT, limit)), node)
+        fits = self.call("and", (above, below), node)
+        return Case(target, ((fits, cast_to(value, target)),), Literal(target, None))
+
+    def cast(self, value: Expression, target: Type, node: exp.Expression) -> Expression:
+        """A value in another type; a constant text is read as a DATE or TIMESTAMP now."""
         if isinstance(value, Literal) and value.type == STRING and target in (DATE, TIMESTAMP):
             return self.read(value, target, node)
         if value.type != target and not can_cast(value.type, target):
-            self.refuse(f"{with_article(value.type)} cannot be cast to {target}", node)
+            hint = None
+            if value.type.is_floating and target == STRING:
+                hint = "choose the digits: CAST(CAST(x AS DECIMAL(18, 2)) AS STRING)"
+            self.refuse(f"{with_article(value.type)} cannot be cast to {target}", node, hint)
         return cast_to(value, target)
 
     def read(self, value: Literal, target: Type, node: exp.Expression) -> Literal:
@@ -416,6 +462,8 @@ class ExpressionBinder:
                 self.refuse(f"{name} needs OVER", node, f"{name}(…) OVER (PARTITION BY … ORDER BY …)")
             if name in ("unnest", "explode"):
                 self.refuse(f"{name} stands in FROM", node, "… FROM s, unnest(s.items) AS t(item)")
+            if name in FOREIGN_FUNCTIONS:
+                self.refuse(f"there is no function named {name!r}", node, FOREIGN_FUNCTIONS[name])
             callable_names = [f.name for f in FUNCTIONS.values() if f.symbol is None]
             callable_names += [*AGGREGATES, *ALIASES, *AGGREGATE_ALIASES, *SHORT_FORMS, *own_names(node)]
             self.refuse(f"there is no function named {name!r}", node, did_you_mean(name, callable_names))
@@ -522,6 +570,7 @@ _CASES: dict[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], 
     exp.ILike: ExpressionBinder._like,
     exp.Case: ExpressionBinder._case,
     exp.Cast: ExpressionBinder._cast,
+    exp.TryCast: ExpressionBinder._try_cast,
     exp.Interval: ExpressionBinder._interval,
     exp.Anonymous: ExpressionBinder._call,
     exp.Filter: ExpressionBinder._filter,

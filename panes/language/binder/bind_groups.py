@@ -31,6 +31,8 @@ from panes.plan.nodes import GroupBy, Node, Project
 from panes.plan.types import BIGINT, INT
 from panes.plan.unused import unused
 
+APPROXIMATED = ("percentile_approx", "approx_percentile")
+
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a call makes groups: an aggregate with OVER does not."""
@@ -159,10 +161,13 @@ class GroupedBinder(ExpressionBinder):
         args = list(node.expressions)
         order = args.pop() if args and isinstance(args[-1], exp.Order) else None
         distinct = bool(args) and isinstance(args[0], exp.Distinct)
+        if node.name in APPROXIMATED and len(args) == 3:
+            self._check_accuracy(args.pop())
         if distinct:
             if not function.takes_distinct:
                 self.refuse(f"{name} does not take DISTINCT", node, "count(DISTINCT x) does")
             args = args[0].expressions
+        distinct = distinct or node.name == "collect_set"
         if args and isinstance(args[0], exp.Star):
             if name != "count" or distinct or len(args) > 1:
                 self.refuse(f"only count takes *, not {name}{'(DISTINCT …)' * distinct}", node)
@@ -204,6 +209,12 @@ class GroupedBinder(ExpressionBinder):
             distinct and name not in ("min", "max"), parameters, rest[0] if rest else None, descending,
         )  # fmt: skip
         return self._register(aggregate, condition, node)
+
+    def _check_accuracy(self, node: exp.Expression) -> None:
+        """The accuracy of percentile_approx, which says how wrong it may be: here it is exact."""
+        accuracy = self._parameter(node).value
+        if isinstance(accuracy, bool) or not isinstance(accuracy, int) or accuracy < 1:
+            self.refuse("the accuracy of percentile_approx is a whole number above 0", node)
 
     def _own_aggregate(
         self, own: CreateFunction, condition: Expression | None, node: exp.Expression

@@ -220,14 +220,15 @@ class OverBinder(ExpressionBinder):
         return self._registered(function, bound.window)
 
     def _check_call(self, name: str, call: exp.Expression, *, has_filter: bool) -> None:
-        known = (*PLACES, *NEIGHBORS, *PICKED, *AGGREGATED)
+        aggregates = (*AGGREGATED, *(a.name for a in AGGREGATES.values() if a.short_for))
+        known = (*PLACES, *NEIGHBORS, *PICKED, *aggregates)
         if name not in known:
             if name in AGGREGATES:
                 self.refuse(f"{name} does not go with OVER", call, f"there are {', '.join(AGGREGATED)}")
             self.refuse(
                 f"there is no function named {name!r} for OVER", call, did_you_mean(name, list(known))
             )
-        if has_filter and name not in AGGREGATED:
+        if has_filter and name not in aggregates:
             self.refuse(f"FILTER is for aggregates, and {name} is none", call)
         if any(isinstance(arg, exp.Distinct) for arg in call.expressions):
             self.refuse(
@@ -275,7 +276,10 @@ class OverBinder(ExpressionBinder):
         return OverFunction("", name, arg, arg.type)
 
     def _aggregate(self, name: str, call: exp.Expression, condition: exp.Expression | None) -> OverFunction:
-        (value,) = self._arguments(call, 1, 1, AGGREGATES[name].form)
+        known = AGGREGATES[name]
+        count = 1 + len(known.parameters)
+        value, *constants = self._arguments(call, count, count, known.form)
+        parameters = tuple(self._constant(item) for item in constants)
         arg: Expression | None = None
         if not isinstance(value, exp.Star):
             arg = self._inside(value)
@@ -284,15 +288,23 @@ class OverBinder(ExpressionBinder):
         type_: Type = BIGINT
         if arg is not None:
             try:
-                signature = AGGREGATES[name].signature(arg.type)
+                signature = known.signature(arg.type, parameters)
             except WrongTypes as wrong:
                 self.refuse(f"{name} {wrong}", call)
             arg, type_ = cast_to(arg, signature.args[0]), signature.result
+        if name == "count_if" and arg is not None:
+            arg, type_ = Case(BIGINT, ((arg, Literal(BIGINT, 1)),), Literal(BIGINT, None)), BIGINT
         if condition is not None:
             arg = Literal(BIGINT, 1) if arg is None else arg
             test = self.inner.condition(condition, "FILTER")
             arg = Case(arg.type, ((test, arg),), Literal(arg.type, None))
-        return OverFunction("", name, arg, type_)
+        return OverFunction("", known.short_for or name, arg, type_, parameters)
+
+    def _constant(self, node: exp.Expression) -> Value:
+        bound = self.inner.bind(node)
+        if not isinstance(bound, Literal):
+            self.refuse("this must be a constant", node)
+        return bound.value
 
     def _arguments(self, call: exp.Expression, least: int, most: int, form: str) -> list[exp.Expression]:
         args = list(call.expressions)

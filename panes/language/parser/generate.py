@@ -214,6 +214,7 @@ class PanesGenerator(Generator):
         exp.Anonymous: _call,
         exp.Distinct: lambda self, node: f"DISTINCT {_csv(self, node.expressions)}",
         exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+        exp.TryCast: lambda self, node: f"TRY_CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
         exp.AtTimeZone: lambda self, node: f"{self.sql(node, 'this')} AT TIME ZONE {self.sql(node, 'zone')}",
         exp.Dot: lambda self, node: f"{self.sql(node, 'this')}.{self.sql(node, 'expression')}",
         exp.Bracket: lambda self, node: f"{self.sql(node, 'this')}[{_csv(self, node.expressions)}]",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from sqlglot import Token, TokenType, exp
 
-from panes.language.names import why_no_column
+from panes.language.names import RESERVED, why_no_column
 from panes.language.parser.foreign_windows import foreign_window
 from panes.language.parser.parse_durations import MICROSECONDS, parse_duration
 from panes.language.parser.parse_types import TYPES, TypeParser
@@ -23,6 +23,9 @@ _WINDOWS = ("RANGE", "ROWS", "PARTITION", "NOW", "SESSION")
 NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
 
 
+REGEXPS = ("RLIKE", "REGEXP")
+"""Other ways to write ~."""
+
 QUERIES = ("SELECT", "WITH", "VALUES")
 """The words with which a query begins."""
 
@@ -32,7 +35,11 @@ class ExpressionParser(TypeParser):
     FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {}
     NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {}
-    EQUALITY: ClassVar[dict[Any, Any]] = {TokenType.EQ: exp.EQ, TokenType.NEQ: exp.NEQ}
+    EQUALITY: ClassVar[dict[Any, Any]] = {
+        TokenType.EQ: exp.EQ,
+        TokenType.NEQ: exp.NEQ,
+        TokenType.NULLSAFE_EQ: exp.NullSafeEQ,
+    }
     BITWISE: ClassVar[dict[Any, Any]] = {}
     TERM: ClassVar[dict[Any, Any]] = {TokenType.PLUS: exp.Add, TokenType.DASH: exp.Sub}
     FACTOR: ClassVar[dict[Any, Any]] = {
@@ -48,7 +55,10 @@ class ExpressionParser(TypeParser):
         TokenType.ILIKE: lambda self, this: self._like(this, exp.ILike),
         TokenType.TILDE: lambda self, this: self._regexp(this),
     }
-    JSON_OPERATORS: ClassVar[dict[Any, Any]] = {}
+    JSON_OPERATORS: ClassVar[dict[Any, Any]] = {
+        TokenType.ARROW: lambda _, this, path: _called("json_extract", this, path),
+        TokenType.DARROW: lambda _, this, path: _called("json_extract_string", this, path),
+    }
 
     # Expressions.
 
@@ -78,6 +88,37 @@ class ExpressionParser(TypeParser):
         if isinstance(this, exp.NEQ) and isinstance(this.expression, exp.All):
             return exp.Not(this=self._placed(exp.In(this=this.this, query=this.expression.this), token))
         return this
+
+    def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+        """Predicates after an operand; RLIKE and REGEXP are words of their own only before a constant."""
+        this = super()._parse_range(this, parse_is)
+        while True:
+            token, negated = self._curr, self._at("NOT")
+            word = self._tokens[self._index + negated : self._index + negated + 2]
+            if len(word) < 2 or word[0].text.upper() not in REGEXPS or word[1].token_type != TokenType.STRING:
+                return this
+            self._advance(1 + negated)
+            test = self._placed(self._regexp(this), token)
+            this = exp.Not(this=test) if negated else test
+
+    def _parse_factor(self, parse_mod: bool = True) -> exp.Expr | None:
+        """Products and quotients; `DIV` is an operator where an operand follows, and a name elsewhere."""
+        this = super()._parse_factor(parse_mod)
+        while self._at_div():
+            token = self._curr
+            self._advance()
+            this = self._placed(_called("div", this, self._parse_unary()), token)
+            while self._match_set(self.FACTOR):
+                kind = self.FACTOR[self._prev.token_type]
+                this = self.expression(kind(this=this, expression=self._parse_unary()))
+        return this
+
+    def _at_div(self) -> bool:
+        after = self._next
+        if self._curr.token_type != TokenType.VAR or not self._at("DIV"):
+            return False
+        is_name = after.token_type == TokenType.VAR and after.text.upper() not in RESERVED
+        return is_name or after.token_type in (TokenType.NUMBER, TokenType.IDENTIFIER, TokenType.L_PAREN)
 
     def _parse_unary(self) -> exp.Expr | None:
         token = self._curr
@@ -187,6 +228,9 @@ class ExpressionParser(TypeParser):
             return self._placed(self._nested(self._case), token)
         if self._word("CAST"):
             return self._placed(self._in_parentheses(self._cast), token)
+        if self._at("TRY_CAST") and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            return self._placed(self._in_parentheses(lambda: self._cast(exp.TryCast)), token)
         if self._at("EXISTS"):
             self._advance()
             return self._placed(exp.Exists(this=self._in_parentheses(self._query)), token)
@@ -253,11 +297,15 @@ class ExpressionParser(TypeParser):
         call: exp.Expression = exp.Anonymous(
             this=name.name.lower(), expressions=self._in_parentheses(self._arguments)
         )
-        self._placed(call, token)
+        call = self._within_group(self._placed(call, token))
         if self._at("FILTER") and self._next.token_type == TokenType.L_PAREN:
             self._advance()
             call = self._placed(exp.Filter(this=call, expression=self._in_parentheses(self._filter)), token)
         return self._after_call(call, token)
+
+    def _within_group(self, call: exp.Expression) -> exp.Expression:
+        """What a call becomes by WITHIN GROUP (ORDER BY …) after it."""
+        return call
 
     def _after_call(self, call: exp.Expression, token: Token) -> exp.Expression:  # noqa: ARG002
         """What a call becomes by the words after it."""
@@ -304,10 +352,10 @@ class ExpressionParser(TypeParser):
         self._expect("END")
         return exp.Case(this=subject, ifs=branches, default=default)
 
-    def _cast(self) -> exp.Cast:
+    def _cast(self, kind: type[exp.Cast] = exp.Cast) -> exp.Cast:
         value = self._condition()
         self._expect("AS")
-        return exp.Cast(this=value, to=self._type_name())
+        return kind(this=value, to=self._type_name())
 
     def _interval(self, token: Token) -> exp.Interval:
         number, unit = self._number_and_unit()
@@ -382,9 +430,14 @@ class ExpressionParser(TypeParser):
             self._fail("ESCAPE is not supported", hint="use starts_with, ends_with or contains")
         return kind(this=this, expression=pattern)
 
-    def _regexp(self, this: exp.Expression) -> exp.Expression:
+    def _regexp(self, this: exp.Expr | None) -> exp.Expression:
         """`x ~ 'pattern'`, short for `regexp_matches(x, 'pattern')`."""
-        return exp.Anonymous(this="regexp_matches", expressions=[this, self._parse_bitwise()])
+        return _called("regexp_matches", this, self._parse_bitwise())
+
+
+def _called(name: str, *args: exp.Expr | None) -> exp.Expression:
+    """An operator as the call of a function."""
+    return exp.Anonymous(this=name, expressions=list(args))
 
 
 def _is_decimal(text: str) -> bool:

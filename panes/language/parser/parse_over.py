@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 
 from sqlglot import Token, TokenType, exp
 
@@ -12,10 +13,36 @@ from panes.language.parser.parse_order import OrderParser
 from panes.language.parser.syntax import NamedWindow, OverCall, OverWindow
 from panes.plan.over_functions import Distance, Frame
 
+PERCENTILES = ("percentile_cont", "percentile_disc")
+
 MOST_ROWS = 2**31 - 1
 
 
 class OverParser(OrderParser):
+    def _within_group(self, call: exp.Expression) -> exp.Expression:
+        """`percentile_cont(p) WITHIN GROUP (ORDER BY x)` is short for `percentile_cont(x, p)`; of lists it is the
+        ORDER BY inside."""
+        token = self._curr
+        if not self._word("WITHIN", "GROUP"):
+            return call
+        order = self._in_parentheses(self._order_by)
+        if call.name not in PERCENTILES:
+            call.append("expressions", self._placed(exp.Order(expressions=order), token))
+            return call
+        if len(order) != 1 or len(call.expressions) != 1:
+            self._fail(
+                f"{call.name} takes one share, and one column in WITHIN GROUP",
+                token,
+                f"{call.name}(0.9) WITHIN GROUP (ORDER BY x)",
+            )
+        (share,) = call.expressions
+        if order[0].args.get("desc"):
+            if not isinstance(share, exp.Literal) or share.is_string:
+                self._fail(f"the share of {call.name} must be a constant between 0 and 1", token)
+            share = exp.Literal.number(f"{1 - Decimal(share.name):f}")
+        call.set("expressions", [order[0].this, share])
+        return call
+
     def _after_call(self, call: exp.Expression, token: Token) -> exp.Expression:
         if self._at("IGNORE", "NULLS") or self._at("RESPECT", "NULLS"):
             self._fail(
