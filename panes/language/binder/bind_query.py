@@ -29,9 +29,11 @@ from panes.language.binder.bind_scalar_subqueries import (
     filtered_by_scalars,
     with_scalars,
 )
-from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
+from panes.language.binder.bind_star import changed_star
+from panes.language.binder.bind_subqueries import Predicate, as_predicate, conjuncts, filtered
 from panes.language.binder.bind_values import ONE_ROW, bind_values
 from panes.language.binder.expansion import Expansion
+from panes.language.binder.group_by_all import has_all, with_all_written
 from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.mark_own_functions import mark_own_functions
@@ -47,6 +49,7 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.binder.share_of_window import has_share, with_shares_written
+from panes.language.binder.subqueries_in_conditions import with_counts_written
 from panes.language.names import same
 from panes.language.parser.syntax import (
     Nested,
@@ -86,6 +89,7 @@ class QueryBinder:
     def in_order(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
         """The same, with the order in which its answer is read at the top."""
         mark_own_functions(tree, self.catalog)
+        tree = with_counts_written(tree)
         match tree:
             case Nested():
                 return self.in_order(tree.this, outer)
@@ -132,6 +136,8 @@ class QueryBinder:
             block = over_last_results(block, self.text)
         if has_share(block):
             block = with_shares_written(block, self.text)
+        if has_all(block):
+            block = with_all_written(block, self.text)
         scope, plan, correlated = self.source(block, outer)
         if correlated:
             self.refuse(
@@ -152,10 +158,10 @@ class QueryBinder:
         conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
-        conjuncts = _conjuncts(where) if where is not None else []
+        parts_of_where = conjuncts(where) if where is not None else []
         binder = ExpressionBinder(scope, takes_subqueries=True)
-        binder.check_length(len(conjuncts), block)
-        for node in conjuncts:
+        binder.check_length(len(parts_of_where), block)
+        for node in parts_of_where:
             predicate = as_predicate(node)
             if predicate is not None:
                 predicates.append(predicate)
@@ -228,7 +234,7 @@ class QueryBinder:
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
-                items += starred
+                items += changed_star(item, starred, over, self.text)
             else:
                 bound = over.bind(unaliased(item))
                 if not over.reads_own(bound):
@@ -317,7 +323,10 @@ class QueryBinder:
     def _same_types(self, left: Node, right: Node, tree: SetOperation) -> tuple[Node, Node]:
         kind = tree.args["kind"]
         if len(left.schema) != len(right.schema):
-            self.refuse(f"the sides of {kind} have {len(left.schema)} and {len(right.schema)} columns", tree)
+            self.refuse(
+                f"the sides of {kind} have {len(left.schema)} and {len(right.schema)} columns", tree,
+                "columns are matched by place; NULL AS name stands for one that a side does not have",
+            )  # fmt: skip
         types: list[Type] = []
         for one, other in zip(left.schema, right.schema, strict=True):
             common = wider(_type_of(left, one), _type_of(right, other))
@@ -364,22 +373,6 @@ class QueryBinder:
                 "is not defined", tree, "leave SLIDE out, or put the window around a derived table",
             )  # fmt: skip
         return nodes.Wstream(child, spec)
-
-
-def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
-    """The parts of `a AND b AND c`, from left to right, also inside parentheses."""
-    stack, parts = [node], []
-    while stack:
-        part = stack.pop()
-        if isinstance(part, exp.And):
-            stack += [part.expression, part.this]
-        elif isinstance(part, exp.Paren) and isinstance(
-            part.this, (exp.And, exp.Exists, exp.In, exp.Not, exp.Paren)
-        ):
-            stack.append(part.this)
-        else:
-            parts.append(part)
-    return parts
 
 
 def _name_of(node: exp.Expression, place: int) -> str:
