@@ -29,11 +29,11 @@ from panes.language.binder.bind_scalar_subqueries import (
     filtered_by_scalars,
     with_scalars,
 )
-from panes.language.binder.bind_star import changed_star
+from panes.language.binder.bind_star import bind_star
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, conjuncts, filtered
 from panes.language.binder.bind_values import ONE_ROW, bind_values
 from panes.language.binder.expansion import Expansion
-from panes.language.binder.group_by_all import has_all, with_all_written
+from panes.language.binder.group_by_all import has_all, group_by_all
 from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.mark_own_functions import mark_own_functions
@@ -49,7 +49,7 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.binder.share_of_window import has_share, with_shares_written
-from panes.language.binder.subqueries_in_conditions import with_counts_written
+from panes.language.binder.counted_subqueries import counted_subqueries
 from panes.language.names import same
 from panes.language.parser.syntax import (
     Nested,
@@ -89,7 +89,7 @@ class QueryBinder:
     def in_order(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
         """The same, with the order in which its answer is read at the top."""
         mark_own_functions(tree, self.catalog)
-        tree = with_counts_written(tree)
+        tree = counted_subqueries(tree)
         match tree:
             case Nested():
                 return self.in_order(tree.this, outer)
@@ -137,7 +137,7 @@ class QueryBinder:
         if has_share(block):
             block = with_shares_written(block, self.text)
         if has_all(block):
-            block = with_all_written(block, self.text)
+            block = group_by_all(block, self.text)
         scope, plan, correlated = self.source(block, outer)
         if correlated:
             self.refuse(
@@ -234,7 +234,7 @@ class QueryBinder:
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
-                items += changed_star(item, starred, over, self.text)
+                items += bind_star(item, starred, over, self.text)
             else:
                 bound = over.bind(unaliased(item))
                 if not over.reads_own(bound):

@@ -15,7 +15,7 @@ Items = Sequence[tuple[exp.Expression, Expression]]
 """Columns of a SELECT list: what they are named after, and what they are."""
 
 
-def changed_star(item: exp.Expression, columns: Items, binder: OverBinder, text: str) -> Items:
+def bind_star(item: exp.Expression, columns: Items, binder: OverBinder, text: str) -> Items:
     """The columns that `*` stands for, without those of EXCEPT and with the values of REPLACE."""
     star = item if isinstance(item, exp.Star) else item.this
     left_out = [name.name for name in star.args.get("except_") or ()]

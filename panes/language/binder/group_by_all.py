@@ -16,7 +16,7 @@ def has_all(block: SelectBlock) -> bool:
     )
 
 
-def with_all_written(block: SelectBlock, text: str) -> SelectBlock:
+def group_by_all(block: SelectBlock, text: str) -> SelectBlock:
     """The same SELECT with the keys that ALL means, each by its place. Constants are none."""
     keys: list[exp.Expression] = []
     for place, item in enumerate(block.expressions, start=1):

@@ -17,7 +17,7 @@ from panes.language.positions import offset_of
 from panes.plan.unused import unused
 
 
-def with_counts_written(tree: exp.Expression) -> exp.Expression:
+def counted_subqueries(tree: exp.Expression) -> exp.Expression:
     """The query with counts for those EXISTS and IN that are no whole conditions of WHERE."""
     if not _inside_others(tree):
         return tree
@@ -36,19 +36,19 @@ def _inside_others(tree: exp.Expression) -> list[exp.Expression]:
         where = block.args.get("where")
         predicates = map(as_predicate, conjuncts(where) if where is not None else ())
         whole |= {id(predicate.node) for predicate in predicates if predicate is not None}
-    found = (node for node in tree.find_all(exp.Exists, exp.In, bfs=True) if id(node) not in whole)
-    return [
-        node
-        for node in found
-        if (isinstance(node, exp.Exists) or node.args.get("query")) and not _is_of_join(node)
-    ]
+    found: list[exp.Expression] = []
+    for node in tree.find_all(exp.Exists, exp.In):
+        has_query = isinstance(node, exp.Exists) or node.args.get("query")
+        if has_query and id(node) not in whole and not _is_of_join(node):
+            found.append(node)
+    return found
 
 
 def _is_of_join(node: exp.Expression) -> bool:
     """Whether it stands in the ON of a join, which takes no subqueries."""
-    around = node
+    around: exp.Expr = node
     while around.parent is not None and not isinstance(around.parent, SelectBlock):
-        around, key = around.parent, around.arg_key
+        key, around = around.arg_key, around.parent
         if isinstance(around, FromItem) and key == "on":
             return True
     return False
