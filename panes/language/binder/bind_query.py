@@ -32,8 +32,9 @@ from panes.language.binder.bind_scalar_subqueries import (
 from panes.language.binder.bind_star import bind_star
 from panes.language.binder.bind_subqueries import Predicate, as_predicate, conjuncts, filtered
 from panes.language.binder.bind_values import ONE_ROW, bind_values
+from panes.language.binder.counted_subqueries import counted_subqueries
 from panes.language.binder.expansion import Expansion
-from panes.language.binder.group_by_all import has_all, group_by_all
+from panes.language.binder.group_by_all import group_by_all, has_all
 from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.mark_own_functions import mark_own_functions
@@ -49,7 +50,6 @@ from panes.language.binder.refusals import (
 )
 from panes.language.binder.scope import Scope
 from panes.language.binder.share_of_window import has_share, with_shares_written
-from panes.language.binder.counted_subqueries import counted_subqueries
 from panes.language.names import same
 from panes.language.parser.syntax import (
     Nested,
