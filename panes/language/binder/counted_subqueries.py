@@ -38,6 +38,7 @@ def _inside_others(tree: exp.Expression) -> list[exp.Expression]:
         whole |= {id(predicate.node) for predicate in predicates if predicate is not None}
     found: list[exp.Expression] = []
     for node in tree.find_all(exp.Exists, exp.In):
+        assert isinstance(node, exp.Expression)
         has_query = isinstance(node, exp.Exists) or node.args.get("query")
         if has_query and id(node) not in whole and not _is_of_join(node):
             found.append(node)
