@@ -474,5 +474,11 @@ class Database:
         found = self._catalog.stream(name)
         if not isinstance(found, CreateStream):
             known = ", ".join(stream.name for stream in self._catalog.base_streams()) or "none yet"
+            if self._catalog.table(name) is not None:
+                raise CatalogError(f"{name!r} is a table: give it rows with db.load({name!r}, rows)")
+            if found is not None:
+                raise CatalogError(
+                    f"{name!r} is a derived stream: its rows are those of what it reads, of {known}"
+                )
             raise CatalogError(f"there is no base stream named {name!r}; there are {known}")
         return found.stream

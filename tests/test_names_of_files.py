@@ -47,6 +47,7 @@ GROUPS = {
     "language/binder/constants.py": "the constants of SQL as values",
     "language/binder/refusals.py": "one function per thing that is refused",
     "language/parser/dialect.py": "sqlglot finds a dialect by the name of its class",
+    "language/parser/foreign_forms.py": "clauses of other systems, and what to write for each",
     "language/parser/syntax.py": "the nodes of the syntax tree",
     "language/positions.py": "errors that point at a position",
     "onetime/can_ask_once.py": "gives the reason when a query cannot be asked once",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 # What may hide a semicolon comes first: strings, quoted names and comments, closed or cut short by the end.
 _TOKEN = re.compile(
-    r"""(?P<hidden>'(?:[^']|'')*(?:'|$) | "(?:[^"]|"")*(?:"|$))
+    r"""(?P<hidden>'(?:[^']|'')*(?:'|$) | "(?:[^"]|"")*(?:"|$) | `(?:[^`]|``)*(?:`|$))
       | (?P<comment>--[^\n]* | /\*.*?(?:\*/|$))
       | (?P<end>;)
       | (?P<space>\s+)""",

@@ -31,6 +31,8 @@ def columns_given(receiver: Receiver, rows: Rows) -> Columns:
     """The columns of the receiver from rows in any form; columns of Arrow stay columns."""
     if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
         return _of_pandas(receiver, rows)
+    if type(rows).__module__.partition(".")[0] == "pyspark" and hasattr(rows, "isStreaming"):
+        rows = _of_spark(receiver, rows)
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])
     if isinstance(rows, pa.Table):
@@ -60,6 +62,18 @@ def columns_given(receiver: Receiver, rows: Rows) -> Columns:
 def _of_table(receiver: Receiver, table: pa.Table) -> Columns:
     _check_names(receiver, table.column_names)
     return {name: table.column(name) for name in receiver.columns.names}
+
+
+def _of_spark(receiver: Receiver, frame: Any) -> pa.Table:
+    """The rows of a DataFrame of Spark, which is computed now. Its instants are in UTC, whatever the zone of the
+    session is; those without a zone (TIMESTAMP_NTZ) are taken as UTC."""
+    if frame.isStreaming:
+        raise receiver.refusal(
+            "a streaming DataFrame has no end to its rows: give the batches of "
+            f"frame.writeStream.foreachBatch(lambda batch, _: db.{'push' if receiver.kind == 'stream' else 'load'}"
+            f"({receiver.name!r}, batch)), or create the stream with FROM FILES or FROM KAFKA"
+        )
+    return frame.toArrow()
 
 
 def _of_pandas(receiver: Receiver, frame: Any) -> Columns:

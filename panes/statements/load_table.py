@@ -38,6 +38,8 @@ def load_table(
     context.connection.check_writable()
     table = context.catalog.table(name)
     if table is None:
+        if context.catalog.stream(name) is not None:
+            raise CatalogError(f"{name!r} is a stream: give it rows with db.push({name!r}, rows)")
         known = ", ".join(table.name for table in context.catalog.tables()) or "none yet"
         raise CatalogError(f"there is no table named {name!r}; there are {known}")
     problem = why_not_load(table, on_conflict, replace=replace)

@@ -27,6 +27,25 @@ def test_pushed_rows_are_taken_in_once_and_survive_reopening(spark, tmp_path):
             db.push("x", {})
 
 
+def test_a_data_frame_is_pushed_and_loaded_with_its_instants(spark, tmp_path):
+    text = "SELECT TIMESTAMP '2026-01-31 07:00:00 America/New_York' AS at, 'a' AS w"
+    with panes.connect(tmp_path / "db", spark=spark) as db:
+        db.sql(
+            "CREATE STREAM s (at TIMESTAMP, w STRING) TIMESTAMP BY at; CREATE TABLE t (at TIMESTAMP, w STRING)"
+        )
+        assert db.push("s", spark.sql(text)) == 1
+        db.load("t", spark.sql(text))
+        db.register("SELECT epoch_ms(at) AS ms, w FROM s [RANGE 1 HOUR]", name="seen")
+        db.run()
+        expected = [{"ms": 1769860800000, "w": "a"}]
+        assert db.query("seen").invoke().to_pylist() == expected
+        assert db.sql("SELECT epoch_ms(at) AS ms, w FROM t").to_pylist() == expected
+        with pytest.raises(
+            errors.SourceError, match="a streaming DataFrame has no end to its rows: give the batches"
+        ):
+            db.push("s", spark.readStream.format("rate").load())
+
+
 @pytest.mark.parametrize(
     ("form", "lines"),
     [

@@ -120,8 +120,20 @@ def test_a_table_without_a_key_has_no_conflicts(db):
 
 def test_only_tables_are_loaded(db):
     db.sql("CREATE STREAM s (a INT)")
-    with pytest.raises(CatalogError, match="there is no table named 's'; there are hosts, log"):
+    with pytest.raises(CatalogError, match=r"'s' is a stream: give it rows with db.push"):
         db.load("s", [(1,)])
+    with pytest.raises(CatalogError, match="there is no table named 'gone'; there are hosts, log"):
+        db.load("gone", [(1,)])
+
+
+def test_rows_are_pushed_to_streams_that_have_rows_of_their_own(db):
+    db.sql("CREATE STREAM s (a INT); CREATE STREAM d AS SELECT a FROM s")
+    with pytest.raises(CatalogError, match=r"'hosts' is a table: give it rows with db.load\('hosts', rows\)"):
+        db.push("hosts", [{"id": 1, "name": "a"}])
+    with pytest.raises(
+        CatalogError, match="'d' is a derived stream: its rows are those of what it reads, of s"
+    ):
+        db.push("d", [(1,)])
 
 
 def test_one_who_only_reads_cannot_load(db):

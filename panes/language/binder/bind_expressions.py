@@ -130,13 +130,31 @@ class ExpressionBinder:
         try:
             signature = function.signature([arg.type for arg in args])
         except WrongTypes as wrong:
-            self.refuse(f"{function.symbol or name} {wrong}", node)
+            self.refuse(f"{function.symbol or name} {wrong}", node, self._how_to_compare(name, args, node))
         cast = [cast_to(arg, want) for arg, want in zip(args, signature.args, strict=True)]
         for place in function.constants:
             if place < len(cast) and (not isinstance(cast[place], Literal) or cast[place].value is None):  # type: ignore[attr-defined]
                 self.refuse(f"argument {place + 1} of {name} must be a constant", node)
         self._check_constants(name, cast, node)
         return Call(signature.result, name, tuple(cast))
+
+    def _how_to_compare(self, name: str, args: Sequence[Expression], node: exp.Expression) -> str | None:
+        """What to write where a number is compared with a text."""
+        number = next((arg.type for arg in args if arg.type.is_numeric), None)
+        if name not in _COMPARED or number is None or all(arg.type != STRING for arg in args):
+            return None
+        place, text = next((place, arg) for place, arg in enumerate(args) if arg.type == STRING)
+        target = BIGINT if number.is_integer else number
+        if isinstance(text, Literal):
+            value = str(text.value)
+            is_number = re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", value, re.ASCII) is not None
+            quoted = value.replace("'", "''")
+            without = f"{value.strip()} without quotes, or " if is_number else ""
+            return f"write {without}CAST('{quoted}' AS {target})"
+        sides = [node.this, node.expression] if isinstance(node, exp.Binary) else []
+        side = sides[place] if place < len(sides) else None
+        written = ".".join(part.name for part in side.parts) if isinstance(side, exp.Column) else "…"
+        return f"write CAST({written} AS {target})"
 
     def _read_constants(
         self, name: str, args: Sequence[Expression], node: exp.Expression

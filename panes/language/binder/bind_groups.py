@@ -28,7 +28,7 @@ from panes.plan.expressions import (
 )
 from panes.plan.function_signatures import WrongTypes
 from panes.plan.nodes import GroupBy, Node, Project
-from panes.plan.types import BIGINT, INT
+from panes.plan.types import BIGINT, INT, INTERVAL, NULL
 from panes.plan.unused import unused
 
 APPROXIMATED = ("percentile_approx", "approx_percentile")
@@ -283,8 +283,10 @@ def bind_keys(nodes: Iterable[exp.Expression], block: SelectBlock, scope: Scope)
         if any(is_aggregate(inside) for inside in outside_subqueries(target)):
             binder.refuse("GROUP BY cannot take an aggregate", node)
         key = binder.bind(target)
-        if not columns_of(key):
-            binder.refuse("GROUP BY takes columns, not constants", node)
+        if key.type == INTERVAL:
+            binder.refuse("GROUP BY cannot take an INTERVAL", node)
+        if key.type == NULL:
+            key = cast_to(key, BIGINT)
         if not all(map(scope.is_own, columns_of(key))):
             binder.refuse("GROUP BY cannot take a column of the query around it", node)
         if key.type.is_nested:

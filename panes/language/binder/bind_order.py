@@ -50,12 +50,18 @@ class Order:
         for node in self.on:
             self._add_partition(self._of_block(node, block, columns, binder))
         for node in self.nodes:
-            self._add_key(node, self._of_block(node.this, block, columns, binder))
+            if _is_all(node):
+                self._add_all(node, [name for name, _ in columns])
+            else:
+                self._add_key(node, self._of_block(node.this, block, columns, binder))
         return columns + tuple((name, expression) for expression, name in self._hidden.items())
 
     def of_columns(self, names: Sequence[str]) -> None:
         """The order of a query of which only the columns are known, such as a UNION."""
         for node in self.nodes:
+            if _is_all(node):
+                self._add_all(node, names)
+                continue
             found = self._place(node.this, names) or _named(node.this, names)
             if found is None:
                 hint = (
@@ -97,6 +103,13 @@ class Order:
         if not node.name.isdecimal() or not 1 <= int(node.name) <= len(names):
             refuse(f"the SELECT list has no column {node.name}", self.text, offset_of(node))
         return names[int(node.name) - 1]
+
+    def _add_all(self, node: exp.Expression, names: Sequence[str]) -> None:
+        """ORDER BY ALL: by all columns of the SELECT list, from left to right."""
+        if len(self.nodes) > 1:
+            refuse("ALL stands alone in ORDER BY", self.text, offset_of(node), "it means all columns")
+        for name in names:
+            self._add_key(node, name)
 
     def _add_key(self, node: exp.Expression, column: str) -> None:
         if all(key.column != column for key in self.keys):  # the second time it decides nothing
@@ -163,6 +176,10 @@ def _check_relation(plan: Node, text: str, at: int) -> None:
             "results of INTERNAL windows are a stream, which is in the order of time", text, at,
             "leave INTERNAL out",
         )  # fmt: skip
+
+
+def _is_all(node: exp.Expression) -> bool:
+    return isinstance(node.this, exp.Var)
 
 
 def _named(node: exp.Expression, names: Sequence[str]) -> str | None:

@@ -29,9 +29,12 @@ from panes.language.binder.bind_scalar_subqueries import (
     filtered_by_scalars,
     with_scalars,
 )
-from panes.language.binder.bind_subqueries import Predicate, as_predicate, filtered
+from panes.language.binder.bind_star import bind_star
+from panes.language.binder.bind_subqueries import Predicate, as_predicate, conjuncts, filtered
 from panes.language.binder.bind_values import ONE_ROW, bind_values
+from panes.language.binder.counted_subqueries import counted_subqueries
 from panes.language.binder.expansion import Expansion
+from panes.language.binder.group_by_all import group_by_all, has_all
 from panes.language.binder.grouping_sets import grouping_sets
 from panes.language.binder.known_relations import KnownRelations
 from panes.language.binder.mark_own_functions import mark_own_functions
@@ -89,6 +92,7 @@ class QueryBinder:
     def in_order(self, tree: exp.Expression, outer: Scope | None = None) -> Node:
         """The same, with the order in which its answer is read at the top."""
         mark_own_functions(tree, self.catalog)
+        tree = counted_subqueries(tree)
         match tree:
             case Nested():
                 return self.in_order(tree.this, outer)
@@ -135,6 +139,8 @@ class QueryBinder:
             block = over_last_results(block, self.text)
         if has_share(block):
             block = with_shares_written(block, self.text)
+        if has_all(block):
+            block = group_by_all(block, self.text)
         scope, plan, correlated = self.source(block, outer)
         if correlated:
             self.refuse(
@@ -155,10 +161,10 @@ class QueryBinder:
         conditions = items.conditions
         predicates: list[Predicate] = []
         where = block.args.get("where")
-        conjuncts = _conjuncts(where) if where is not None else []
+        parts_of_where = conjuncts(where) if where is not None else []
         binder = ExpressionBinder(scope, takes_subqueries=True)
-        binder.check_length(len(conjuncts), block)
-        for node in conjuncts:
+        binder.check_length(len(parts_of_where), block)
+        for node in parts_of_where:
             predicate = as_predicate(node)
             if predicate is not None:
                 predicates.append(predicate)
@@ -247,7 +253,7 @@ class QueryBinder:
         for item in block.expressions:
             starred = self._star(item, scope)
             if starred is not None:
-                items += starred
+                items += bind_star(item, starred, over, self.text)
             else:
                 bound = over.bind(unaliased(item))
                 if not over.reads_own(bound):
@@ -336,7 +342,10 @@ class QueryBinder:
     def _same_types(self, left: Node, right: Node, tree: SetOperation) -> tuple[Node, Node]:
         kind = tree.args["kind"]
         if len(left.schema) != len(right.schema):
-            self.refuse(f"the sides of {kind} have {len(left.schema)} and {len(right.schema)} columns", tree)
+            self.refuse(
+                f"the sides of {kind} have {len(left.schema)} and {len(right.schema)} columns", tree,
+                "columns are matched by place; NULL AS name stands for one that a side does not have",
+            )  # fmt: skip
         types: list[Type] = []
         for one, other in zip(left.schema, right.schema, strict=True):
             common = wider(_type_of(left, one), _type_of(right, other))
@@ -383,22 +392,6 @@ class QueryBinder:
                 "is not defined", tree, "leave SLIDE out, or put the window around a derived table",
             )  # fmt: skip
         return nodes.Wstream(child, spec)
-
-
-def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
-    """The parts of `a AND b AND c`, from left to right, also inside parentheses."""
-    stack, parts = [node], []
-    while stack:
-        part = stack.pop()
-        if isinstance(part, exp.And):
-            stack += [part.expression, part.this]
-        elif isinstance(part, exp.Paren) and isinstance(
-            part.this, (exp.And, exp.Exists, exp.In, exp.Not, exp.Paren)
-        ):
-            stack.append(part.this)
-        else:
-            parts.append(part)
-    return parts
 
 
 def _name_of(node: exp.Expression, place: int) -> str:

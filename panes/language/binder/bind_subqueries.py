@@ -52,9 +52,25 @@ def as_predicate(node: exp.Expression) -> Predicate | None:
     return None
 
 
+def conjuncts(node: exp.Expression) -> list[exp.Expression]:
+    """The parts of `a AND b AND c`, from left to right, also inside parentheses."""
+    stack, parts = [node], []
+    while stack:
+        part = stack.pop()
+        if isinstance(part, exp.And):
+            stack += [part.expression, part.this]
+        elif isinstance(part, exp.Paren) and isinstance(
+            part.this, (exp.And, exp.Exists, exp.In, exp.Not, exp.Paren)
+        ):
+            stack.append(part.this)
+        else:
+            parts.append(part)
+    return parts
+
+
 def filtered(binder: QueryBinder, plan: Node, predicate: Predicate, scope: Scope) -> Node:
     """The plan, less the rows that the predicate does not let through."""
-    block = _relation_of(predicate)
+    block = relation_of(predicate)
     if isinstance(block, SelectBlock) and not is_grouped(block) and not has_over(block):
         inner, right, correlated = binder.source(block, scope)
         # EXISTS does not look at the SELECT list, but a mistake in it is one all the same.
@@ -100,7 +116,7 @@ def _met(binder: QueryBinder, node: SemiJoin | AntiJoin, predicate: Predicate) -
     return node
 
 
-def _relation_of(predicate: Predicate) -> exp.Expression:
+def relation_of(predicate: Predicate) -> exp.Expression:
     """The query without parentheses and without an Rstream around it: inside EXISTS the relation is meant. Whether
     it has a row, its first row tells."""
     query = predicate.query

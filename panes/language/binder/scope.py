@@ -149,4 +149,9 @@ class Scope:
             names = [written for written, _ in relations[0].columns]
             refuse(f"{alias} has no column named {name!r}", self.text, offset, did_you_mean(name, names))
         names = list(dict.fromkeys(written for s in scopes for r in s.relations for written, _ in r.columns))
-        refuse(f"there is no column named {name!r}", self.text, offset, did_you_mean(name, names))
+        hint = did_you_mean(name, names)
+        if self.text[offset : offset + 1] == '"':
+            text = name.replace("'", "''")
+            similar = f"{hint} " if (hint or "").startswith("did you mean") else ""
+            hint = f"{similar}double quotes are for names; a text stands in single quotes: '{text}'"
+        refuse(f"there is no column named {name!r}", self.text, offset, hint)

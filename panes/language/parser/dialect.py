@@ -15,6 +15,7 @@ class Panes(Dialect):
     """Few words are keywords: the others have a meaning in their places, and are names elsewhere."""
 
     class Tokenizer(tokens.Tokenizer):
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             "AND": TokenType.AND,
             "OR": TokenType.OR,

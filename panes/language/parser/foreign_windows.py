@@ -60,8 +60,10 @@ def foreign_window(tokens: Sequence[Token], at: int, *, in_from: bool) -> Foreig
     if not _is_open(tokens, at + 1) or tokens[at].text.upper() not in _WORDS:
         return None
     word = tokens[at].text.upper()
-    inside = _in_parentheses(tokens, at + 1)
-    lengths = tuple(length for place in range(len(inside)) if (length := _length(inside, place)) is not None)
+    inside = in_parentheses(tokens, at + 1)
+    lengths = tuple(
+        length for place in range(len(inside)) if (length := length_at(inside, place)) is not None
+    )
     names = [token.text for token in inside[:2] if token.text.upper() != "TABLE"] if in_from else []
     return ForeignWindow(word, names[0] if names else "stream", lengths) if in_from or lengths else None
 
@@ -70,7 +72,8 @@ def _is_open(tokens: Sequence[Token], at: int) -> bool:
     return at < len(tokens) and tokens[at].token_type == TokenType.L_PAREN
 
 
-def _in_parentheses(tokens: Sequence[Token], at: int) -> Sequence[Token]:
+def in_parentheses(tokens: Sequence[Token], at: int) -> Sequence[Token]:
+    """The tokens between the parenthesis at this place and the one that closes it."""
     depth = 0
     for place in range(at, len(tokens)):
         kind = tokens[place].token_type
@@ -80,7 +83,7 @@ def _in_parentheses(tokens: Sequence[Token], at: int) -> Sequence[Token]:
     return tokens[at + 1 :]
 
 
-def _length(tokens: Sequence[Token], at: int) -> int | None:
+def length_at(tokens: Sequence[Token], at: int) -> int | None:
     """The length that is written at this place: `10 MINUTES`, `'10' MINUTES` or `'10 minutes'`."""
     token = tokens[at]
     following = tokens[at + 1].text if at + 1 < len(tokens) else ""

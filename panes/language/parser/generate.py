@@ -80,6 +80,8 @@ def _from_item(self: Generator, node: FromItem) -> str:
 
 
 def _grouping(self: Generator, node: Grouping) -> str:
+    if node.args["kind"] == "ALL":
+        return "ALL"
     word = {"SETS": "GROUPING SETS"}.get(node.args["kind"], node.args["kind"])
     return f"{word} ({_csv(self, node.expressions)})"
 
@@ -174,6 +176,12 @@ def _call(self: Generator, node: exp.Anonymous) -> str:
     return f"{quoted(node.name)}({inside}{ordered})"
 
 
+def _star(self: Generator, node: exp.Star) -> str:
+    left_out, changed = node.args.get("except_"), node.args.get("replace")
+    text = "*" if not left_out else f"* EXCLUDE ({_csv(self, left_out)})"
+    return text if not changed else f"{text} REPLACE ({_csv(self, changed)})"
+
+
 def _csv(self: Generator, nodes: list[exp.Expression]) -> str:
     return ", ".join(self.sql(node) for node in nodes)
 
@@ -222,7 +230,7 @@ class PanesGenerator(Generator):
         exp.HexString: lambda _, node: f"x'{node.name}'",
         exp.Tuple: lambda self, node: f"({_csv(self, node.expressions)})",
         exp.Identifier: lambda _, node: quoted(node.name),
-        exp.Star: lambda *_: "*",
+        exp.Star: _star,
         exp.Neg: lambda self, node: f"-{' ' * isinstance(node.this, exp.Neg)}{self.sql(node, 'this')}",
         exp.Paren: lambda self, node: f"({self.sql(node, 'this')})",
     }

@@ -19,7 +19,10 @@ from panes.language.statements import Statement
 LONGEST = 1_000_000
 """Characters in one text: more than any program of statements, less than what makes a parser hang."""
 
-_QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>['"]|/\*)|.""", re.DOTALL)
+_QUOTED = re.compile(
+    r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(?P<open>['"`]|/\*)|.""",
+    re.DOTALL,
+)
 
 
 def parse(text: str, parameters: Parameters | None = None) -> list[Statement]:

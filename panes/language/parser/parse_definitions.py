@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from math import isfinite
+from typing import NoReturn
 
 from sqlglot import Token, TokenType, exp
 
@@ -14,6 +15,7 @@ from panes.language import statements as st
 from panes.language.binder.constants import is_whole, whole
 from panes.language.definition_text import option_text
 from panes.language.names import RESERVED, same
+from panes.language.parser.foreign_forms import slack_of_watermark
 from panes.language.parser.parse_queries import QueryParser
 from panes.language.positions import did_you_mean
 from panes.plan.schema import Schema
@@ -34,8 +36,16 @@ class DefinitionParser(QueryParser):
 
     def _column_definition(self) -> tuple[Token, str, Type]:
         token = self._curr
+        if self._at("WATERMARK", "FOR"):
+            self._refuse_watermark()
         name = self._name("a column name").name
         return token, name, self._type()
+
+    def _refuse_watermark(self) -> NoReturn:
+        clauses = slack_of_watermark(self._tokens, self._index)
+        self._fail(
+            "WATERMARK is not how lateness is written here", hint=f"write after the columns: {clauses}"
+        )
 
     def _schema(self, columns: list[tuple[Token, str, Type]]) -> Schema:
         for place, (token, name, _) in enumerate(columns):

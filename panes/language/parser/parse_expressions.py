@@ -246,7 +246,16 @@ class ExpressionParser(TypeParser):
                 return self._call()
         if self._at_name():
             return self._column()
+        if self._at("WINDOW"):
+            self._refuse_window_column()
         return self._unexpected("an expression")
+
+    def _refuse_window_column(self) -> None:
+        """`window` is a column where GROUP BY has window(ts, …), which is written in another way here."""
+        places = range(self._index, len(self._tokens))
+        found = next((w for at in places if (w := foreign_window(self._tokens, at, in_from=False))), None)
+        if found is not None:
+            self._fail("there is no column window", hint=found.hint)
 
     def _refuse_foreign_window(self, *, in_from: bool = False) -> None:
         found = foreign_window(self._tokens, self._index, in_from=in_from)
@@ -363,8 +372,10 @@ class ExpressionParser(TypeParser):
         return self._placed(interval, token)
 
     def _number_and_unit(self) -> tuple[str, str]:
-        """`10 MINUTES`; the number may stand in quotes."""
+        """`10 MINUTES`; the number may stand in quotes, alone or with its unit."""
         number = self._curr
+        if number.token_type == TokenType.STRING and len(number.text.split()) == 2:
+            return self._number_and_unit_in_quotes(number)
         if number.token_type == TokenType.STRING and not _is_decimal(number.text):
             self._fail("expected a number and a unit, such as 10 MINUTES")
         if number.token_type not in (TokenType.NUMBER, TokenType.STRING):
@@ -383,6 +394,20 @@ class ExpressionParser(TypeParser):
         if not _is_decimal(number.text) or parse_duration(number.text, unit.text) is None:
             self._fail("expected a whole number of microseconds, of at most a million days", number)
         return number.text, unit.text
+
+    def _number_and_unit_in_quotes(self, token: Token) -> tuple[str, str]:
+        """`'10 minutes'`."""
+        number, unit = token.text.split()
+        length = (
+            parse_duration(number, unit) if _is_decimal(number) and unit.upper() in MICROSECONDS else None
+        )
+        if length is None:
+            self._fail(
+                f"'{token.text}' is not a length of time",
+                hint="write a number and a unit, MICROSECONDS, MILLISECONDS, SECONDS, … to WEEKS: 10 MINUTES",
+            )
+        self._advance()
+        return number, unit
 
     def _at_constant_of_type(self) -> bool:
         return self._next.token_type == TokenType.STRING and (self._at("DATE") or self._at("TIMESTAMP"))

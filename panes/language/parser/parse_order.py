@@ -28,7 +28,8 @@ class OrderParser(SpokenCallParser):
 
     def _sort_key(self) -> exp.Expression:
         token = self._curr
-        this = self._condition()
+        is_all = self._word("ALL")
+        this = self._placed(exp.Var(this="ALL"), token) if is_all else self._condition()
         descending = self._word("DESC")
         if not descending:
             self._word("ASC")

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import Token, TokenType, exp
 
+from panes.language.parser.foreign_forms import unnest_of_view
 from panes.language.parser.parse_with import WithParser
 from panes.language.parser.syntax import (
     OUTPUTS,
@@ -146,11 +147,29 @@ class QueryParser(WithParser):
 
     def _projection(self) -> exp.Expression:
         expression = self._condition()
+        if expression.is_star:
+            return self._changed_star(expression)
         if self._word("AS") or self._at_name():
             token = self._curr
             alias = self._name("a name for the column")
             return self._placed(exp.Alias(this=expression, alias=alias), token)
         return expression
+
+    def _changed_star(self, item: exp.Expression) -> exp.Expression:
+        """`*` or `t.*` with `EXCEPT (a, b)` (or EXCLUDE) and `REPLACE (x AS a)`, if these follow."""
+        star = item if isinstance(item, exp.Star) else item.this
+        if (self._at("EXCEPT") or self._at("EXCLUDE")) and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            star.set("except_", self._in_parentheses(lambda: self._list(lambda: self._name("a column"))))
+        if self._at("REPLACE") and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            star.set("replace", self._in_parentheses(lambda: self._list(self._replacement)))
+        return item
+
+    def _replacement(self) -> exp.Expression:
+        token, value = self._curr, self._condition()
+        self._expect("AS")
+        return self._placed(exp.Alias(this=value, alias=self._name("a column")), token)
 
     def _clauses(
         self, distinct: bool | list[exp.Expression], projections: list[exp.Expression]
@@ -186,6 +205,13 @@ class QueryParser(WithParser):
 
     def _group_by(self) -> list[exp.Expression]:
         self._expect("GROUP", "BY")
+        token = self._curr
+        if self._word("ALL"):
+            if self._curr.token_type == TokenType.COMMA:
+                self._unexpected(
+                    "the end of GROUP BY", "ALL stands alone: it means all columns without an aggregate"
+                )
+            return [self._placed(Grouping(kind="ALL", expressions=[]), token)]
         return self._list(self._grouping_item)
 
     def _grouping_item(self) -> exp.Expression:
@@ -272,7 +298,9 @@ class QueryParser(WithParser):
         if self._at("LATERAL", "UNNEST"):
             self._advance()
         elif self._at("LATERAL", "VIEW"):
-            self._fail("LATERAL VIEW is not supported", hint="write CROSS JOIN UNNEST(items) AS t(item)")
+            self._fail(
+                "LATERAL VIEW is not supported", hint=f"write {unnest_of_view(self._tokens, self._index)}"
+            )
         elif self._at("LATERAL"):
             self._fail(
                 "LATERAL is not supported: a query in FROM cannot read the items beside it",

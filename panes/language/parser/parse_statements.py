@@ -71,8 +71,11 @@ class StatementParser(TableParser):
                 if or_replace or if_not_exists:
                     return st.CreateAgain(statement, "OR REPLACE" if or_replace else "IF NOT EXISTS")
                 return statement
-        if self._at("VIEW") or self._at("MATERIALIZED"):
-            self._fail("there are no views", hint="CREATE QUERY name AS SELECT … keeps its answer up to date")
+        if any(map(self._at, ("VIEW", "MATERIALIZED", "TEMP", "TEMPORARY", "GLOBAL"))):
+            self._fail(
+                "there are no views and no temporary relations",
+                hint="CREATE QUERY name AS SELECT … keeps its answer up to date; WITH names a part of a query",
+            )
         return self._unexpected("STREAM, TABLE, QUERY, FUNCTION or AGGREGATE")
 
     def _create_function(self, *, is_aggregate: bool) -> st.CreateFunction:
@@ -140,6 +143,8 @@ class StatementParser(TableParser):
             elif self._word("FROM"):
                 self._once(source, token)
                 source = self._source()
+            elif self._at("WATERMARK"):
+                self._refuse_watermark()
             else:
                 self._unexpected(
                     "TIMESTAMP BY, EXPIRES BY, SLACK, AHEAD, IDLE ADVANCE, RETAIN, FROM or the end of the "
@@ -279,12 +284,26 @@ class StatementParser(TableParser):
             return st.ShowCreate(kind_of, self._relation_name("a name").name)
         if self._word("PLANS"):
             return st.ShowPlans(self._relation_name("the name of a query").name)
+        if self._at("VIEWS"):
+            self._fail("there are no views", hint="SHOW QUERIES lists what is kept up to date")
+        if self._at("DATABASES") or self._at("SCHEMAS"):
+            self._fail(
+                "a directory has one database", hint="SHOW STREAMS, SHOW TABLES and SHOW QUERIES list it"
+            )
         return self._unexpected(
             "QUERIES, STREAMS, TABLES, FUNCTIONS, SETTINGS, STATISTICS, SYNOPSES, SCHEDULE, COLUMNS FROM, CREATE "
             "or PLANS"
         )
 
     def _describe(self) -> st.Statement:
+        """DESCRIBE, and what Spark has between it and the name."""
+        for word in ("QUERY", "STREAM", "TABLE", "EXTENDED", "FORMATTED"):
+            if (
+                self._at(word)
+                and self._next
+                and self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+            ):
+                self._advance()
         return st.Describe(self._relation_name("the name of a stream, a table or a query").name)
 
     def _comment(self) -> st.Statement:
@@ -410,6 +429,14 @@ class StatementParser(TableParser):
         return token, clause, self._interval_us()
 
     def _set(self) -> st.Statement:
+        if self._at("TIME", "ZONE") or self._at("TIMEZONE") or self._at("TIME_ZONE"):
+            zone = next(
+                (t.text for t in self._tokens[self._index :] if t.token_type == TokenType.STRING), "zone"
+            )
+            self._fail(
+                "there is no time zone to set: instants and the parts of dates are in UTC",
+                hint=f"where a query needs the clocks of a zone, write ts AT TIME ZONE '{zone}'",
+            )
         name = self._option_name("a setting")
         if not self._match(TokenType.EQ) and not self._word("TO"):
             self._unexpected("=")

@@ -6,7 +6,7 @@ from sqlglot import Token, TokenType, exp
 
 from panes.language import statements as st
 from panes.language.binder.constants import instant_us
-from panes.language.names import same
+from panes.language.names import quoted, same
 from panes.language.parser.parse_definitions import DefinitionParser
 from panes.language.parser.syntax import AtInstant, Default, OnConflict
 from panes.language.positions import did_you_mean
@@ -52,6 +52,11 @@ class TableParser(DefinitionParser):
         retroactive = not self._word("NON", "RETROACTIVE")
         if retroactive:
             self._word("RETROACTIVE")
+        if self._at("USING") or self._at("STORED") or self._at("LOCATION"):
+            self._fail(
+                f"a table is kept by the database: it has no {self._curr.text.upper()}",
+                hint=f"leave it out; COPY {quoted(name)} FROM 'file', or db.load, brings the rows",
+            )
         primary_key = self._primary_key(keys, schema)
         also_not_null = tuple(f.name for f in schema if f.name in not_null and f.name not in primary_key)
         return st.CreateTable(
