@@ -78,6 +78,7 @@ class Connection:
                 self._open_elsewhere(opened, term)
             else:
                 self._open_here(opened)
+            Checkpoint(self.path / "checkpoint").remove_unfinished()
             RejectedLog(self.home.location / "aside").forget_after(self.log.last)
             self.log.take(term)
             self.tables = Tables(self.home.location, self.log, self.catalog, term=term.name)

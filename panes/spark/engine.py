@@ -17,19 +17,21 @@ from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
 from panes.history.parts import stream_folder
 from panes.plan.stream import Stream
+from panes.spark.batch_files import source_name
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.epoch import EpochRunner, Workload
 from panes.spark.epoch_stores import EpochStores
 from panes.spark.heartbeat import Heartbeat
 from panes.spark.reachable import check_reachable
 from panes.spark.session import epoch_session, is_spark_lost, local_session, runs_here, why_spark_was_lost
-from panes.spark.sources import read_source
+from panes.spark.sources import listed_place, read_source
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.uninterrupted import uninterrupted, wait_for
 from panes.spark.union_streams import union_streams
 from panes.state.storage.checkpoint_copy import CheckpointCopy
 from panes.state.storage.epoch_log import EpochLog, EpochRecord
 from panes.state.storage.locations import Location, remove_tree
+from panes.state.storage.move_logs import move_logs
 from panes.tables.table_store import Tables
 
 _POLL_S = 0.02
@@ -127,6 +129,12 @@ class Engine:
         session = self._spark()
         if not runs_here(session):
             self._in_spark(lambda: check_reachable(session, self.stores.home, streams))
+        pushed = self.stores.pushed.listed
+        places = {source_name(stream): listed_place(stream, pushed) for stream in streams}
+        move_logs(
+            self._folder / "checkpoint",
+            {source: place for source, place in places.items() if place is not None},
+        )
         runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
 
         def read() -> dict[int, DataFrame]:

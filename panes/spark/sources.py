@@ -107,6 +107,16 @@ def brings_files(stream: Stream) -> bool:
     return stream.source.kind in ("FILES", "PUSH")
 
 
+def listed_place(stream: Stream, pushed: Path) -> str | None:
+    """The folder or pattern on this machine that Spark lists for a stream; None when it lists none."""
+    if stream.source.kind == "PUSH":
+        return str(stream_folder(pushed, stream.number))
+    if stream.source.kind != "FILES":
+        return None
+    location = FileLocation.of(str(stream.source.location))
+    return location.text if location.is_local else None
+
+
 def is_read_by_tasks(stream: Stream) -> bool:
     """Whether the source is local Parquet files: tasks read them into Arrow themselves.
 

@@ -21,6 +21,8 @@ from panes.state.storage.records import damaged, missing
 _MAGIC = b"crc\0"
 _NUMBER = re.compile(r"\d+")
 _COMPACTED = re.compile(r"\d+\.compact")
+_UNFINISHED = re.compile(r"\..+\.tmp(?:\.crc)?")
+"""What Spark writes a file as, before it has its name; and the checksums beside it."""
 
 
 class Checkpoint:
@@ -122,6 +124,13 @@ class Checkpoint:
         for source, last in self.log_offsets(batch).items():
             self._check_log(source, last)
 
+    def remove_unfinished(self) -> None:
+        """Removes the files that Spark was writing when its process ended. Spark does not begin its first
+        micro-batch over one."""
+        for path in self._folder.rglob(".*"):
+            if _UNFINISHED.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
     def check_content(self) -> Iterator[StateError]:
         """The files that are damaged."""
         for path in sorted(self._folder.rglob("*")):
@@ -155,6 +164,11 @@ class Checkpoint:
                 if "logOffset" in content:
                     found[source] = int(content["logOffset"])
         return found
+
+
+def is_of_a_log(name: str) -> bool:
+    """Whether a file of this name holds entries of a log."""
+    return bool(_NUMBER.fullmatch(name) or _COMPACTED.fullmatch(name))
 
 
 def _numbers(folder: Path) -> list[int]:
