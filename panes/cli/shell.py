@@ -20,6 +20,7 @@ from panes.cli.results import Format, FormatOption, LimitOption, Results, print_
 from panes.cli.row_notes import row_notes
 from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
+from panes.cli.waits_for import waits_for
 from panes.errors import InternalError, PanesError
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ Statements end with a semicolon and may take several lines:
 .start  keep taking in what arrives, in the background
 .stop   stop doing so
 .help   this text
-.quit   leave (or Ctrl-D)"""
+.quit   leave (or quit, exit, Ctrl-D)"""
+
+_LEAVING = ("quit", "exit", ".quit", ".exit")
 
 
 def shell(
@@ -98,7 +101,7 @@ def _write_history() -> None:
 
 
 class Shell:
-    """Reads lines, runs what is complete, prints results and errors, until the end of input or .quit."""
+    """Reads lines, runs what is complete, prints results and errors, until the end of input or `quit`."""
 
     def __init__(
         self,
@@ -117,7 +120,7 @@ class Shell:
         self._commands: dict[str, Callable[[], object]] = {
             ".help": lambda: results.note(HELP),
             ".run": self._run,
-            ".start": db.start,
+            ".start": self._start,
             ".stop": db.stop,
         }
 
@@ -134,9 +137,9 @@ class Shell:
                 pending = ""
                 continue
             word = line.strip()
+            if not pending and word.rstrip("; ").lower() in _LEAVING:
+                return
             if not pending and word.startswith("."):
-                if word == ".quit":
-                    return
                 self._command(word)
                 continue
             pieces = split(f"{pending}{line}\n")
@@ -152,6 +155,11 @@ class Shell:
         self._results.note(f"{rows:,} rows in {len(epochs)} epochs")
         for note in row_notes(before, self._db.status()):
             self._results.note(note)
+
+    def _start(self) -> None:
+        self._db.start()
+        waits = waits_for(list(self._db._base_streams().values()))
+        self._results.note(f"Waiting for {waits}; INVOKE and SHOW work meanwhile, .stop ends it.")
 
     def _command(self, word: str) -> None:
         command = self._commands.get(word)

@@ -2,9 +2,10 @@
 
 import errno
 
+import pytest
 from py4j.protocol import Py4JError
 
-from panes.errors import PipelineError, StateError
+from panes.errors import EnvironmentMissing, PipelineError, StateError
 from panes.spark.spark_failures import spark_failure
 
 
@@ -62,3 +63,36 @@ def test_an_error_of_the_file_system_names_the_file():
         "an epoch failed (epoch 0 was the last that succeeded): /db/epochs/epoch-1.json: Permission denied; see "
         "that there is space and that the folder can be written to, then run again: nothing is lost"
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ModuleNotFoundError: No module named 'panes'",
+        "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11.",
+        'java.io.IOException: Cannot run program "python3": error=2, No such file or directory',
+    ],
+)
+def test_workers_of_another_python_are_told_with_the_line_to_add(said):
+    text = f"An error occurred while calling o135.getResult.\n: Job\nTraceback (most recent call last):\n{said}\n"
+    found = spark_failure(Py4JError(text), "none has succeeded yet")
+    assert isinstance(found, EnvironmentMissing)
+    assert "os.environ['PYSPARK_PYTHON'] = " in str(found)
+
+
+def test_a_killed_worker_is_told():
+    text = (
+        "An error occurred while calling o135.getResult.\n: org.apache.spark.SparkException: Job aborted: Lost task "
+        "0.0 in stage 3.0 (TID 7) (10.0.0.3 executor 1): org.apache.spark.SparkException: Python worker exited "
+        "unexpectedly (crashed): null\n\tat org.apache.spark.api.python\nCaused by: java.io.EOFException\n"
+    )
+    found = spark_failure(Py4JError(text), "epoch 4 was the last that succeeded")
+    assert type(found) is PipelineError
+    assert str(found).startswith(
+        "a Python worker of Spark on 10.0.0.3 ended in the midst of an epoch (epoch 4"
+    )
+
+
+def test_without_a_code_the_innermost_cause_is_told():
+    text = "An error while calling o135.getResult.\n: java.lang.Error: outer\nCaused by: java.lang.Error: inner\n"
+    assert str(spark_failure(Py4JError(text), "none")) == "an epoch failed in Spark (none): Error: inner"

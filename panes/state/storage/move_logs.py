@@ -1,9 +1,9 @@
-"""Moving the logs of sources: a database, or the folder of a source, that now lies elsewhere than when it last ran.
+"""Moving the logs of sources, when a database or the folder of a source lies elsewhere than at its last run.
 
 Spark notes the files of a source by their absolute paths, and takes a file whose path is not in the log for a new
 one. `places.json` in the checkpoint has the place of each source as of the last run. When a source has another
-place now, the entries of its log are rewritten before Spark reads them: the files that were taken in stay taken in,
-and a micro-batch that was planned has the same files.
+place now, the entries of its log are rewritten before Spark reads them: files that were taken in stay so, and a
+micro-batch that was planned has the same files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BYTES_PER_SUM = 512
 def move_logs(checkpoint: Path, places: Mapping[str, str]) -> None:
     """Makes the logs fit the present places of sources: absolute local paths, by the name of the source.
 
-    When this is interrupted it is done again: the places are written last, and an entry that was moved fits none of
+    When this is interrupted it is done again: the places are written last, and an entry that was moved has none of
     the old ones.
     """
     known = _known(checkpoint)
