@@ -85,15 +85,16 @@ def _of_spark(text: str, where: str) -> PanesError:
     if other:
         return EnvironmentMissing(
             f"Spark's workers run a Python without Panes ({where}): {other[0]}; before the session is made, add "
-            f"the line os.environ['PYSPARK_PYTHON'] = {sys.executable!r}, or on a cluster the path of a Python that "
-            "has Panes on every machine; then run again: nothing is lost"
+            f"the line os.environ['PYSPARK_PYTHON'] = {sys.executable!r}, or on a cluster the path of a Python "
+            "that has Panes on every machine; then run again: nothing is lost"
         )
     if any(words in text for words in _KILLED):
         hosts = hosts_in(text)
         on = f" on {' and '.join(hosts)}" if hosts else ""
         return PipelineError(
-            f"a Python worker of Spark{on} ended in the midst of an epoch ({where}), as when it is killed or out of "
-            "memory; see how much memory there is, or SET epoch_megabytes to less; then run again: nothing is lost"
+            f"a Python worker of Spark{on} ended in the midst of an epoch ({where}), as when it is killed or out "
+            "of memory; see how much memory there is, or SET epoch_megabytes to less; then run again: nothing is "
+            "lost"
         )
     if "Traceback (most recent call last)" in text and _PYTHONS.search(text):
         return PipelineError(f"an epoch failed in a worker ({where}): {_PYTHONS.findall(text)[-1]}")

@@ -31,7 +31,8 @@ with panes.connect("db", spark=spark) as db:
 STATEMENTS = """
 CREATE STREAM visits (ts BIGINT, who STRING, page STRING, ms BIGINT) TIMESTAMP BY ts SECONDS
     FROM FILES 'examples/visits' WITH (format = 'csv', header = TRUE);
-SELECT count(*) AS n FROM visits [RANGE 1 HOUR];
+CREATE QUERY counted AS SELECT count(*) AS n FROM visits [RANGE 1 HOUR];
+INVOKE counted;
 """
 
 

@@ -82,9 +82,9 @@ def test_workers_of_another_python_are_told_with_the_line_to_add(said):
 
 def test_a_killed_worker_is_told():
     text = (
-        "An error occurred while calling o135.getResult.\n: org.apache.spark.SparkException: Job aborted: Lost task "
-        "0.0 in stage 3.0 (TID 7) (10.0.0.3 executor 1): org.apache.spark.SparkException: Python worker exited "
-        "unexpectedly (crashed): null\n\tat org.apache.spark.api.python\nCaused by: java.io.EOFException\n"
+        "An error occurred while calling o135.getResult.\n: org.apache.spark.SparkException: Job aborted: Lost "
+        "task 0.0 in stage 3.0 (TID 7) (10.0.0.3 executor 1): org.apache.spark.SparkException: Python worker "
+        "exited unexpectedly (crashed): null\n\tat org.apache.spark.api.python\nCaused by: java.io.EOFException\n"
     )
     found = spark_failure(Py4JError(text), "epoch 4 was the last that succeeded")
     assert type(found) is PipelineError
