@@ -402,4 +402,4 @@ class Engine:
                 f"the Java process that Spark runs in has ended ({where}), as when it is killed or out of memory"
                 f"{why_spark_was_lost()}; nothing is lost: run again, and Spark is started anew"
             )
-        return spark_failure(error, where)
+        return spark_failure(error, where, self._folder)

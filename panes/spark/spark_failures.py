@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
+from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from panes import errors
 from panes.errors import EnvironmentMissing, PanesError, PipelineError, StateError
+from panes.state.storage.checkpoint import Checkpoint
 
 _OURS = re.compile(r"^panes\.errors\.(\w+): (.+)$", re.MULTILINE)
 """An error of Panes that was raised in a worker, at the end of the worker's traceback."""
@@ -44,6 +47,9 @@ _KILLED = ("Python worker exited unexpectedly", "Python worker failed to connect
 """What Spark says of a worker that has ended before its task."""
 
 
+_FULL = "No space left on device"
+
+
 def hosts_in(text: str) -> list[str]:
     """The machines whose tasks failed, as an error of Spark names them."""
     return sorted(set(_HOST.findall(text)))
@@ -59,11 +65,11 @@ SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError, EOFError)
 """What calls into Spark raise; the last two when Java ends in the middle of one."""
 
 
-def spark_failure(error: BaseException, where: str) -> BaseException:
+def spark_failure(error: BaseException, where: str, folder: Path | None = None) -> BaseException:
     """The error to raise for one that ended an epoch; those that are neither Spark's nor the file system's are
-    passed on as they are."""
+    passed on as they are. `folder` has Spark's checkpoint."""
     if isinstance(error, SPARK_ERRORS):
-        found = _of_spark(str(error), where)
+        found = _of_files(str(error), where, folder) or _of_spark(str(error), where)
         found.details = str(error)
         return found
     if isinstance(error, OSError) and not isinstance(error, PanesError):
@@ -73,6 +79,17 @@ def spark_failure(error: BaseException, where: str) -> BaseException:
             "folder can be written to, then run again: nothing is lost"
         )
     return error
+
+
+def _of_files(text: str, where: str, folder: Path | None) -> StateError | None:
+    """What is wrong with the files of a database: a full disk, or a damaged file of the checkpoint."""
+    if _FULL in text:
+        places = f"{folder} or {tempfile.gettempdir()}" if folder else tempfile.gettempdir()
+        return StateError(
+            f"an epoch failed ({where}): no space is left on the disk of {places}, where Spark keeps its "
+            "checkpoint and its temporary files; make room there, then run again: nothing is lost"
+        )
+    return next(Checkpoint(folder / "checkpoint").check_content(), None) if folder else None
 
 
 def _of_spark(text: str, where: str) -> PanesError:

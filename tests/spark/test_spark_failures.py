@@ -96,3 +96,23 @@ def test_a_killed_worker_is_told():
 def test_without_a_code_the_innermost_cause_is_told():
     text = "An error while calling o135.getResult.\n: java.lang.Error: outer\nCaused by: java.lang.Error: inner\n"
     assert str(spark_failure(Py4JError(text), "none")) == "an epoch failed in Spark (none): Error: inner"
+
+
+def test_a_full_disk_is_told_with_its_folder(tmp_path):
+    text = "An error occurred.\n: java.io.IOException: No space left on device\n"
+    found = spark_failure(Py4JError(text), "none has succeeded yet", tmp_path / "db")
+    assert isinstance(found, StateError)
+    assert f"no space is left on the disk of {tmp_path}/db or" in str(found)
+    assert "make room there" in str(found)
+
+
+@pytest.mark.parametrize("content", [b"", b"v1\n{damaged", b"\xff\xfe"])
+def test_a_damaged_file_of_the_checkpoint_is_named(tmp_path, content):
+    offsets = tmp_path / "checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".3.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + bytes(4))
+    (offsets / "3").write_bytes(content)
+    found = spark_failure(Py4JError("An error.\n: java.lang.Error: x\n"), "none", tmp_path)
+    assert isinstance(found, StateError)
+    assert str(offsets / "3") in str(found)
+    assert found.details.startswith("An error.")

@@ -136,7 +136,8 @@ class Checkpoint:
         for path in sorted(self._folder.rglob("*")):
             if path.is_file() and not path.name.startswith("."):
                 try:
-                    _read(path)
+                    if not _read(path).strip():
+                        raise damaged(path, "it is empty")
                 except StateError as error:
                     yield error
 
