@@ -33,9 +33,21 @@ EVERY_SLIDE, DEADLINE = "every_slide", "deadline"
 """When answers are brought up to date."""
 SCHEDULES = ("edf", "aggressive", "conservative", "hybrid", "hybrid_late", "hybrid_late_pending")
 """The policies of `panes/schedule/policies.py`."""
-MOST_SHARDS = 65_536
+MOST_SHARDS = 4_096
+"""Four for each core of the largest cluster that is reckoned with. Each is a task of every epoch."""
 MOST_PARTS = 64
 """The most parts into which the index of an answer divides a time."""
+_LEAST_PERCENT = 0.01
+_MOST_DAYS = 3_650
+_SECONDS = {
+    "%": 0.0,
+    "MICROSECOND": 1e-6,
+    "MILLISECOND": 1e-3,
+    "SECOND": 1.0,
+    "MINUTE": 60.0,
+    "HOUR": 3_600.0,
+    "DAY": 86_400.0,
+}
 
 
 @dataclass(frozen=True)
@@ -49,32 +61,31 @@ class Setting:
     """Whether a query has it from its registration on: `CREATE QUERY … WITH` may give it another value."""
 
 
-def _positive_int(value: Value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+def _whole(least: int, most: int) -> Callable[[Value], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _positive(value: Value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+def _number(least: float, most: float) -> Callable[[Value], bool]:
+    # What is no number, and what is infinite, is not between the two either.
+    return lambda value: (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
+    )
 
 
-def _share(value: Value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1
-
-
-def _auto_or_share(value: Value) -> bool:
-    return value == AUTO or _share(value)
-
-
-def _auto_or_shards(value: Value) -> bool:
-    return value == AUTO or (isinstance(value, int) and _positive_int(value) and value <= MOST_SHARDS)
+def _or(word: str, check: Callable[[Value], bool]) -> Callable[[Value], bool]:
+    return lambda value: value == word or check(value)
 
 
 def _share_or_duration(value: Value) -> bool:
     if not isinstance(value, str):
         return False
-    units = r"(?:(%)|(?:MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?)"
-    written = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*{units}\s*", value, re.IGNORECASE)
-    return written is not None and (0 < float(written[1]) <= 100 if written[2] else float(written[1]) > 0)
+    written = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%|[A-Z]+?)S?\s*", value, re.IGNORECASE)
+    if written is None or written[2].upper() not in _SECONDS:
+        return False
+    if written[2] == "%":
+        return _LEAST_PERCENT <= float(written[1]) <= 100
+    seconds = float(written[1]) * _SECONDS[written[2].upper()]
+    return _SECONDS["MICROSECOND"] <= seconds <= _MOST_DAYS * _SECONDS["DAY"]
 
 
 def _cells(value: Value) -> bool:
@@ -101,15 +112,15 @@ SETTINGS: dict[str, Setting] = {
             "shards",
             AUTO,
             "over how many shards new queries are spread: as many as the cluster has cores, or a number",
-            _auto_or_shards,
-            f"'{AUTO}' or a whole number from 1 to {MOST_SHARDS}",
+            _or(AUTO, _whole(1, MOST_SHARDS)),
+            f"'{AUTO}' or a whole number from 1 to {MOST_SHARDS:,}",
         ),
         Setting(
             "calendar_days",
             10,
             "days of a calendar queue, which partitions rows by expiry; fixed when a query is registered",
-            _positive_int,
-            "a whole number above 0",
+            _whole(1, 10_000),
+            "a whole number from 1 to 10,000",
             is_of_query=True,
         ),
         Setting(
@@ -117,7 +128,8 @@ SETTINGS: dict[str, Setting] = {
             "50%",
             "how much of a chunk of state may be dead, or how long, before it is rewritten; fixed at registration",
             _share_or_duration,
-            "a share like '5%', above 0 and up to 100, or a length of time like '10 SECONDS'",
+            f"a share like '5%', from {_LEAST_PERCENT} to 100, or a length of time like '10 SECONDS', "
+            f"up to {_MOST_DAYS:,} DAYS",
             is_of_query=True,
         ),
         Setting(
@@ -165,8 +177,8 @@ SETTINGS: dict[str, Setting] = {
             1,
             "the weight of a query where queries that shed share too little, and which of equally urgent answers "
             "is refreshed first; fixed at registration",
-            _positive,
-            "a number above 0",
+            _number(0.001, 1_000),
+            "a number from 0.001 to 1,000",
             is_of_query=True,
         ),
         Setting(
@@ -231,15 +243,15 @@ SETTINGS: dict[str, Setting] = {
             "capacity",
             AUTO,
             "the share of the cluster's cores that queries may keep busy before rows are dropped; auto: all",
-            _auto_or_share,
-            f"'{AUTO}' or a number above 0, at most 1",
+            _or(AUTO, _number(0.01, 1)),
+            f"'{AUTO}' or a number from 0.01 to 1",
         ),
         Setting(
             "headroom",
             0.9,
             "the share of the capacity up to which queries are let before rows are dropped",
-            _share,
-            "a number above 0, at most 1",
+            _number(0.01, 1),
+            "a number from 0.01 to 1",
         ),
         Setting(
             "replan",
@@ -252,8 +264,8 @@ SETTINGS: dict[str, Setting] = {
             "share_from",
             4,
             "minimum number of queries with the same shape before they share a plan",
-            _positive_int,
-            "a whole number above 0",
+            _whole(1, 1_000_000),
+            "a whole number from 1 to 1,000,000",
         ),
         Setting(
             "synopsis",
@@ -274,29 +286,29 @@ SETTINGS: dict[str, Setting] = {
             "epoch_megabytes",
             128,
             "how much of each source an epoch takes in at most, when there is a backlog",
-            _positive,
-            "a number of megabytes above 0",
+            _number(0.0001, 1_000_000),
+            "a number of megabytes from 0.0001 to 1,000,000",
         ),
         Setting(
             "idle_after",
             60,
             "seconds of wall time without rows after which a stream no longer holds back the clock",
-            _positive,
-            "a number of seconds above 0",
+            _number(0.01, 31_536_000),
+            "a number of seconds from 0.01 to 31,536,000, a year",
         ),
         Setting(
             "heartbeat",
             1,
             "seconds of silence after which the clock moves on by itself, where tuples carry their arrival time",
-            _positive,
-            "a number of seconds above 0",
+            _number(0.01, 86_400),
+            "a number of seconds from 0.01 to 86,400, a day",
         ),
         Setting(
             "max_delay",
             NONE,
             "seconds after which changes are visible at the latest: shortens heartbeat and idle_after as needed",
-            lambda value: value == NONE or _positive(value),
-            f"'{NONE}' or a number of seconds above 0",
+            _or(NONE, _number(0.01, 86_400)),
+            f"'{NONE}' or a number of seconds from 0.01 to 86,400, a day",
         ),
         Setting(
             "isolation",
@@ -309,8 +321,8 @@ SETTINGS: dict[str, Setting] = {
             "retain_epochs",
             100,
             "how many past epochs stay readable, for readers who come back and for answers of the past",
-            _positive_int,
-            "a whole number above 0",
+            _whole(1, 1_000_000),
+            "a whole number from 1 to 1,000,000",
         ),
     )
 }

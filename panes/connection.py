@@ -28,7 +28,7 @@ from panes.state.storage.checkpoint_copy import CheckpointCopy, restore_checkpoi
 from panes.state.storage.epoch_log import NOTHING, EpochLog
 from panes.state.storage.followed import FollowedLog
 from panes.state.storage.home import home_of
-from panes.state.storage.locations import remove_tree
+from panes.state.storage.locations import names_in, remove_tree
 from panes.state.storage.opening import CATALOG, check_opening, check_place
 from panes.state.storage.records import missing
 from panes.state.storage.terms import Term
@@ -70,20 +70,53 @@ class Connection:
         with ExitStack() as opened:
             self._lock: TextIO | None = opened.enter_context(lock_directory(self.path))
             self.home = home_of(self.path, state, is_fresh=not (self.path / CATALOG).exists())
-            # Before anything there is looked at: what others commit from now on does not count.
+            # A claim ends the term of a driver that runs: it is made once all has been read and found right. What
+            # others commit from then on does not count, so all is read again.
+            self._rehearse()
             term = Term.claim(self.home.location / "terms")
             if self.home.is_elsewhere:
                 self._open_elsewhere(opened, term)
             else:
                 self._open_here(opened)
+            Checkpoint(self.path / "checkpoint").remove_unfinished()
             RejectedLog(self.home.location / "aside").forget_after(self.log.last)
             self.log.take(term)
             self.tables = Tables(self.home.location, self.log, self.catalog, term=term.name)
             self.tables.recover()
             opened.pop_all()  # all is well: they stay open
 
+    def _rehearse(self) -> None:
+        """Reads all that opening reads, and raises what opening would raise. Another driver may be at work there,
+        and remove what is about to be read."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            before = self._listed()
+            with ExitStack() as opened:
+                try:
+                    if self.home.is_elsewhere:
+                        self._read_elsewhere(opened)
+                    else:
+                        self._read_here(opened)
+                    Tables(self.home.location, self.log, self.catalog, is_read_only=True).check()
+                except (EpochGone, StateError, FileNotFoundError):
+                    if attempt == _ATTEMPTS or before == self._listed():
+                        raise
+                else:
+                    return
+
+    def _listed(self) -> list[list[str]]:
+        """The names of what drivers write while they work."""
+        folders = ("epochs", "catalog", "readers", "checkpoint", "tables/accepted")
+        return [sorted(names_in(self.home.location / folder)) for folder in folders]
+
     def _open_here(self, opened: ExitStack) -> None:
         """Opens what is in the directory, and checks that all of it belongs together."""
+        cursors = self._read_here(opened)
+        catalog, log = self.catalog, self.log
+        catalog.marks.note_readers()
+        self._note_committed()
+        self.readers = Readers(log, self.path / "states", cursors, catalog.has_query, catalog.has_origin)
+
+    def _read_here(self, opened: ExitStack) -> Cursors:
         catalog = self._open_catalog(opened)
         log = self.log = EpochLog(self.path / "epochs", catalog.database)
         cursors = Cursors(self.path / _READERS, catalog.database, must_exist=catalog.marks.has_readers)
@@ -91,13 +124,26 @@ class Connection:
         check_opening(
             self.path, log, catalog.marks.last_begun, catalog.marks.last_committed, cursors.furthest()
         )
-        catalog.marks.note_readers()
-        self._note_committed()
-        self.readers = Readers(log, self.path / "states", cursors, catalog.has_query, catalog.has_origin)
+        return cursors
 
     def _open_elsewhere(self, opened: ExitStack, term: Term) -> None:
+        """Makes the working folder again from the home, and the home that of this driver."""
+        home = self.home.location
+        cursors, told = self._read_elsewhere(opened)
+        catalog, log = self.catalog, self.log
+        PushedFiles(home, self.path).make_markers(_taken(self.path, catalog, (log.latest() or NOTHING).batch))
+        copy = CatalogCopy(home / "catalog", term)
+        copy.begin(catalog.content())
+        catalog.copied_to(copy)
+        self._cursors_copy = CursorsCopy(home / "readers", term.name, cursors)
+        self._cursors_copy.begin(told)
+        catalog.marks.note_readers()
+        self.checkpoint_copy = CheckpointCopy(home / "checkpoint", self.path / "checkpoint", term.name)
+        self.readers = Readers(log, home / "states", cursors, catalog.has_query, catalog.has_origin)
+
+    def _read_elsewhere(self, opened: ExitStack) -> tuple[Cursors, int]:
         """Makes the working folder again from the home, whatever is left in it: another driver may have gone on
-        since, from another folder."""
+        since, from another folder. Gives the cursors of readers, and the last epoch of which callers were told."""
         home = self.home.location
         for name in _MADE_AGAIN:
             (self.path / name).unlink(missing_ok=True)
@@ -115,20 +161,12 @@ class Connection:
             self.path / "checkpoint",
             is_done=copied.told >= latest.epoch and latest.begun_batch <= latest.batch,
         )
-        PushedFiles(home, self.path).make_markers(_taken(self.path, catalog, latest.batch))
         cursors = opened.enter_context(closing(Cursors(self.path / _READERS, catalog.database)))
         cursors.put(copied.places)
         check_opening(
             self.path, log, catalog.marks.last_begun, catalog.marks.last_committed, cursors.furthest()
         )
-        copy = CatalogCopy(home / "catalog", term)
-        copy.begin(catalog.content())
-        catalog.copied_to(copy)
-        self._cursors_copy = CursorsCopy(home / "readers", term.name, cursors)
-        self._cursors_copy.begin(copied.told)
-        catalog.marks.note_readers()
-        self.checkpoint_copy = CheckpointCopy(home / "checkpoint", self.path / "checkpoint", term.name)
-        self.readers = Readers(log, home / "states", cursors, catalog.has_query, catalog.has_origin)
+        return cursors, copied.told
 
     def _open_catalog(self, opened: ExitStack) -> Catalog:
         catalog = Catalog(self.path / CATALOG, database=self.home.database)

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from panes.errors import StateError
+from panes.errors import CatalogError, StateError
 
 LAYOUT = 9
 """The layout of all files of a database. It is raised when one of an older layout can no longer be read; as it is
@@ -322,6 +322,10 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.ProgrammingError:
         raise  # a mistake in Panes, or a connection that was closed
+    except UnicodeEncodeError as error:
+        raise CatalogError(
+            f"{error.object!r} has a character that is no text, half of a surrogate pair: no name has one"
+        ) from error
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
         if str(getattr(error, "sqlite_errorname", "")).startswith(_NO_DAMAGE):
             raise StateError(

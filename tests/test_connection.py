@@ -146,3 +146,31 @@ def test_readers_beside_it_see_the_home(state, tmp_path):
         db.sql(PUSHED)
         with panes.connect(tmp_path / "db", read_only=True) as reader:
             assert streams(reader) == ["p"]
+
+
+@pytest.mark.parametrize("part", ["catalog", "readers", "tables/accepted", "epochs"])
+def test_a_connect_that_fails_does_not_end_the_term_of_the_driver_that_runs(state, tmp_path, part):
+    with panes.connect(tmp_path / "one", state=state) as db:
+        db.sql(PUSHED)
+        db.sql("CREATE TABLE t (k BIGINT); INSERT INTO t VALUES (1)")
+        db._log.commit(replace(NOTHING, epoch=0))
+        paths = [path for path in (tmp_path / "home" / part).rglob("*") if path.is_file()]
+        kept = {path: path.read_bytes() for path in paths}
+        for path in kept:
+            path.write_bytes(b"damaged")
+        with pytest.raises(StateError):
+            panes.connect(tmp_path / "two", state=state)
+        for path, content in kept.items():
+            path.write_bytes(content)
+        db.push("p", [(1, 1)])
+        db.sql("INSERT INTO t VALUES (2)")
+    panes.connect(tmp_path / "two", state=state).close()
+
+
+def test_a_connect_that_fails_in_a_folder_of_its_own_leaves_no_claim(tmp_path):
+    panes.connect(tmp_path / "db").close()
+    claims = sorted((tmp_path / "db" / "terms").iterdir())
+    (tmp_path / "db" / "catalog.sqlite").write_bytes(b"damaged")
+    with pytest.raises(StateError):
+        panes.connect(tmp_path / "db")
+    assert sorted((tmp_path / "db" / "terms").iterdir()) == claims

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
+from panes.errors import EvaluationError
 from panes.plan.kept_text import kept_text
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ class Answer:
         return int(self.table.num_rows)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.table.to_pylist()
+        """The rows as Python has them. Raises EvaluationError for an instant outside the years 1 to 9999."""
+        try:
+            rows: list[dict[str, Any]] = self.table.to_pylist()
+        except (OverflowError, ValueError) as error:
+            raise _beyond_python(self.table) from error
         return rows
 
     def to_pandas(self) -> pd.DataFrame:
@@ -83,6 +88,20 @@ class Answer:
         lacking = "" if self.complete_from is None else f"; {may_lack(self.complete_from.isoformat())}"
         lacking += f"; {was_shed(self.kept)}" if self.is_partial else ""
         return f"<Answer as of {self.as_of.isoformat()}: {len(self)} rows of {columns}{lacking}>"
+
+
+def _beyond_python(table: pa.Table) -> EvaluationError:
+    """What is to be raised for rows that have a value for which Python has none."""
+    names = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            column.to_pylist()
+        except (OverflowError, ValueError):
+            names.append(repr(name))
+    return EvaluationError(
+        f"column {' and '.join(names)} has an instant outside the years 1 to 9999, which Python's datetime cannot "
+        "hold; read `table`, `to_polars()` or `to_pandas()`, or leave such rows out with WHERE"
+    )
 
 
 def may_lack(instant: str) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer, may_lack, was_shed
-from panes.cli.in_order import answer_in_order, in_order
+from panes.cli.in_order import answer_in_order
 from panes.cli.tables import print_line
 from panes.cli.value_text import escaped, exact
 
@@ -37,7 +37,7 @@ class CsvResults:
             self.note(was_shed(answer.kept))
 
     def table(self, table: pa.Table) -> None:
-        self._write(in_order(table))
+        self._write(table)
 
     def _write(self, table: pa.Table) -> None:
         self._separate()

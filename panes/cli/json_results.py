@@ -10,7 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from panes.answers.answer import Answer
-from panes.cli.in_order import answer_in_order, in_order
+from panes.cli.in_order import answer_in_order
 from panes.cli.tables import print_line
 from panes.cli.value_text import escaped, exact
 
@@ -42,7 +42,7 @@ class JsonResults:
         self._write(head, answer_in_order(answer))
 
     def table(self, table: pa.Table) -> None:
-        self._write({}, in_order(table))
+        self._write({}, table)
 
     def text(self, words: str) -> None:
         self._out.write(_json({"text": words}) + "\n")

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from panes.answers.answer import NOT_BEGUN, Answer, may_lack, was_shed
 from panes.cli.csv_results import CsvResults
-from panes.cli.in_order import answer_in_order, in_order
+from panes.cli.in_order import answer_in_order
 from panes.cli.json_results import JsonResults
 from panes.cli.tables import console, print_line, print_table
 from panes.cli.value_text import escaped, instant
@@ -80,7 +80,7 @@ class TableResults:
             print_line(self._out, "")
 
     def table(self, table: pa.Table) -> None:
-        self._print(in_order(table), "")
+        self._print(table, "")
 
     def text(self, words: str) -> None:
         for line in words.splitlines():

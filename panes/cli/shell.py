@@ -20,6 +20,7 @@ from panes.cli.results import Format, FormatOption, LimitOption, Results, print_
 from panes.cli.row_notes import row_notes, told_run
 from panes.cli.split_statements import in_transactions, split
 from panes.cli.tables import console
+from panes.cli.waits_for import waits_for
 from panes.errors import InternalError, PanesError
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ Statements end with a semicolon and may take several lines:
 .start  keep taking in what arrives, in the background
 .stop   stop doing so
 .help   this text
-.quit   leave (or Ctrl-D)"""
+.quit   leave (or quit, exit, Ctrl-D)"""
+
+_LEAVING = ("quit", "exit", ".quit", ".exit")
 
 
 def shell(
@@ -97,7 +100,7 @@ def _write_history() -> None:
 
 
 class Shell:
-    """Reads lines, runs what is complete, prints results and errors, until the end of input or .quit."""
+    """Reads lines, runs what is complete, prints results and errors, until the end of input or `quit`."""
 
     def __init__(
         self,
@@ -116,7 +119,7 @@ class Shell:
         self._commands: dict[str, Callable[[], object]] = {
             ".help": lambda: results.note(HELP),
             ".run": self._run,
-            ".start": db.start,
+            ".start": self._start,
             ".stop": db.stop,
         }
 
@@ -133,9 +136,9 @@ class Shell:
                 pending = ""
                 continue
             word = line.strip()
+            if not pending and word.rstrip("; ").lower() in _LEAVING:
+                return
             if not pending and word.startswith("."):
-                if word == ".quit":
-                    return
                 self._command(word)
                 continue
             pieces = split(f"{pending}{line}\n")
@@ -148,6 +151,11 @@ class Shell:
         self._results.note(str(told_run(self._db, progress=self._progress or False)))
         for note in row_notes(before, self._db.status()):
             self._results.note(note)
+
+    def _start(self) -> None:
+        self._db.start()
+        waits = waits_for(list(self._db._base_streams().values()))
+        self._results.note(f"Waiting for {waits}; INVOKE and SHOW work meanwhile, .stop ends it.")
 
     def _command(self, word: str) -> None:
         command = self._commands.get(word)

@@ -7,8 +7,6 @@ taken in, and marked as done when its epoch is committed. So a batch that is don
 from __future__ import annotations
 
 import json
-import struct
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -19,11 +17,11 @@ from panes.history.parts import stream_folder
 from panes.ingest.file_location import FileLocation
 from panes.plan.stream import Stream
 from panes.runtime.batch_files import local_path, source_name
-from panes.spark.sources import is_ordered_by_name
-from panes.state.storage.checkpoint import Checkpoint
-from panes.state.storage.files import make_folder, write_bytes
+from panes.spark.sources import is_ordered_by_name, listed_place
+from panes.state.storage.checkpoint import Checkpoint, write_with_checksums
+from panes.state.storage.files import make_folder
+from panes.state.storage.move_logs import move_logs
 
-_CHECKSUM_STEP = 512
 _KEPT_BATCHES = 10
 """The number of batches of which the checkpoint says what they hold."""
 _DONE = 'v1\n{"nextBatchWatermarkMs":0}'
@@ -37,6 +35,8 @@ class LocalSources:
     ) -> None:
         for stream in streams:
             _check_kind(stream)
+        places = {source_name(stream): listed_place(stream, pushed) for stream in streams}
+        move_logs(checkpoint, {source: place for source, place in places.items() if place is not None})
         self._folder = checkpoint
         self._checkpoint = Checkpoint(checkpoint)
         self._pushed = pushed
@@ -151,15 +151,5 @@ def _path(uri: str) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes a file of the checkpoint with the checksums that Hadoop puts beside it."""
-    content = text.encode()
-    sums = [
-        zlib.crc32(content[begin : begin + _CHECKSUM_STEP])
-        for begin in range(0, len(content), _CHECKSUM_STEP)
-    ]
     make_folder(path.parent)
-    write_bytes(
-        path.with_name(f".{path.name}.crc"),
-        b"crc\0" + struct.pack(f">I{len(sums)}I", _CHECKSUM_STEP, *sums),
-    )
-    write_bytes(path, content)
+    write_with_checksums(path, text)

@@ -188,9 +188,21 @@ def _end_java() -> None:
 
 def epoch_session(session: SparkSession) -> SparkSession:
     """A session over the same Spark context, with the settings that epochs rely on."""
+    use_this_python(session)
     own = session.newSession()
     set_epoch_conf(own)
     return own
+
+
+def use_this_python(session: SparkSession) -> None:
+    """Has the workers of a session on this machine run this Python, unless its owner chose another one.
+
+    Spark takes the first `python3` on the PATH, which need not be the one that Panes is installed for.
+    """
+    context = session.sparkContext
+    is_chosen = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+    if runs_here(session) and not is_chosen:
+        context.pythonExec = sys.executable
 
 
 def runs_here(session: SparkSession) -> bool:

@@ -33,6 +33,10 @@ _FORMATS = ("parquet", "csv", "json")
 _BAD_FILE_CHOICES = ("set_aside", "stop")
 _ORDERS = ("mtime", "name")
 _NEVER = "36500d"
+_MOST_FILES = 1_000_000
+_MOST_RECORDS = 1_000_000_000
+_MOST_ROWS_PER_SECOND = 10_000_000
+"""An epoch has all rows of the time since the last one: more cannot be made in that time."""
 _BYTES_PER_RECORD = 200
 """Of a topic, where only records can be counted."""
 _LISTED = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
@@ -109,6 +113,16 @@ def brings_files(stream: Stream) -> bool:
     return stream.source.kind in ("FILES", "PUSH")
 
 
+def listed_place(stream: Stream, pushed: Path) -> str | None:
+    """The folder or pattern on this machine that Spark lists for a stream; None when it lists none."""
+    if stream.source.kind == "PUSH":
+        return str(stream_folder(pushed, stream.number))
+    if stream.source.kind != "FILES":
+        return None
+    location = FileLocation.of(str(stream.source.location))
+    return location.text if location.is_local else None
+
+
 def is_read_by_tasks(stream: Stream) -> bool:
     """Whether the source is local Parquet files: tasks read them into Arrow themselves.
 
@@ -133,7 +147,7 @@ class _Files:
             stream,
             {
                 "format": _is_format,
-                "files_per_epoch": _is_positive,
+                "files_per_epoch": _up_to(_MOST_FILES),
                 "header": _is_flag,
                 "on_bad_file": _is_bad_file_choice,
                 "order": _is_order,
@@ -181,7 +195,7 @@ class _Rate:
 
     @staticmethod
     def check(stream: Stream) -> None:
-        _check_options(stream, {"rows_per_second": _is_positive, "generator": _is_generator})
+        _check_options(stream, {"rows_per_second": _up_to(_MOST_ROWS_PER_SECOND), "generator": _is_generator})
         made = _columns_of(stream)
         for field in stream.columns:
             if field.name not in made:
@@ -223,7 +237,9 @@ class _Kafka:
 
     @staticmethod
     def check(stream: Stream) -> None:
-        _check_options(stream, {"servers": _is_text, "starting": _is_text, "rows_per_epoch": _is_positive})
+        _check_options(
+            stream, {"servers": _is_text, "starting": _is_text, "rows_per_epoch": _up_to(_MOST_RECORDS)}
+        )
         _check_text(stream, "JSON")
         if stream.source.location is None or "servers" not in stream.source.options:
             raise SourceError(
@@ -310,9 +326,12 @@ def _is_generator(value: OptionValue) -> str | None:
     return None if value in _GENERATORS else f"one of {', '.join(_GENERATORS)}"
 
 
-def _is_positive(value: OptionValue) -> str | None:
-    good = isinstance(value, int) and not isinstance(value, bool) and value > 0
-    return None if good else "a whole number above 0"
+def _up_to(most: int) -> Callable[[OptionValue], str | None]:
+    def check(value: OptionValue) -> str | None:
+        good = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
+        return None if good else f"a whole number from 1 to {most:,}"
+
+    return check
 
 
 def _is_text(value: OptionValue) -> str | None:

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
 from panes.plan.stream import Stream
+from panes.runtime.batch_files import source_name
 from panes.runtime.epoch_runner import EpochRunner
 from panes.runtime.epoch_stores import EpochStores
 from panes.runtime.explained_failure import last_success
@@ -32,12 +33,13 @@ from panes.spark.session import (
     set_epoch_conf,
     why_spark_was_lost,
 )
-from panes.spark.sources import read_source
+from panes.spark.sources import listed_place, read_source
 from panes.spark.spark_batch import SparkBatch
 from panes.spark.spark_cluster import SparkCluster
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure
 from panes.spark.union_streams import union_streams
 from panes.state.storage.epoch_log import EpochRecord
+from panes.state.storage.move_logs import move_logs
 
 _POLL_S = 0.02
 _COMMIT_POLLS = 500
@@ -123,6 +125,12 @@ class SparkEngine:
         session = self._spark()
         if not runs_here(session):
             self._in_spark(lambda: check_reachable(session, self.stores.home, streams))
+        pushed = self.stores.pushed.listed
+        places = {source_name(stream): listed_place(stream, pushed) for stream in streams}
+        move_logs(
+            self._folder / "checkpoint",
+            {source: place for source, place in places.items() if place is not None},
+        )
         runner = self._runner = self._new_runner(streams, workload, after_commit, suspend)
 
         def read() -> dict[int, DataFrame]:
@@ -409,4 +417,4 @@ class SparkEngine:
                 f"killed or out of memory{why_spark_was_lost()}; nothing is lost: run again, and Spark is "
                 "started again"
             )
-        return spark_failure(error, where)
+        return spark_failure(error, where, self._folder)

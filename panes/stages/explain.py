@@ -45,6 +45,9 @@ LEAST = 20
 """Columns that the text of a step has at least."""
 _OTHERS = {"answer": "answer", STORE: "segments written"}
 """What is measured besides the steps."""
+_STILL_S = 0.001
+"""Epochs that move event time by less on average leave it where it is: a run ends with one that moves it by a
+microsecond."""
 _EXPECTED = ("rows/s", "state", "CPU ms/s")
 """What is expected of a step."""
 _FIGURES = (
@@ -400,7 +403,8 @@ def figure(value: float) -> str:
 def _compared_lines(
     tree: ExplainedStep, expected: Mapping[StepKey, StepCost], measured: Mapping[StepKey, StepMeasures]
 ) -> list[str]:
-    """What was expected beside what was measured, both per second of event time."""
+    """What was expected beside what was measured, both per second of event time; what was measured is per epoch
+    where epochs do not move event time."""
     rows: list[tuple[str, list[str]]] = []
     for step, bars in _walk(tree):
         cells = [""] * 6
@@ -408,13 +412,15 @@ def _compared_lines(
         found = measured.get(step.key) if step.key is not None else None
         if cost is not None and found is not None and found.seconds:
             done = found.smooth
+            # Where event time stands still, a rate by event time has no meaning.
+            length, unit = (1.0, "/epoch") if found.seconds < _STILL_S else (found.seconds, "")
             cells = [
                 figure(cost.rows_out),
-                figure(done.rows_out / found.seconds),
+                figure(done.rows_out / length) + unit,
                 figure(cost.state),
                 figure(done.state_rows),
                 f"{1000 * cost.cpu:,.2f}",
-                f"{done.cpu_us / 1000 / found.seconds:,.2f}",
+                f"{done.cpu_us / 1000 / length:,.2f}{unit}",
             ]
         rows.append((bars[0] + step.does, cells))
     names = [name for shown in _EXPECTED for name in (shown, "measured")]

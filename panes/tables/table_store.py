@@ -103,6 +103,10 @@ class Tables:
         self._last = max([applied, *(transaction.number for transaction in self._pending)])
         self.version_log.forget_after(self._log.last, {table.number for table in self._catalog.tables()})
 
+    def check(self) -> None:
+        """Raises StateError when `recover` could not read what is stored; changes nothing."""
+        self._accepted.check(self._manifest().applied)
+
     # For statements.
 
     def contents(self, name: str, *, scheduled: bool = False) -> Contents:

@@ -60,6 +60,9 @@ class FakeDatabase:
     streams: dict[str, StreamProgress] = field(default_factory=dict)
     """What the streams have brought, after a run."""
 
+    def _base_streams(self) -> dict[str, object]:
+        return {}
+
     def queries(self) -> list[FakeQuery]:
         return list(self.registered.values())
 

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+import panes
 from panes.answers.answer import Answer
 from panes.cli.main import app
 from panes.cli.results import TableResults
@@ -141,3 +142,33 @@ def test_a_change_of_a_table_is_told_in_one_line(db):
 def test_rows_of_tables_are_shown_before_the_first_epoch(db):
     db.results = {"SELECT a FROM t": Answer(None, pa.table({"a": [7]}))}
     assert typed(db, "SELECT a FROM t;").splitlines()[-1] == "1 row"
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "EXIT;", "quit ;", ".exit", ".quit"])
+def test_exit_and_quit_end_it(db, word):
+    typed(db, "SHOW STREAMS;", word, "SHOW TABLES;")
+    assert db.calls == ["SHOW STREAMS"]
+
+
+def test_exit_within_a_statement_is_part_of_it(db):
+    typed(db, "SELECT", "exit", "FROM s;")
+    assert db.calls == ["SELECT\nexit\nFROM s"]
+
+
+def test_describe_shows_columns_in_the_order_of_declaration(tmp_path):
+    with panes.connect(tmp_path / "db") as db:
+        db.sql("CREATE STREAM z (b BIGINT, a BIGINT, ts BIGINT) TIMESTAMP BY ts SECONDS")
+        printed = typed(db, "DESCRIBE z;")
+    assert [line.split()[0] for line in printed.splitlines() if "BIGINT" in line] == ["b", "a", "ts"]
+
+
+def test_start_says_what_it_waits_for(tmp_path, monkeypatch):
+    (tmp_path / "in").mkdir()
+    with panes.connect(tmp_path / "db") as db:
+        monkeypatch.setattr(db, "start", lambda: None)
+        assert "Waiting for a stream: there is none yet, CREATE STREAM makes one;" in typed(db, ".start")
+        db.sql("CREATE STREAM p (ts BIGINT) TIMESTAMP BY ts SECONDS")
+        db.sql(f"CREATE STREAM f (ts BIGINT) TIMESTAMP BY ts SECONDS FROM FILES '{tmp_path}/in'")
+        printed = "".join(typed(db, ".start").split())
+        assert "Waitingforrowspushedtop(INSERTINTOp…),filesin" in printed
+        assert f"{tmp_path}/in(f);INVOKEandSHOWworkmeanwhile,.stopendsit." in printed

@@ -270,6 +270,16 @@ def test_what_was_measured_stands_beside_what_was_expected() -> None:
     assert explain_json(shown)["plan"]["expected"]["rows_out"] == 12_345
 
 
+def test_what_was_measured_is_per_epoch_where_event_time_stood_still() -> None:
+    shown = with_costs(JOIN, assumed=False, measured=11.0)
+    assert shown.measured is not None
+    still = {key: replace(found, seconds=0.000001) for key, found in shown.measured.items()}
+    lines = explain(replace(shown, measured=still)).splitlines()
+    place = next(n for n, line in enumerate(lines) if line.startswith("expected and measured per second"))
+    assert lines[place + 1].split()[-6:] == ["12,345", "22/epoch", "678", "70", "1.20", "3.00/epoch"]
+    assert max(map(len, lines[place:])) <= 100
+
+
 def test_the_rules_that_changed_the_plan_are_named() -> None:
     shown = explained(JOIN)
     assert isinstance(shown.plan, PhysicalPlan)

@@ -19,6 +19,7 @@ from panes.language.statements import Statement
 LONGEST = 1_000_000
 """Characters in one text: more than any program of statements, less than what makes a parser hang."""
 
+_NO_TEXT = re.compile("[\ud800-\udfff]")
 _QUOTED = re.compile(
     r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(?P<open>['"`]|/\*)|.""",
     re.DOTALL,
@@ -33,6 +34,10 @@ def parse(text: str, parameters: Parameters | None = None) -> list[Statement]:
     if len(text) > LONGEST:
         hint = f"at most {LONGEST} are read; COPY and db.load bring many rows into a table"
         raise SqlError(f"a text of {len(text)} characters is too long", hint=hint)
+    found = _NO_TEXT.search(text)
+    if found:
+        shown = text.encode(errors="replace").decode()
+        refuse("this is a character that is no text: half of a surrogate pair", shown, found.start())
     with guarded(text):
         return [tree.this for tree in _trees(text, parameters) if isinstance(tree, exp.Expression)]
 

@@ -431,9 +431,15 @@ class ExpressionParser(TypeParser):
         def inside() -> exp.Expression:
             if any(map(self._at, QUERIES)) or self._at_query_in_parentheses() or self._at_output():
                 return exp.In(this=this, query=self._query())
-            return exp.In(this=this, expressions=self._list(self._condition))
+            return exp.In(this=this, expressions=self._list(self._item))
 
         return self._in_parentheses(inside)
+
+    def _item(self) -> exp.Expression:
+        """An item of a list. Most are literals, and lists of them are long: these are taken as they are."""
+        if self._curr.token_type in _LITERALS and self._next.token_type in _AFTER_AN_ITEM:
+            return self._operand()
+        return self._condition()
 
     def _at_output(self) -> bool:
         return self._curr.token_type == TokenType.VAR and self._curr.text.upper() in OUTPUTS
@@ -463,6 +469,10 @@ class ExpressionParser(TypeParser):
 def _called(name: str, *args: exp.Expr | None) -> exp.Expression:
     """An operator as the call of a function."""
     return exp.Anonymous(this=name, expressions=list(args))
+
+
+_LITERALS = (TokenType.NUMBER, TokenType.STRING)
+_AFTER_AN_ITEM = (TokenType.COMMA, TokenType.R_PAREN)
 
 
 def _is_decimal(text: str) -> bool:

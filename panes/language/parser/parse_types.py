@@ -8,7 +8,7 @@ from typing import NoReturn
 from sqlglot import Token, TokenType
 
 from panes.language.names import same
-from panes.language.parser.parse_words import Item, WordParser
+from panes.language.parser.parse_words import DEEPEST, Item, WordParser
 from panes.language.parser.syntax import TypeName
 from panes.plan.types import (
     BIGINT,
@@ -59,7 +59,11 @@ class TypeParser(WordParser):
 
     def _type(self) -> Type:
         type_ = self._nested(self._simple_type)
+        depth = 0
         while self._curr.token_type == TokenType.L_BRACKET and self._next.token_type == TokenType.R_BRACKET:
+            depth += 1
+            if depth > DEEPEST:
+                self._fail(f"this is nested more than {DEEPEST} levels deep", self._curr)
             self._advance(2)
             type_ = list_of(type_)
         return type_

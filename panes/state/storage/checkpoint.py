@@ -16,11 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from panes.errors import StateError
+from panes.state.storage.files import write_bytes
 from panes.state.storage.records import damaged, missing
 
 _MAGIC = b"crc\0"
+_BYTES_PER_SUM = 512
 _NUMBER = re.compile(r"\d+")
 _COMPACTED = re.compile(r"\d+\.compact")
+_UNFINISHED = re.compile(r"\..+\.tmp(?:\.crc)?")
+"""What Spark writes a file as, before it has its name; and the checksums beside it."""
 
 
 class Checkpoint:
@@ -122,12 +126,20 @@ class Checkpoint:
         for source, last in self.log_offsets(batch).items():
             self._check_log(source, last)
 
+    def remove_unfinished(self) -> None:
+        """Removes the files that Spark was writing when its process ended. Spark does not begin its first
+        micro-batch over one."""
+        for path in self._folder.rglob(".*"):
+            if _UNFINISHED.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
     def check_content(self) -> Iterator[StateError]:
         """The files that are damaged."""
         for path in sorted(self._folder.rglob("*")):
             if path.is_file() and not path.name.startswith("."):
                 try:
-                    _read(path)
+                    if not _read(path).strip():
+                        raise damaged(path, "it is empty")
                 except StateError as error:
                     yield error
 
@@ -155,6 +167,24 @@ class Checkpoint:
                 if "logOffset" in content:
                     found[source] = int(content["logOffset"])
         return found
+
+
+def write_with_checksums(path: Path, text: str) -> None:
+    """Writes a file, and beside it its checksums as Hadoop has them. Between the two it has none."""
+    content = text.encode()
+    sums = path.with_name(f".{path.name}.crc")
+    sums.unlink(missing_ok=True)
+    write_bytes(path, content)
+    found = [
+        zlib.crc32(content[begin : begin + _BYTES_PER_SUM])
+        for begin in range(0, len(content), _BYTES_PER_SUM)
+    ]
+    write_bytes(sums, _MAGIC + struct.pack(f">I{len(found)}I", _BYTES_PER_SUM, *found))
+
+
+def is_of_a_log(name: str) -> bool:
+    """Whether a file of this name holds entries of a log."""
+    return bool(_NUMBER.fullmatch(name) or _COMPACTED.fullmatch(name))
 
 
 def _numbers(folder: Path) -> list[int]:

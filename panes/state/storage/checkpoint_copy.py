@@ -21,6 +21,7 @@ from panes.state.storage.checkpoint import Checkpoint
 from panes.state.storage.files import make_folder
 from panes.state.storage.journal import Journal, Position, read_to
 from panes.state.storage.locations import Location, names_in, remove_tree
+from panes.state.storage.move_logs import PLACES
 
 PIN = "checkpoint copy"
 """The name under which the record of an epoch pins where the copy ends."""
@@ -72,7 +73,8 @@ class CheckpointCopy:
                 for source in names_in(self._checkpoint / "sources")
                 if source not in logs
                 for name, text in self._begins(source).items()
-            },
+            }
+            | ({PLACES: self._text(PLACES)} if (self._checkpoint / PLACES).exists() else {}),
         }
 
     def _begins(self, source: str) -> dict[str, str]:
