@@ -136,6 +136,8 @@ def setting_text(value: object) -> str:
     return f"'{value}'" if isinstance(value, str) else str(value)
 
 
-def create_statement(name: str, text: str, given: dict[str, object], index: str = "", head: str = "CREATE") -> str:
+def create_statement(
+    name: str, text: str, given: dict[str, object], index: str = "", head: str = "CREATE"
+) -> str:
     inside = ", ".join(f"{key} = {setting_text(value)}" for key, value in given.items())
     return f"{head} QUERY {name}{f' WITH ({inside})' if given else ''}{index} AS {text}"

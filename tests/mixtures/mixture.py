@@ -18,6 +18,7 @@ import panes
 from panes import errors
 from panes.clock import to_datetime, to_microseconds
 from panes.plan import nodes
+from panes.plan.walk import streams_of
 from panes.testing import counted
 from tests.mixtures.drawn_queries import (
     OF_DATABASE,
@@ -46,8 +47,6 @@ class Standing:
     text: str
     plan: nodes.Node
     settings: Mapping[str, object]
-    since: int | None
-    """The clock that it had when it was registered or altered."""
     has_run: bool = False
     seen: dict[int, Bag] = field(default_factory=dict)
     """The answers that it has given, by their instants, since its first epoch."""
@@ -76,8 +75,9 @@ class Mixture:
         self._queries: dict[str, Standing] = {}
         self._sources: dict[str, dict[str, Any]] = {}
         self._number = 0
+        self._settings: dict[str, object] = {}
         self._has_run = False
-        self._taken = _Taken()
+        self._committed = _Committed()
         self._is_started = False
         self._db = open_database(folder / "db")
 
@@ -106,7 +106,7 @@ class Mixture:
         self._sql("SET retain_epochs = 10000; SET idle_after = 100000")
         for name, values in OF_DATABASE.items():
             if self._chance.random() < 0.25:
-                self._sql(f"SET {name} = {setting_text(self._chance.choice(values))}")
+                self._set(name, self._chance.choice(values))
         for name in "stu"[: self._chance.choice((1, 2, 2, 3))]:
             self._create_stream(name)
         for sql in (
@@ -119,7 +119,7 @@ class Mixture:
             self._change_table()
         for _ in range(self._chance.randrange(2, 6)):
             self._register()
-        if self._chance.random() < 0.7:
+        if self._chance.random() < 0.5 and "early_block" not in self._without:
             self._block()
 
     def _create_stream(self, name: str) -> None:
@@ -154,9 +154,9 @@ class Mixture:
             "rescale": (1, self._rescale),
             "replan": (1, self._replan),
             "table": (3, self._change_table),
-            "set": (1, self._set),
+            "set": (1, self._set_another),
             "restart": (1, self._restart),
-            "block": (2, self._block),
+            "block": (2, self._block if self._has_run or "early_block" not in self._without else self._run),
             "once": (2, self._once),
             "explain": (1, self._explain),
             "follow": (3, lambda: self._each(self._follow)),
@@ -183,9 +183,7 @@ class Mixture:
     def _give(self, name: str) -> None:
         stream, source = self._given.streams[name], self._sources[name]
         for rows in self._draw_rows(name, self._chance.choice((1, 1, 2, 4))):
-            clocks = self._given.clocks()
-            stream.rows += [(row, clocks) for row in rows]
-            self._taken.expected += len(rows)
+            stream.rows += [(row, self._given.now) for row in rows]
             if not source:
                 self._say(f"db.push({name!r}, {rows})")
                 self._db.push(name, rows)
@@ -195,7 +193,7 @@ class Mixture:
     def _draw_rows(self, name: str, batches: int) -> list[list[dict[str, Any]]]:
         """Rows in batches, each after the one before it; late ones may be among the rows that are pushed."""
         stream = self._given.streams[name]
-        newest = stream.newest or 0
+        newest = max(stream.newest or 0, stream.clock or 0)
         found = []
         for _ in range(batches):
             times = [newest + self._chance.randrange(1, 9) for _ in range(self._chance.randrange(1, 7))]
@@ -203,7 +201,6 @@ class Mixture:
             may_be_late = not self._sources[name] and stream.clock is not None and not self._is_started
             if may_be_late and self._chance.random() < 0.15 and "late" not in self._without:
                 assert stream.clock is not None
-                stream.has_late = True
                 times.append(max(stream.clock - self._chance.randrange(6), 1))
             found.append([self._draw_row(ts) for ts in times])
         if self._sources[name]:
@@ -243,8 +240,7 @@ class Mixture:
             return
         self._say("db.run()")
         self._db.run()
-        self._taken.forget()
-        self._ran(to_the_last=True)
+        self._ran(is_end=True)
 
     def _beside(self) -> None:
         """A run beside a background run is refused, and changes nothing."""
@@ -261,7 +257,7 @@ class Mixture:
             self._stop()
             return
         self._say("db.start()")
-        self._db.start(self._taken.tell)
+        self._db.start(self._committed.tell)
         self._is_started = True
         if self._chance.random() < 0.3:
             self._beside()
@@ -269,10 +265,10 @@ class Mixture:
 
     def _wait(self) -> None:
         self._say("#   wait until all rows are taken in")
-        if not self._taken.wait():
-            self._db.status()
-            self._differ(f"{self._taken.expected} rows are not taken in after {PATIENCE_S} seconds")
-        self._ran(to_the_last=False)
+        rows = sum(len(stream.rows) for stream in self._given.streams.values())
+        if not self._committed.wait_for(lambda: self._db.status().rows >= rows):
+            self._differ(f"{rows} rows are not taken in after {PATIENCE_S} seconds")
+        self._ran(is_end=False)
 
     def _stop(self) -> None:
         if self._is_started:
@@ -280,9 +276,8 @@ class Mixture:
             self._db.stop()
             self._is_started = False
 
-    def _ran(self, *, to_the_last: bool) -> None:
-        for stream in self._given.streams.values():
-            stream.move_clock(to_the_last=to_the_last)
+    def _ran(self, *, is_end: bool) -> None:
+        self._given.move_clocks(is_end=is_end)
         has_rows = any(stream.rows for stream in self._given.streams.values())
         self._has_run = self._has_run or has_rows
         for standing in self._queries.values():
@@ -307,7 +302,9 @@ class Mixture:
             else:
                 plan = self._given.plan(text)
                 before = self._queries.get(name)
-                self._queries[name] = Standing(name, text, plan, given, self._given.clock_of(plan))
+                self._queries[name] = Standing(
+                    name, text, plan, given, self._given.clock_of(streams_of(plan))
+                )
                 if before is not None:
                     self._queries[name].told = before.told | set(before.followed)
                 return True
@@ -337,7 +334,9 @@ class Mixture:
             return
         plan = self._given.plan(text)
         told = standing.told | set(standing.followed)
-        altered = Standing(standing.name, text, plan, standing.settings, self._given.clock_of(plan), told=told)
+        altered = Standing(
+            standing.name, text, plan, standing.settings, self._given.clock_of(streams_of(plan)), told=told
+        )
         self._queries[standing.name] = altered
 
     def _drop(self) -> None:
@@ -374,13 +373,16 @@ class Mixture:
         statements = []
         for _ in range(self._chance.choice((1, 1, 2))):
             k = self._chance.randrange(5)
-            value: Any = self._chance.choice(("lab", "office", None)) if name == "owners" else self._chance.randrange(5)
+            value: Any = (
+                self._chance.choice(("lab", "office", None))
+                if name == "owners"
+                else self._chance.randrange(5)
+            )
             text = "NULL" if value is None else setting_text(value)
             kind = self._chance.choice(("insert", "update", "delete"))
             if kind == "insert":
-                statements.append(
-                    f"INSERT INTO {name} VALUES ({k}, {text}) ON CONFLICT DO UPDATE SET {column} = excluded.{column}"
-                )
+                replaced = f"ON CONFLICT DO UPDATE SET {column} = excluded.{column}"
+                statements.append(f"INSERT INTO {name} VALUES ({k}, {text}) {replaced}")
                 rows[k] = {"k": k, column: value}
             elif kind == "update":
                 statements.append(f"UPDATE {name} SET {column} = {text} WHERE k >= {k}")
@@ -389,11 +391,16 @@ class Mixture:
                 statements.append(f"DELETE FROM {name} WHERE k = {k}")
                 rows.pop(k, None)
         self._sql("; ".join(statements))
-        self._given.tables[name].append((self._given.clocks(), list(rows.values())))
+        if sorted(map(str, rows.values())) != sorted(map(str, self._given.table(name))):
+            self._given.tables[name].append((self._given.now, list(rows.values())))
 
-    def _set(self) -> None:
+    def _set_another(self) -> None:
         name = self._chance.choice(sorted(OF_DATABASE))
-        self._sql(f"SET {name} = {setting_text(self._chance.choice(OF_DATABASE[name]))}")
+        self._set(name, self._chance.choice(OF_DATABASE[name]))
+
+    def _set(self, name: str, value: object) -> None:
+        self._sql(f"SET {name} = {setting_text(value)}")
+        self._settings[name] = value
 
     def _restart(self) -> None:
         self._stop()
@@ -425,19 +432,19 @@ class Mixture:
             return
         if not answer.is_complete or (is_stream(standing.plan) and not standing.has_run):
             return
-        at, clock = to_microseconds(answer.as_of), self._given.clock_of(standing.plan)
+        at, clock = to_microseconds(answer.as_of), self._given.clock_of(streams_of(standing.plan))
         if clock is None or at > clock:
             self._differ(f"{what}\n  is as of {at} while its streams are at {clock}")
         is_of_clock = not slides(standing.plan) and standing.settings.get("expiration") != "input_triggered"
         if how == "invoke" and is_of_clock and at != clock:
             self._differ(f"{what}\n  is as of {at}, not of its clock {clock}")
-        expected = self._given.answer(standing.plan, at, standing.since)
+        expected = self._given.answer(standing.plan, at)
         if expected is None:
             return
         self.compared[how] += 1
         found = difference(counted(answer.table), expected)
         if found is not None:
-            self._differ(f"{what}\n  as of {at}, clock {clock}, since {standing.since}:\n{found}")
+            self._differ(f"{what}\n  as of {at}, clock {clock}:\n{found}")
 
     def _block(self) -> None:
         """Reads all answers in one block, also before the first epoch."""
@@ -454,7 +461,7 @@ class Mixture:
         text = draw_text(self._chance, list(self._given.streams))
         plan = self._given.plan(text)
         if not is_stream(plan):
-            standing = Standing("a query asked once", text, plan, {}, None)
+            standing = Standing("a query asked once", text, plan, {})
             self._say(f"db.sql({text!r})")
             self._compare_once(standing, lambda text: self._db.sql(text), "SELECT")
 
@@ -469,6 +476,8 @@ class Mixture:
 
     def _earlier(self, standing: Standing) -> None:
         """Asks for the instants that answers have named, and for others between them."""
+        if standing.settings.get("refresh") == "deadline" and "deadline_as_of" in self._without:
+            return
         query = self._db.query(standing.name)
         for at in self._chance.sample(sorted(standing.seen), min(3, len(standing.seen))):
             self._say(f"db.query({standing.name!r}).invoke(as_of=<{at} µs>)")
@@ -515,7 +524,7 @@ class Mixture:
             self._read_changes(standing, reader, restart=True)
         except errors.CatalogError as error:
             self._say(f"#   refused: {error}")
-            if "none" not in str(error):
+            if "there are no changes to follow" not in str(error):
                 raise
 
     def _read_changes(self, standing: Standing, reader: str, *, restart: bool) -> None:
@@ -529,11 +538,15 @@ class Mixture:
             sums.subtract(counted(change.deleted))
             sums = Counter({row: n for row, n in sums.items() if n})
             if min(sums.values(), default=1) < 0:
-                self._differ(f"{standing.name}: {standing.text}\n  changes of {reader} take away rows: {sums}")
+                self._differ(
+                    f"{standing.name}: {standing.text}\n  changes of {reader} take away rows: {sums}"
+                )
             last = to_microseconds(change.as_of)
             standing.followed[reader] = sums
         if reader in standing.told and standing.has_run and not restart:
-            self._differ(f"{standing.name}: {standing.text}\n  {reader} is not told of ALTER, after {count} changes")
+            self._differ(
+                f"{standing.name}: {standing.text}\n  {reader} is not told of ALTER, after {count} changes"
+            )
         if last is None or reader in standing.told:
             return
         answer = query.invoke()
@@ -541,7 +554,9 @@ class Mixture:
             self.compared["changes"] += 1
             found = difference(sums, counted(answer.table))
             if found is not None:
-                self._differ(f"{standing.name}: {standing.text}\n  changes of {reader} up to {last}:\n{found}")
+                self._differ(
+                    f"{standing.name}: {standing.text}\n  changes of {reader} up to {last}:\n{found}"
+                )
         else:
             self._differ(f"{standing.name}: changes end at {last}, the answer is of {answer.as_of}")
 
@@ -559,27 +574,19 @@ class Mixture:
         raise Difference(f"seed {self._seed}\n{script}\n\n{what}") from cause
 
 
-class _Taken:
-    """Counts the rows that a background run takes in."""
+class _Committed:
+    """Wakes who waits for a background run, after every epoch."""
 
     def __init__(self) -> None:
-        self.expected = 0
-        self._rows = 0
         self._changed = threading.Condition()
 
-    def tell(self, epoch: panes.Epoch) -> None:
+    def tell(self, _: panes.Epoch) -> None:
         with self._changed:
-            self._rows += epoch.rows
             self._changed.notify_all()
 
-    def wait(self) -> bool:
+    def wait_for(self, is_done: Callable[[], bool]) -> bool:
         with self._changed:
-            return self._changed.wait_for(lambda: self._rows >= self.expected, PATIENCE_S)
-
-    def forget(self) -> None:
-        """A run has taken in all rows."""
-        with self._changed:
-            self.expected = self._rows = 0
+            return self._changed.wait_for(is_done, PATIENCE_S)
 
 
 def _equals(column: Any, value: int) -> Any:
