@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from panes.query import Query
     from panes.read_block import ReadBlock
     from panes.run_report import RunReport
-    from panes.spark.session import SparkSession
-    from panes.spark.spark_settings import spark_settings
+    from panes.spark.session import SparkSession, spark_settings
     from panes.status import Epoch, Status
     from panes.tables.row_counts import RowCounts
 
@@ -62,7 +61,7 @@ _HOMES = {
     "Rows": "panes.ingest.given_rows",
     "RunReport": "panes.run_report",
     "Status": "panes.status",
-    "spark_settings": "panes.spark.spark_settings",
+    "spark_settings": "panes.spark.session",
 }
 
 

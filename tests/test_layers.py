@@ -160,3 +160,21 @@ def test_only_the_spark_package_imports_pyspark():
 def test_nothing_is_unpickled_from_files():
     """To read a pickle is to execute it. What tasks need goes through Spark."""
     assert importers_of("pickle", "cloudpickle", "shelve", "marshal", "dill", "joblib") == set()
+
+
+def test_every_file_of_the_spark_folder_knows_spark_and_no_other_does() -> None:
+    for path in ROOT.rglob("*.py"):
+        imported = {name.partition(".")[0] for name in imports_in(path)}
+        if path.parent == ROOT / "spark" and path.name != "__init__.py":
+            assert imported & {"pyspark", "py4j"}, f"{path.name} belongs elsewhere"
+        elif path.parent != ROOT / "spark":
+            assert not imported & {"pyspark", "py4j"}, f"{path} belongs in panes/spark"
+
+
+def imports_in(path: Path) -> Iterator[str]:
+    """The modules that a file imports, wherever in it that stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module

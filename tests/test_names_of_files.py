@@ -39,6 +39,7 @@ GROUPS = {
     "history/file_checksums.py": "computes the checksums of files and verifies them",
     "history/retention.py": "what RETAIN and the queries make a stream keep",
     "history/stored_types.py": "the types that Parquet stores, and how each is read",
+    "ingest/file_sources.py": "which files a source reads, in which format and order, and by whom",
     "language/definition_text.py": "the texts of which definitions are made",
     "language/binder/aggregate_of_results.py": "binds an aggregate of the last results",
     "language/binder/bind_joins.py": "the steps of binding FROM and WHERE",
@@ -55,13 +56,14 @@ GROUPS = {
     "plan/join_keys.py": "equalities as keys: found, split and computed",
     "plan/sketch_sizes.py": "how much each sketch keeps, and its error",
     "plan/sql_functions.py": "the calls and casts of DuckDB",
-    "spark/batch_files.py": "the files of a micro-batch",
+    "runtime/batch_files.py": "the files of a micro-batch",
     "spark/daemon.py": "a program: Spark starts it by the name of the module",
-    "spark/ingest_task.py": "the tasks before the first shuffle, by kind of source",
+    "runtime/ingest_task.py": "the tasks before the first shuffle, by kind of source",
     "state/storage/files.py": "the ways to write a file wholly or not at all",
     "state/storage/object_cache.py": "reads and writes through copies that are kept by name",
     "tables/constraints.py": "one function per constraint that rows are checked for",
     "testing.py": "what users import to test their queries",
+    "spark/spark_files.py": "the files that Spark reads, as DataFrames",
 }
 """Files in which a group of things is the thing."""
 

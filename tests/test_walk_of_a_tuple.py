@@ -24,10 +24,10 @@ from panes.ingest.arrived_file import ArrivedFile
 from panes.language import bind, parse
 from panes.language.statements import SelectQuery
 from panes.optimizer.optimizer import optimize
+from panes.runtime.attempt import Attempt
 from panes.runtime.ingest_task import Feed, FilesTask, IngestContext
 from panes.runtime.job_plan import JobPlan
 from panes.runtime.operator_task import OperatorTask, StatesBefore
-from panes.runtime.task import Attempt
 from panes.stages.clock_rule import ClockRule, Position
 from panes.stages.exchange import STATES, decoded
 from panes.stages.make_plan import make_plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from panes.spark.spark_settings import spark_settings as settings
+from panes.spark.session import spark_settings as settings
 
 
 def spark_settings() -> None:

@@ -12,7 +12,7 @@ from panes.ingest.bad_files import BadFile, set_aside
 from panes.local.text_files import read_text_file
 from panes.plan.stream import Stream
 from panes.runtime.arrivals import Arrivals
-from panes.spark.epoch_files import EpochFiles
+from panes.runtime.epoch_files import EpochFiles
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LocalBatch:
         batches: list[list[pa.RecordBatch]] = []
         bad: list[BadFile] = []
         for place, stream in enumerate(streams):
-            for file in self.files.by_spark.get(stream.number, ()):
+            for file in self.files.by_engine.get(stream.number, ()):
                 try:
                     batches.append([read_text_file(stream, place, file, self.files.arrival_us)])
                 except (OSError, SourceError) as error:

@@ -9,8 +9,8 @@ from itertools import count
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panes.runtime.attempt import Attempt
 from panes.runtime.epoch_job import EpochJob
-from panes.runtime.task import Attempt
 from panes.runtime.task_plans import TaskPlans
 from panes.sharing.shared_indexes import Indexed, Slices
 from panes.stages.exchange import BEGIN, Message, decoded, encoded

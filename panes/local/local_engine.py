@@ -10,12 +10,12 @@ from panes.local.local_batch import LocalBatch
 from panes.local.local_cluster import LocalCluster
 from panes.local.local_sources import LocalSources
 from panes.plan.stream import Stream
+from panes.runtime.epoch_files import files_of_epoch
 from panes.runtime.epoch_runner import EpochRunner
 from panes.runtime.epoch_stores import EpochStores
 from panes.runtime.explained_failure import explained_failure, last_success
 from panes.runtime.uninterrupted import wait_for
 from panes.runtime.workload import Workload
-from panes.spark.epoch_files import files_of_epoch
 from panes.state.storage.epoch_log import EpochRecord
 
 _POLL_S = 0.01

@@ -15,9 +15,9 @@ from panes.clock import Clock
 from panes.errors import SourceError
 from panes.history.parts import stream_folder
 from panes.ingest.file_location import FileLocation
+from panes.ingest.file_sources import is_ordered_by_name, listed_place
 from panes.plan.stream import Stream
 from panes.runtime.batch_files import local_path, source_name
-from panes.spark.sources import is_ordered_by_name, listed_place
 from panes.state.storage.checkpoint import Checkpoint, write_with_checksums
 from panes.state.storage.files import make_folder
 from panes.state.storage.move_logs import move_logs

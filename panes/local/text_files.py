@@ -17,6 +17,7 @@ from panes.errors import SourceError
 from panes.ingest.arrived_file import columns_in_folders
 from panes.ingest.csv_header import column_places
 from panes.ingest.exact_values import exact
+from panes.ingest.file_sources import format_of
 from panes.ingest.from_text import from_text
 from panes.ingest.inexact import Inexact
 from panes.ingest.rejected_rows import BAD
@@ -24,9 +25,8 @@ from panes.ingest.table_file import json_schema
 from panes.plan.stream import Stream
 from panes.plan.types import Type
 from panes.runtime.batch_files import local_path
+from panes.runtime.engine_file import EngineFile
 from panes.runtime.ingest_task import STREAM
-from panes.spark.sources import format_of
-from panes.spark.spark_files import SparkFile
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Rows:
     torn: Sequence[str]
 
 
-def read_text_file(stream: Stream, place: int, file: SparkFile, arrival_us: int) -> pa.RecordBatch:
+def read_text_file(stream: Stream, place: int, file: EngineFile, arrival_us: int) -> pa.RecordBatch:
     """Returns the rows of a file in the form of a batch; `place` is that of the stream among all streams.
 
     Raises SourceError or OSError when the file cannot be read as a whole.
@@ -86,7 +86,7 @@ def _converted(
             given = pa.chunked_array([pc.if_else(pa.array(mask), None, given.combine_chunks())])
 
 
-def _read_csv(stream: Stream, file: SparkFile) -> _Rows:
+def _read_csv(stream: Stream, file: EngineFile) -> _Rows:
     path = local_path(file.uri)
     assert path is not None
     in_folders = {name: text for name, text in columns_in_folders(path).items() if name in stream.columns}
@@ -127,7 +127,7 @@ def _read_csv(stream: Stream, file: SparkFile) -> _Rows:
     return _Rows(columns, line, torn)
 
 
-def _read_json(stream: Stream, file: SparkFile) -> _Rows:
+def _read_json(stream: Stream, file: EngineFile) -> _Rows:
     path = local_path(file.uri)
     assert path is not None
     with pa.input_stream(str(path), compression="detect") as opened:
@@ -166,4 +166,4 @@ def _read_json(stream: Stream, file: SparkFile) -> _Rows:
     return _Rows(columns, lambda row: whole[row].decode(errors="replace"), torn)
 
 
-_READERS: dict[str, Callable[[Stream, SparkFile], _Rows]] = {"csv": _read_csv, "json": _read_json}
+_READERS: dict[str, Callable[[Stream, EngineFile], _Rows]] = {"csv": _read_csv, "json": _read_json}

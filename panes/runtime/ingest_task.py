@@ -27,8 +27,8 @@ from panes.ingest.rejected_times import with_times
 from panes.operators.measures import INGEST, SHUFFLE, Measures, as_list
 from panes.plan.schema import Schema
 from panes.plan.stream import Stream
+from panes.runtime.attempt import Attempt
 from panes.runtime.first_seen import FirstSeen
-from panes.runtime.task import Attempt
 from panes.runtime.task_plans import PlanValues, SentPlans
 from panes.stages.clock_rule import Measured
 from panes.stages.exchange import BESIDE, FAILED_INPUT, INPUT_STEPS, Exchange, Message, encoded

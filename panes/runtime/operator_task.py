@@ -18,7 +18,7 @@ from panes.operators.dataflow import Dataflow, measured_rows
 from panes.operators.input_triggered import InputTriggered
 from panes.operators.measures import STORE, Measures, as_list
 from panes.operators.time_messages import TimeMessages
-from panes.runtime.task import Attempt
+from panes.runtime.attempt import Attempt
 from panes.runtime.task_plans import PlanValues, SentPlans, StageTask
 from panes.sharing.refreshes import Probes
 from panes.sharing.store import Arrivals, RefreshingStore

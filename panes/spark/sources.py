@@ -20,44 +20,20 @@ from panes.delta.delta import TS
 from panes.errors import SourceError
 from panes.history.parts import stream_folder
 from panes.ingest.file_location import FileLocation, escaped
-from panes.ingest.first_file import check_first_file
+from panes.ingest.file_sources import brings_files, is_ordered_by_name
 from panes.ingest.rejected_rows import BAD
-from panes.plan.stream import OptionValue, Stream
-from panes.plan.types import BINARY
+from panes.plan.stream import Stream
 from panes.runtime.batch_files import source_name
 from panes.spark.spark_failures import innermost
 from panes.spark.spark_types import column, spark_type, text_schema, text_type
 from panes.spark.traffic import TRAFFIC
 
-_FORMATS = ("parquet", "csv", "json")
-_BAD_FILE_CHOICES = ("set_aside", "stop")
-_ORDERS = ("mtime", "name")
 _NEVER = "36500d"
-_MOST_FILES = 1_000_000
-_MOST_RECORDS = 1_000_000_000
-_MOST_ROWS_PER_SECOND = 10_000_000
-"""An epoch has all rows of the time since the last one: more cannot be made in that time."""
 _BYTES_PER_RECORD = 200
 """Of a topic, where only records can be counted."""
 _LISTED = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 UNREADABLE = "_unreadable"
 """Where Spark leaves the text of a record that does not parse."""
-
-
-def check_source(stream: Stream) -> None:
-    """Raises SourceError, before anything is stored, when the source cannot be what the statement says."""
-    _SOURCES[stream.source.kind].check(stream)
-
-
-def check_column_can_be_added(stream: Stream) -> None:
-    """Raises SourceError when the source cannot bring a column that is added: files of CSV that are there already
-    have no place for it."""
-    if stream.source.kind == "FILES" and format_of(stream) == "csv":
-        raise SourceError(
-            f"stream {stream.name!r} reads CSV, whose files have all columns or are bad: create another stream"
-        )
-    if stream.source.kind == "RATE":
-        check_source(stream)
 
 
 def read_source(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes: int) -> DataFrame:
@@ -68,7 +44,7 @@ def read_source(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes
     """
     rows = _SOURCES[stream.source.kind].read(session, stream, pushed, epoch_bytes)
     if brings_files(stream):
-        # Spark only says which files an epoch has: `panes.spark.epoch_files` sees to their rows.
+        # Spark only says which files an epoch has: `panes.runtime.epoch_files` sees to their rows.
         nothing = F.lit(None)
         return rows.where("length < 0").select(
             nothing.cast("bigint").alias(TS), nothing.cast("string").alias(BAD)
@@ -99,41 +75,6 @@ def with_reasons(stream: Stream, rows: DataFrame, arrival: Column) -> DataFrame:
     return rows.select(*columns, ts.alias(TS), reason.alias(BAD))
 
 
-def _check_text(stream: Stream, format_: str) -> None:
-    """Raises SourceError for columns that have no text."""
-    for field in stream.columns:
-        if field.type == BINARY or (format_ == "CSV" and field.type.is_nested):
-            raise SourceError(
-                f"stream {stream.name!r}: {format_} has no {field.type}, and column {field.name!r} is one; "
-                "declare it as STRING, or read Parquet files"
-            )
-
-
-def brings_files(stream: Stream) -> bool:
-    return stream.source.kind in ("FILES", "PUSH")
-
-
-def listed_place(stream: Stream, pushed: Path) -> str | None:
-    """The folder or pattern on this machine that Spark lists for a stream; None when it lists none."""
-    if stream.source.kind == "PUSH":
-        return str(stream_folder(pushed, stream.number))
-    if stream.source.kind != "FILES":
-        return None
-    location = FileLocation.of(str(stream.source.location))
-    return location.text if location.is_local else None
-
-
-def is_read_by_tasks(stream: Stream) -> bool:
-    """Whether the source is local Parquet files: tasks read them into Arrow themselves.
-
-    For Spark to read them means to turn columns into rows, and for Python to turn rows into columns again: that
-    costs more than all the rest of an epoch.
-    """
-    if stream.source.kind != "FILES":
-        return stream.source.kind == "PUSH"
-    return format_of(stream) == "parquet" and FileLocation.of(str(stream.source.location)).is_local
-
-
 def _listing(session: SparkSession, stream: Stream) -> DataStreamReader:
     """Lists files without looking into them: what is in a file, or whether it is still there, cannot go wrong."""
     reader = session.readStream.name(source_name(stream)).format("binaryFile").schema(_LISTED)
@@ -141,35 +82,6 @@ def _listing(session: SparkSession, stream: Stream) -> DataStreamReader:
 
 
 class _Files:
-    @staticmethod
-    def check(stream: Stream) -> None:
-        _check_options(
-            stream,
-            {
-                "format": _is_format,
-                "files_per_epoch": _up_to(_MOST_FILES),
-                "header": _is_flag,
-                "on_bad_file": _is_bad_file_choice,
-                "order": _is_order,
-            },
-        )
-        if format_of(stream) != "parquet":
-            _check_text(stream, format_of(stream).upper())
-        if stream.source.location is None:
-            raise SourceError(
-                f"stream {stream.name!r}: FROM FILES needs a folder or pattern: FROM FILES 'data/in'"
-            )
-        location = FileLocation.of(stream.source.location)
-        if not location.is_local:
-            return  # whether Spark can read it shows when Spark runs
-        if not location.matches():
-            raise SourceError(
-                f"stream {stream.name!r}: no file or folder matches {stream.source.location!r} "
-                f"(seen from {Path.cwd()}); create the folder first, or mend the path"
-            )
-        if format_of(stream) == "parquet" or has_header(stream):
-            check_first_file(stream, location, is_parquet=format_of(stream) == "parquet")
-
     @staticmethod
     def read(session: SparkSession, stream: Stream, _: Path, epoch_bytes: int) -> DataFrame:
         location = FileLocation.of(str(stream.source.location))
@@ -194,17 +106,6 @@ class _Rate:
     """Spark's rate source: rows numbered from 0, a fixed number per second, the same again after a restart."""
 
     @staticmethod
-    def check(stream: Stream) -> None:
-        _check_options(stream, {"rows_per_second": _up_to(_MOST_ROWS_PER_SECOND), "generator": _is_generator})
-        made = _columns_of(stream)
-        for field in stream.columns:
-            if field.name not in made:
-                raise SourceError(
-                    f"stream {stream.name!r}: FROM RATE makes no column {field.name!r}; "
-                    f"it makes {', '.join(made)}"
-                )
-
-    @staticmethod
     def read(session: SparkSession, stream: Stream, _: Path, __: int) -> DataFrame:
         rate = int(stream.source.options.get("rows_per_second", 1))
         rows = (
@@ -221,10 +122,6 @@ class _Push:
     """What Python pushes: a file per push, complete before `push` returns, removed once its epoch is committed."""
 
     @staticmethod
-    def check(stream: Stream) -> None:
-        _check_options(stream, {})
-
-    @staticmethod
     def read(session: SparkSession, stream: Stream, pushed: Path, epoch_bytes: int) -> DataFrame:
         folder = stream_folder(pushed, stream.number)
         folder.mkdir(parents=True, exist_ok=True)
@@ -234,18 +131,6 @@ class _Push:
 
 class _Kafka:
     """A topic of JSON records, through Spark's own connector when the session has it."""
-
-    @staticmethod
-    def check(stream: Stream) -> None:
-        _check_options(
-            stream, {"servers": _is_text, "starting": _is_text, "rows_per_epoch": _up_to(_MOST_RECORDS)}
-        )
-        _check_text(stream, "JSON")
-        if stream.source.location is None or "servers" not in stream.source.options:
-            raise SourceError(
-                f"stream {stream.name!r}: FROM KAFKA needs a topic and its servers: "
-                "FROM KAFKA 'topic' WITH (servers = 'host:9092')"
-            )
 
     @staticmethod
     def read(session: SparkSession, stream: Stream, _: Path, epoch_bytes: int) -> DataFrame:
@@ -293,65 +178,6 @@ def _columns_of(stream: Stream) -> dict[str, Callable[[Column, Column], Column]]
 
 def with_unreadable(schema: StructType) -> StructType:
     return StructType([*schema.fields, StructField(UNREADABLE, StringType())])
-
-
-def format_of(stream: Stream) -> str:
-    return str(stream.source.options.get("format", "parquet")).lower()
-
-
-def has_header(stream: Stream) -> bool:
-    """Whether the first line of each file names its columns."""
-    return format_of(stream) == "csv" and bool(stream.source.options.get("header", False))
-
-
-def _is_format(value: OptionValue) -> str | None:
-    return None if str(value).lower() in _FORMATS else f"one of {', '.join(_FORMATS)}"
-
-
-def _is_bad_file_choice(value: OptionValue) -> str | None:
-    return None if value in _BAD_FILE_CHOICES else f"one of {', '.join(_BAD_FILE_CHOICES)}"
-
-
-def is_ordered_by_name(stream: Stream) -> bool:
-    """Whether files are taken in by name; else by the time of their last change, and by name where that is the
-    same."""
-    return stream.source.kind == "FILES" and stream.source.options.get("order") == "name"
-
-
-def _is_order(value: OptionValue) -> str | None:
-    return None if value in _ORDERS else f"one of {', '.join(_ORDERS)}"
-
-
-def _is_generator(value: OptionValue) -> str | None:
-    return None if value in _GENERATORS else f"one of {', '.join(_GENERATORS)}"
-
-
-def _up_to(most: int) -> Callable[[OptionValue], str | None]:
-    def check(value: OptionValue) -> str | None:
-        good = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
-        return None if good else f"a whole number from 1 to {most:,}"
-
-    return check
-
-
-def _is_text(value: OptionValue) -> str | None:
-    return None if isinstance(value, str) and value else "a text"
-
-
-def _is_flag(value: OptionValue) -> str | None:
-    return None if isinstance(value, bool) else "TRUE or FALSE"
-
-
-def _check_options(stream: Stream, known: dict[str, Callable[[OptionValue], str | None]]) -> None:
-    for name, value in stream.source.options.items():
-        if name not in known:
-            raise SourceError(
-                f"stream {stream.name!r}: FROM {stream.source.kind} has no option {name!r}; "
-                f"it takes {', '.join(known) or 'none'}"
-            )
-        wanted = known[name](value)
-        if wanted:
-            raise SourceError(f"stream {stream.name!r}: {name} takes {wanted}, not {value!r}")
 
 
 def _check_scheme(session: SparkSession, stream: Stream, location: FileLocation) -> None:

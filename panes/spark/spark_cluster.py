@@ -15,8 +15,8 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from panes.runtime.attempt import Attempt, Task
 from panes.runtime.epoch_job import EpochJob
-from panes.runtime.task import Attempt, Task
 from panes.runtime.task_plans import SentPlans, TaskPlans
 from panes.spark.broadcasts import Broadcasts
 from panes.spark.session import runs_here

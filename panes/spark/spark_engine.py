@@ -14,8 +14,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panes.clock import Clock
 from panes.errors import PanesError, PipelineError
+from panes.ingest.file_sources import listed_place
 from panes.plan.stream import Stream
 from panes.runtime.batch_files import source_name
+from panes.runtime.epoch_files import files_of_epoch
 from panes.runtime.epoch_runner import EpochRunner
 from panes.runtime.epoch_stores import EpochStores
 from panes.runtime.explained_failure import last_success
@@ -23,7 +25,6 @@ from panes.runtime.heartbeat import Heartbeat
 from panes.runtime.uninterrupted import uninterrupted, wait_for
 from panes.runtime.workload import Workload
 from panes.spark.broadcasts import Broadcasts
-from panes.spark.epoch_files import files_of_epoch
 from panes.spark.reachable import check_reachable
 from panes.spark.session import (
     epoch_session,
@@ -33,7 +34,7 @@ from panes.spark.session import (
     set_epoch_conf,
     why_spark_was_lost,
 )
-from panes.spark.sources import listed_place, read_source
+from panes.spark.sources import read_source
 from panes.spark.spark_batch import SparkBatch
 from panes.spark.spark_cluster import SparkCluster
 from panes.spark.spark_failures import SPARK_ERRORS, spark_failure

@@ -6,12 +6,9 @@ that cannot be read can be left out, and CSV files with a header can have their 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -19,12 +16,12 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from panes.errors import SourceError
 from panes.ingest.arrived_file import columns_in_folders
-from panes.ingest.csv_header import column_places, first_line, read_csv_header
-from panes.ingest.file_location import FileLocation
-from panes.ingest.torn_line import torn_line
+from panes.ingest.csv_header import column_places, first_line
+from panes.ingest.file_sources import format_of, has_header
 from panes.plan.stream import Stream
 from panes.runtime.batch_files import local_path
-from panes.spark.sources import UNREADABLE, format_of, has_header, with_reasons, with_unreadable
+from panes.runtime.engine_file import EngineFile, checked_file
+from panes.spark.sources import UNREADABLE, with_reasons, with_unreadable
 from panes.spark.spark_failures import SPARK_ERRORS, innermost
 from panes.spark.spark_types import column, spark_schema, text_schema, text_type
 
@@ -32,50 +29,7 @@ _GONE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
 _MISSING = re.compile(r"\[FAILED_READ_FILE.FILE_NOT_EXIST\] Encountered error while reading file (\S+)\. ")
 
 
-@dataclass(frozen=True)
-class SparkFile:
-    """A file, and what must be known to read it."""
-
-    uri: str
-    header: tuple[str, ...] = ()
-    """The names of its columns when it is CSV with a header."""
-    base: str | None = None
-    """The folder below which the names of folders hold columns."""
-    torn: str | None = None
-    """Its last line, when it is CSV and that was cut off."""
-
-    @property
-    def path(self) -> str:
-        """What Spark and people call it."""
-        local = local_path(self.uri)
-        return unquote(self.uri) if local is None else str(local)
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether it lies on a file system of the driver's machine, and is there."""
-        local = local_path(self.uri)
-        return local is not None and local.exists()
-
-
-def checked(stream: Stream, uri: str) -> SparkFile:
-    """The file, as far as a short look tells; raises OSError or SourceError when it cannot be read."""
-    path = local_path(uri)
-    location = FileLocation.of(str(stream.source.location))
-    if path is None:
-        place = location.text.rstrip("/")
-        inside = unquote(uri).removeprefix(f"{place}/")
-        return SparkFile(uri, base=place if "=" in inside.rpartition("/")[0] else None)
-    path.stat()
-    if not os.access(path, os.R_OK):
-        raise PermissionError(f"{path} must not be read")
-    header = read_csv_header(path) if has_header(stream) else ()
-    if header:
-        column_places(stream, header, columns_in_folders(path))
-    base = location.base_of(path)
-    return SparkFile(uri, header, base, torn_line(path) if format_of(stream) == "csv" else None)
-
-
-def rows_of(session: SparkSession, stream: Stream, files: Sequence[SparkFile], arrival_us: int) -> DataFrame:
+def rows_of(session: SparkSession, stream: Stream, files: Sequence[EngineFile], arrival_us: int) -> DataFrame:
     """The columns of the stream, `_ts` and `_bad`; files whose columns stand in one order are read together."""
     alike: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
     frames = []
@@ -92,10 +46,10 @@ def rows_of(session: SparkSession, stream: Stream, files: Sequence[SparkFile], a
     return with_reasons(stream, together, arrival)
 
 
-def why_unreadable(session: SparkSession, stream: Stream, file: SparkFile) -> Exception | None:
+def why_unreadable(session: SparkSession, stream: Stream, file: EngineFile) -> Exception | None:
     """What goes wrong when the file is read alone; None when nothing does."""
     try:
-        checked(stream, file.uri)
+        checked_file(stream, file.uri)
         rows_of(session, stream, [file], 0).write.format("noop").mode("overwrite").save()
     except (OSError, SourceError) as error:
         return error
@@ -113,7 +67,7 @@ def is_of_a_file(error: Exception) -> bool:
     return any(code in str(error) for code in ("FAILED_READ_FILE", *_GONE))
 
 
-def is_missing_in(error: Exception, file: SparkFile) -> bool:
+def is_missing_in(error: Exception, file: EngineFile) -> bool:
     """Whether Spark has failed because a task did not find this file."""
     missing = _MISSING.search(str(error))
     return missing is not None and local_path(missing[1]) == local_path(file.uri)
@@ -144,7 +98,7 @@ def _read(
     return rows.select(*(column(name) for name in (*stream.columns.names, UNREADABLE)))
 
 
-def _read_torn(session: SparkSession, stream: Stream, file: SparkFile, torn: str) -> DataFrame:
+def _read_torn(session: SparkSession, stream: Stream, file: EngineFile, torn: str) -> DataFrame:
     """The rows of a CSV file whose last line was cut off, which does not parse, however it looks.
 
     Lines are read as text, because only the text tells them apart. Others may be the same as the last one: one of

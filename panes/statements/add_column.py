@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from panes.catalog import Catalog
 from panes.errors import CatalogError, SqlError
+from panes.ingest.check_source import check_column_can_be_added
 from panes.language import bind
 from panes.language.names import same
 from panes.language.statements import (
@@ -21,7 +22,6 @@ from panes.optimizer.optimizer import optimize
 from panes.plan.nodes import Node, PlanError, StreamScan, with_children
 from panes.plan.schema import Field, Schema
 from panes.plan.stream import Stream
-from panes.spark.sources import check_column_can_be_added
 from panes.statements.alter_stream import base_stream
 from panes.statements.context import Context
 from panes.statements.readers_of import all_readers_of, said

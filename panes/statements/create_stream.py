@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from panes.ingest.check_source import check_source
 from panes.language.statements import CreateStream
-from panes.spark.sources import check_source
 from panes.statements.context import Context
 
 

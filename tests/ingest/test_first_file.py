@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from panes.errors import SourceError
-from panes.spark.sources import check_source
+from panes.ingest.check_source import check_source
 from tests.base_stream import base_stream
 
 

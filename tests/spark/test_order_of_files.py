@@ -10,7 +10,7 @@ import pytest
 import panes
 from panes.crash_points import Crash, arm
 from panes.errors import PanesWarning, SourceError
-from panes.spark.sources import check_source
+from panes.ingest.check_source import check_source
 from tests.base_stream import base_stream
 
 MOMENT = 1_700_000_000

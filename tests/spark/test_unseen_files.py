@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,11 +13,12 @@ from pyspark.errors import PySparkException
 import panes
 from panes.errors import SourceError
 from panes.ingest.bad_files import BAD_FILE, GONE, BadFile
+from panes.runtime.engine_file import EngineFile
+from panes.runtime.epoch_files import EpochFiles
 from panes.runtime.unseen_files import bad_files_of_tasks
-from panes.spark import epoch_files
-from panes.spark.epoch_files import EpochFiles
+from panes.spark import spark_batch
+from panes.spark.spark_batch import SparkBatch
 from panes.spark.spark_cluster import SparkCluster
-from panes.spark.spark_files import SparkFile
 from panes.stages.exchange import Message
 from tests.base_stream import base_stream
 
@@ -60,10 +62,10 @@ def test_a_file_that_is_damaged_is_a_bad_file_wherever_it_is_seen(tmp_path, stre
 
 
 def without_unreadable(monkeypatch, stream, path, why_alone):
-    monkeypatch.setattr(epoch_files, "why_unreadable", lambda *_: why_alone)
-    files = EpochFiles(0, by_spark={1: (SparkFile(path.as_uri()),)})
+    monkeypatch.setattr(spark_batch, "why_unreadable", lambda *_: why_alone)
+    files = EpochFiles(0, by_engine={1: (EngineFile(path.as_uri()),)})
     error = PySparkException(SPARKS.format(path=path.as_uri()))
-    return files.without_unreadable(None, [stream], error)
+    return SparkBatch(0, SimpleNamespace(sparkSession=None), files).without_unreadable([stream], error)
 
 
 @pytest.mark.parametrize("why_alone", [FileNotFoundError("x"), None], ids=["nowhere", "on some machines"])
@@ -81,7 +83,7 @@ def test_a_file_that_spark_does_not_find_on_a_machine_ends_the_epoch(
 def test_a_file_that_spark_does_not_find_because_it_was_removed_is_a_bad_file(tmp_path, monkeypatch, stream):
     gone = tmp_path / "gone.csv"
     found = without_unreadable(monkeypatch, stream, gone, FileNotFoundError("x"))
-    assert found.bad == (BadFile(1, str(gone), GONE),)
+    assert found.files.bad == (BadFile(1, str(gone), GONE),)
 
 
 def test_a_run_ends_with_the_sentence_and_goes_on_when_the_file_is_seen(spark, tmp_path, monkeypatch):

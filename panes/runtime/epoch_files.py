@@ -1,4 +1,4 @@
-"""The files of an epoch: those that tasks read, those that Spark reads, and those that cannot be read.
+"""The files of an epoch: those that tasks read, those that the engine reads, and those that cannot be read.
 
 Spark's streaming sources only say which files belong to an epoch. Nobody reads a file through the streaming query:
 there, one that cannot be read would end it, and would still be in the checkpoint when it is started again.
@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from panes.errors import SourceError, StateError
 from panes.ingest.arrived_file import ArrivedFile, arrived
 from panes.ingest.bad_files import BadFile, set_aside
 from panes.ingest.check_regular import check_regular
 from panes.ingest.file_location import FileLocation
+from panes.ingest.file_sources import brings_files, is_ordered_by_name, is_read_by_tasks
 from panes.ingest.guess_format import clause_for
 from panes.ingest.pushed_files import PushedFiles
 from panes.plan.stream import Stream
 from panes.runtime.batch_files import files_of_batch, local_path
-from panes.runtime.unseen_files import unseen_file
-from panes.spark.sources import brings_files, is_ordered_by_name, is_read_by_tasks
-from panes.spark.spark_failures import hosts_in
-from panes.spark.spark_files import SparkFile, checked, is_missing_in, is_of_a_file, rows_of, why_unreadable
-from panes.spark.union_streams import union_streams
+from panes.runtime.engine_file import EngineFile, checked_file
 from panes.state.storage.checkpoint import Checkpoint
 
 
@@ -38,7 +34,7 @@ class EpochFiles:
 
     arrival_us: int
     by_tasks: Mapping[int, tuple[ArrivedFile, ...]] = field(default_factory=dict)
-    by_spark: Mapping[int, tuple[SparkFile, ...]] = field(default_factory=dict)
+    by_engine: Mapping[int, tuple[EngineFile, ...]] = field(default_factory=dict)
     bad: tuple[BadFile, ...] = ()
     begun: Mapping[int, int] = field(default_factory=dict)
     """Of streams whose files are taken in by name: how many of the micro-batch are in after this epoch."""
@@ -51,41 +47,6 @@ class EpochFiles:
         """Whether the stream can keep the files as its history, as they are."""
         files = self.by_tasks.get(stream.number)
         return bool(files) and all(file.can_be_history(stream) for file in files or ())
-
-    def rows(self, session: SparkSession, streams: Sequence[Stream]) -> DataFrame | None:
-        """What Spark reads, in the form of a micro-batch; None when it reads no file."""
-        frames = {
-            place: rows_of(session, stream, files, self.arrival_us)
-            for place, stream in enumerate(streams)
-            if (files := self.by_spark.get(stream.number))
-        }
-        return union_streams(frames) if frames else None
-
-    def without_unreadable(
-        self, session: SparkSession, streams: Sequence[Stream], error: Exception
-    ) -> EpochFiles | None:
-        """After Spark has failed: the files without those that it cannot read; None when that was not the reason.
-
-        Each file is read alone: Spark names one file at most, and there may be several. Raises SourceError when a
-        task does not find a file that the driver sees.
-        """
-        if not is_of_a_file(error):
-            return None
-        good: dict[int, tuple[SparkFile, ...]] = {}
-        bad = []
-        for stream in streams:
-            files = self.by_spark.get(stream.number, ())
-            problems = {file: why_unreadable(session, stream, file) for file in files}
-            for file, why in problems.items():
-                # Read alone, it may have been read by a machine that sees it.
-                is_missing = isinstance(why, FileNotFoundError) or (
-                    why is None and is_missing_in(error, file)
-                )
-                if is_missing and file.is_seen:
-                    raise unseen_file(stream.name, file.path, hosts_in(str(error)))
-            good[stream.number] = tuple(file for file in files if problems[file] is None)
-            bad += [set_aside(stream, file.path, why) for file, why in problems.items() if why]
-        return replace(self, by_spark=good, bad=(*self.bad, *bad)) if bad else None
 
 
 def files_of_epoch(
@@ -104,7 +65,7 @@ def files_of_epoch(
     is.
     """
     by_tasks: dict[int, tuple[ArrivedFile, ...]] = {}
-    by_spark: dict[int, tuple[SparkFile, ...]] = {}
+    by_engine: dict[int, tuple[EngineFile, ...]] = {}
     bad: list[BadFile] = []
     after: dict[int, int] = {}
     is_last = True
@@ -118,7 +79,7 @@ def files_of_epoch(
             is_last &= len(uris) == len(left)
         elif begun is not None:
             uris = []
-        arrived_files, spark_files = [], []
+        arrived_files, engine_files = [], []
         for uri in uris:
             path = local_path(uri)
             try:
@@ -129,16 +90,16 @@ def files_of_epoch(
                     location = pushed.location(stream.number, path.name) if is_pushed else path
                     arrived_files.append(arrived(stream, location, now_us))
                 else:
-                    spark_files.append(checked(stream, uri))
+                    engine_files.append(checked_file(stream, uri))
             except (OSError, SourceError, StateError, pa.ArrowException) as error:
                 bad.append(set_aside(stream, str(path or uri), _with_format(stream, path, error)))
         if is_read_by_tasks(stream):
             by_tasks[stream.number] = tuple(arrived_files)
         else:
-            by_spark[stream.number] = tuple(spark_files)
+            by_engine[stream.number] = tuple(engine_files)
     planned_us = Checkpoint(checkpoint).planned_us(batch)
     return EpochFiles(
-        planned_us, by_tasks, by_spark, tuple(bad), after, is_last=is_last, has_rest=begun is None
+        planned_us, by_tasks, by_engine, tuple(bad), after, is_last=is_last, has_rest=begun is None
     )
 
 
