@@ -1,4 +1,4 @@
-"""The queries of the corpus, of Nexmark and of TPC-H on Spark, all in one database: after every epoch their
+"""The queries of the corpus, of Nexmark and of TPC-H, all in one database: after every epoch their
 answers are those of DuckDB, and so are the answers to the same texts asked once."""
 
 from __future__ import annotations
@@ -23,17 +23,15 @@ from panes.language import statements as st
 from panes.plan.nodes import Node
 from panes.plan.types import TIMESTAMP
 from panes.plan.walk import streams_of
-from panes.testing import Oracle, same_rows
+from panes.testing import Oracle, local, same_rows
 from tests.language import test_meaning, test_workloads
 from tests.language.at_work import Values, is_answered
 from tests.language.corpus import Shelf
 
-pytestmark = pytest.mark.spark
-
 BEGIN = datetime(2026, 1, 31, 8, tzinfo=UTC)
 EPOCHS = 2
-ONE_IN = int(os.environ.get("PANES_CORPUS_ONE_IN", "4"))
-"""Which part of the corpus is run; without Spark all of it is."""
+ONE_IN = int(os.environ.get("PANES_CORPUS_ONE_IN", "8"))
+"""Which part of the corpus is run on Spark; the local engine runs all of it."""
 ROWS = 12
 """Of each stream in each epoch, and of each table."""
 
@@ -127,34 +125,36 @@ CORPUS = {name: query.sql for name, query in _QUERIES.items() if query is not No
 WORKLOADS = {str(case): case.sql for case in test_workloads.RUNNING}
 
 
-@pytest.mark.parametrize(
-    ("catalog", "texts", "value", "one_in", "least"),
-    [
-        (
-            test_meaning.CATALOG,
-            CORPUS,
-            lambda field, chance: test_meaning.value(field.type, chance),
-            ONE_IN,
-            50,
-        ),
-        (test_workloads.CATALOG, WORKLOADS, test_workloads.likely, 1, 15),
-    ],
-    ids=["corpus", "workloads"],
-)
-def test_answers_after_every_epoch_are_those_of_duckdb(
-    spark: SparkSession,
-    tmp_path: Path,
-    catalog: Shelf,
-    texts: Mapping[str, str],
-    value: Values,
-    one_in: int,
-    least: int,
+CATALOGS = {
+    "corpus": (
+        test_meaning.CATALOG,
+        CORPUS,
+        lambda field, chance: test_meaning.value(field.type, chance),
+    ),
+    "workloads": (test_workloads.CATALOG, WORKLOADS, test_workloads.likely),
+}
+
+
+def check_epochs(db: panes.Database, name: str, one_in: int, least: int) -> None:
+    """Runs one query in so many of a catalog; their answers after every epoch are those of DuckDB."""
+    db.sql("SET shards = 2")
+    corpus = Corpus(db, *CATALOGS[name], one_in)
+    assert len(corpus) >= least
+    for epoch in range(EPOCHS):
+        corpus.bring(epoch)
+        db.run()
+        corpus.check(also_once=epoch == EPOCHS - 1)
+
+
+@pytest.mark.parametrize(("name", "least"), [("corpus", 200), ("workloads", 15)])
+def test_answers_after_every_epoch_are_those_of_duckdb(tmp_path: Path, name: str, least: int) -> None:
+    with local(tmp_path / "db") as db:
+        check_epochs(db, name, 1, least)
+
+
+@pytest.mark.parametrize(("name", "one_in", "least"), [("corpus", ONE_IN, 25), ("workloads", 1, 15)])
+def test_answers_on_spark_are_those_of_duckdb(
+    spark: SparkSession, tmp_path: Path, name: str, one_in: int, least: int
 ) -> None:
     with panes.connect(tmp_path / "db", spark=spark) as db:
-        db.sql("SET shards = 2")
-        corpus = Corpus(db, catalog, texts, value, one_in)
-        assert len(corpus) >= least
-        for epoch in range(EPOCHS):
-            corpus.bring(epoch)
-            db.run()
-            corpus.check(also_once=epoch == EPOCHS - 1)
+        check_epochs(db, name, one_in, least)
