@@ -67,7 +67,7 @@ REFUSALS = {
     ),
     "wrong option": (
         "CREATE STREAM s (ts BIGINT) FROM FILES '{folder}' WITH (files_per_epoch = 0)",
-        errors.SourceError, "files_per_epoch takes a whole number above 0, not 0",
+        errors.SourceError, "files_per_epoch takes a whole number from 1 to 1,000,000, not 0",
     ),
     "no such generated column": (
         "CREATE STREAM s (color STRING) FROM RATE",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,8 +41,9 @@ class Engine:
     def check(self) -> None:
         pass
 
-    def forget(self, stream) -> None:
-        self.calls.append(f"forget {stream.name}")
+    @property
+    def stores(self) -> SimpleNamespace:
+        return SimpleNamespace(forget=lambda stream: self.calls.append(f"forget {stream.name}"))
 
     def close(self) -> None:
         pass

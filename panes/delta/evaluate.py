@@ -85,7 +85,9 @@ def _case(case: Case, table: pa.Table) -> Datum:
 
 def _spread(datum: Datum, type_: pa.DataType, rows: int) -> pa.Array | pa.ChunkedArray:
     if isinstance(datum, pa.Scalar):
-        return pa.repeat(datum.cast(type_), rows) if datum.is_valid else pa.nulls(rows, type_)
+        # Arrow does not repeat a list no times.
+        is_null = not datum.is_valid or not rows
+        return pa.nulls(rows, type_) if is_null else pa.repeat(datum.cast(type_), rows)
     return datum if datum.type == type_ else datum.cast(type_)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    import duckdb
 
 Datum = Any
 
@@ -38,6 +40,8 @@ def _extracted(call: str, texts: Datum, path: pa.Scalar) -> Datum:
 
 def _connection() -> duckdb.DuckDBPyConnection:
     """One connection of each thread: rows stay in their order, and no work is spread."""
+    import duckdb  # only where a query reads JSON: workers start without it
+
     found: duckdb.DuckDBPyConnection | None = getattr(_OF_THREAD, "connection", None)
     if found is None:
         found = _OF_THREAD.connection = duckdb.connect(config={"threads": 1})

@@ -50,9 +50,12 @@ def test_there_is_a_way_to_compute_every_aggregate() -> None:
             continue  # their values have bounds
         if not is_linear(aggregate) and not is_of_distinct(aggregate):
             type_ = list_of(DOUBLE) if "top_k" in name or name == "array_agg" else DOUBLE
-            parameters = {"top_k": (1,), "top_k_counts": (1,), "quantile": (0.5,)}.get(
-                name.removeprefix("approx_"), ()
-            )
+            parameters = {
+                "top_k": (1,),
+                "top_k_counts": (1,),
+                "quantile": (0.5,),
+                "quantile_disc": (0.5,),
+            }.get(name.removeprefix("approx_"), ())
             if name == "top_k_counts":
                 type_ = list_of(struct_of([("value", DOUBLE), ("n", BIGINT)]))
             counted = frequencies(INT, (0, 1, 1)) if name == "approx_count_distinct" else table

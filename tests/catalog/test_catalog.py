@@ -59,7 +59,7 @@ def test_settings_have_defaults_and_are_checked(catalog):
     assert catalog.setting("shards") == "auto"
     catalog.set("shards", 7)
     assert catalog.setting("shards") == 7
-    with pytest.raises(SettingError, match="shards takes 'auto' or a whole number from 1 to 65536, not 0"):
+    with pytest.raises(SettingError, match="shards takes 'auto' or a whole number from 1 to 4,096, not 0"):
         catalog.set("shards", 0)
     with pytest.raises(SettingError, match="no setting named 'shard'"):
         catalog.setting("shard")

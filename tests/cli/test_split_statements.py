@@ -21,7 +21,8 @@ from panes.cli.split_statements import in_transactions, split
         ("SELECT 'open;", (), "SELECT 'open;"),
         ("SELECT /* open;", (), "SELECT /* open;"),
         ("SELECT 1 - 1 / 2;", ("SELECT 1 - 1 / 2",), ""),
-        ("SELECT `a; SHOW STREAMS;", ("SELECT `a", "           SHOW STREAMS"), ""),
+        ("SELECT `a;b`; SHOW", ("SELECT `a;b`",), "              SHOW"),
+        ("SELECT `a; SHOW STREAMS;", (), "SELECT `a; SHOW STREAMS;"),
     ],
 )
 def test_only_a_semicolon_outside_of_strings_and_comments_ends_a_statement(

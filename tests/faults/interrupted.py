@@ -17,7 +17,7 @@ from pyspark import SparkContext
 
 from panes.crash_points import arm, was_reached
 from tests.faults.processes import descendants
-from tests.faults.standing import found_in, prepare
+from tests.faults.standing import NEW_SESSION, found_in, prepare
 
 database, folder = sys.argv[1:]
 points = Path(os.environ["PANES_CRASH_POINTS"])
@@ -65,7 +65,7 @@ def held(step):
     return after_epoch
 
 
-with prepare(database, None, folder) as db:
+with prepare(database, folder, NEW_SESSION) as db:
     press_when(lambda: descendants(os.getpid()))
     attempt("Java is starting", db.run)
     ended["processes after that"] = len(descendants(os.getpid()))

@@ -57,9 +57,16 @@ def add_file(folder: Path, number: int, rows: list[dict[str, int]]) -> Path:
     return path
 
 
+NEW_SESSION = object()
+"""Stands for a Spark session that Panes starts."""
+
+
 def prepare(path, folder, spark=None, **places) -> panes.Database:
     """Opens a database in the process of the test, or on Spark when a session is given."""
-    db = local(path, **places) if spark is None else panes.connect(path, spark=spark, **places)
+    if spark is None:
+        db = local(path, **places)
+    else:
+        db = panes.connect(path, spark=None if spark is NEW_SESSION else spark, **places)
     if not db.queries():
         db.sql(
             "CREATE STREAM s (ts BIGINT, k BIGINT, x BIGINT) TIMESTAMP BY ts SECONDS "

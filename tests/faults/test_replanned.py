@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from panes.crash_points import STEPS, Crash, arm, was_reached
-from panes.errors import PipelineError
+from panes.errors import StateError
 from tests.faults.standing import Replanned, answers, found_in, prepare
 
-FAILURES = [*((step, "raise") for step in STEPS), ("after segment", "kill")]
+FAILURES = [*((step, "raise") for step in STEPS), ("during a write", "full")]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_epochs_that_fail_while_plans_are_switched_are_done_again(
                 if epoch.number == armed_after:
                     arm(crash_points, step, how)
 
-            with pytest.raises((PipelineError, Crash)):
+            with pytest.raises((StateError, Crash)):
                 db.run(on_epoch=after_epoch)
             assert was_reached(crash_points, step)
     with prepare(tmp_path / "db", undisturbed.folder) as db:

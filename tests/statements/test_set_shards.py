@@ -36,7 +36,7 @@ def test_a_number_of_shards_is_checked(db):
     db.register("SELECT src FROM packets [RANGE 1 MINUTE]", name="sources")
     for wrong in ("0", "-1", "2.5", "TRUE", "many", "65537"):
         with pytest.raises(
-            errors.SettingError, match="shards takes 'auto' or a whole number from 1 to 65536"
+            errors.SettingError, match="shards takes 'auto' or a whole number from 1 to 4,096"
         ):
             db.sql(f"ALTER QUERY sources SET shards = {wrong}")
     assert shards(db, "sources") == "auto"
