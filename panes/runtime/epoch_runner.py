@@ -110,8 +110,8 @@ class EpochRunner:
         with self._phase("arrivals"):
             batch = read(began.now_us, begun)
         while True:
-            arrivals = batch.arrivals(self.streams, keeps_files=self._stores.keeps_files)
             try:
+                arrivals = batch.arrivals(self.streams, keeps_files=self._stores.keeps_files)
                 self._epoch(cluster, before, arrivals, number, began, "rows", batch)
                 self._begun = None if batch.is_last else (number, batch.begun)
                 return batch.is_last

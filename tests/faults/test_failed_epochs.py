@@ -23,7 +23,7 @@ FAILURES = [*((step, "raise", Crash, step) for step in STEPS), FULL_DISK]
 """What happens at which step, and what the user is told."""
 SPARKS_FAILURES = [
     ("after segment", "raise", PipelineError, "after segment"),
-    ("after segment", "kill", PipelineError, "an epoch failed in"),
+    ("after segment", "kill", PipelineError, "a Python worker of Spark .* ended in the midst of an epoch"),
     ("before commit", "raise", Crash, "before commit"),
     FULL_DISK,
 ]

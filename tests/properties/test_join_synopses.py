@@ -231,7 +231,7 @@ MUTATIONS = [
     Mutation(
         "late tuples show too early", pair_join, "first_seen", lambda rows, _: rows.column(TS).to_numpy(), 13
     ),
-    Mutation("cells never grow", JoinDefinition, "covers", lambda *_: True, 36),
+    Mutation("cells never grow", JoinDefinition, "covers", lambda *_: True, 155),
     Mutation("the right stream is never read", shared_cells, "SIDES", ("input-0", "input-0"), 0),
 ]
 

@@ -54,13 +54,13 @@ class Mutation:
 
 
 MUTATIONS = [
-    Mutation("panes show tuples early", BasicInterval, "seen", lambda s, a, u, _: seen(s, a, u, FOREVER), 2),
+    Mutation("panes show tuples early", BasicInterval, "seen", lambda s, a, u, _: seen(s, a, u, FOREVER), 19),
     Mutation("sums lack late tuples", BasicInterval, "late", lambda s, _, u, at: late(s, u, u, at), 6),
     Mutation(
-        "late tuples show too early", BasicInterval, "late", lambda s, a, u, _: late(s, a, u, FOREVER), 6
+        "late tuples show too early", BasicInterval, "late", lambda s, a, u, _: late(s, a, u, FOREVER), 19
     ),
     Mutation(
-        "intervals are summed early", Interval, "complete", lambda s, a, b, n: complete(s, a, b + 4, n), 6
+        "intervals are summed early", Interval, "complete", lambda s, a, b, n: complete(s, a, b + 4, n), 20
     ),
     Mutation("sums go on over a pause", running, "_BORN", running._ACTIVE, 29),
     Mutation(
