@@ -33,7 +33,7 @@ TESTS = (
     "{0} IS NULL", "{0} IS NOT NULL", "{0} IN ({1}, 3)", "{0} NOT IN (1, {1})", "{0} BETWEEN {1} AND 5",
     "{0} IS DISTINCT FROM {1}", "{0} IS NOT DISTINCT FROM {1}", "{0} BETWEEN SYMMETRIC {1} AND 5",
     "{0} NOT BETWEEN SYMMETRIC 2 AND {1}", "({0})::STRING ILIKE '%2'", "{0} = {1}",
-    "{0} <> {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}",
+    "{0} <> {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}", "{0} <=> {1}",
 )  # fmt: skip
 
 
@@ -52,7 +52,8 @@ def scalars(drawing: draw.DrawFn, aliases: list[str], depth: int = 2) -> str:
             (
                 "{0} + {1}", "{0} - {1}", "({0} * {1})", "coalesce({0}, {1})", "nullif({0}, {1})", "-{0}",
                 "greatest({0}, {1})", "CASE WHEN {0} > {1} THEN {0} ELSE {1} END", "({0} - {1})", "abs({0})",
-                "({0})::STRING::BIGINT", "trunc({0})", "strpos(({0})::STRING, '1')",
+                "({0})::STRING::BIGINT", "TRY_CAST(({0})::STRING AS BIGINT)",
+                "trunc({0})", "strpos(({0})::STRING, '1')",
                 "length(lpad(({0})::STRING, 2, '*'))", "length(concat_ws('-', ({0})::STRING, ({1})::STRING))",
             )
         )

@@ -15,15 +15,25 @@ from hypothesis import strategies as st
 
 from panes.delta.delta import WEIGHT, Delta
 from panes.delta.rows import with_column
-from panes.operators import anti_join, join, lookup, set_operation_by_count, set_operation_by_lifetime
+from panes.operators import (
+    anti_join,
+    join,
+    lookup,
+    release_on_time,
+    rows_window,
+    set_operation_by_count,
+    set_operation_by_lifetime,
+)
 from panes.operators.anti_join import AntiJoin
 from panes.operators.distinct_star import DistinctStar
 from panes.operators.join import Join
 from panes.operators.lookup import Lookup
 from panes.operators.semi_join import SemiJoin
 from panes.operators.set_operation_by_count import SetOperationByCount
+from panes.operators.temporal_filter import TemporalFilter
 from panes.operators.tools import multiplicities
 from panes.operators.tools.numbered_values import NumberedValues
+from panes.plan import windows
 from panes.state.buffers import keyed_versions
 from panes.state.buffers.calendar import Calendar
 from panes.state.buffers.chunked import ChunkedBuffer
@@ -34,6 +44,11 @@ from tests.operators.test_join import check_join
 from tests.operators.test_lookup import check_lookup
 from tests.operators.test_semi_and_anti_join import check_anti_join, check_semi_join
 from tests.operators.test_set_operations import check_distinct, check_set_operation
+from tests.operators.test_temporal_filter import (
+    check_offset,
+    check_rows_sliding_in_time,
+    check_temporal_filter,
+)
 
 Check = Callable[[st.DataObject], None]
 
@@ -139,6 +154,18 @@ def of_nobody(original: Any) -> Any:
     return lambda *rows: original(*rows).slice(1)
 
 
+def never_ends(original: Any) -> Any:
+    return lambda self, at: (original(self, at)[0], np.full(len(at), np.iinfo(np.int64).max))
+
+
+def at_once(original: Any) -> Any:
+    return lambda self, at: (np.full(len(at), np.iinfo(np.int64).min), original(self, at)[1])
+
+
+def between_slides(_: Any) -> Any:
+    return lambda instants, *_: instants
+
+
 WITH_WEAK_INPUTS = partial(check_set_operation, name="except by lifetimes", strict=False)
 EXCEPT = [partial(check_set_operation, name=f"except by {how}") for how in ("counting", "lifetimes")]
 
@@ -182,6 +209,46 @@ MUTATIONS = [
     Mutation("pairs are not looked at", check_semi_join, SemiJoin, "_matching", no_pairs),
     Mutation("rows that wait are lost", check_anti_join, TimerQueue, "insert", forgotten),
     Mutation("blocked rows are given", check_anti_join, AntiJoin, "_free", left_as_it_is),
+    Mutation("a condition on now() never ends", check_temporal_filter, TemporalFilter, "_true", never_ends),
+    Mutation("a condition on now() holds at once", check_temporal_filter, TemporalFilter, "_true", at_once),
+    Mutation(
+        "a condition on now() is tested between slides",
+        check_temporal_filter,
+        TemporalFilter,
+        "_next",
+        lambda _: lambda _self, instants: instants,
+    ),
+    Mutation(
+        "a row is lost where others cancel",
+        check_temporal_filter,
+        release_on_time,
+        "consolidate",
+        lambda _: lambda delta: Delta(delta.table.slice(0, max(delta.rows - 1, 0)), delta.clock),
+    ),
+    Mutation("rows do not wait for their time", check_temporal_filter, TimerQueue, "due", found_nothing),
+    Mutation(
+        "a window with an offset begins at once",
+        check_offset,
+        windows,
+        "_entered",
+        lambda _: lambda _ts, seen, _offset: seen,
+    ),
+    Mutation("a window with an offset loses who waits", check_offset, TimerQueue, "insert", forgotten),
+    Mutation("an offset is not rounded to the slide", check_offset, windows, "round_up", between_slides),
+    Mutation(
+        "a count window moves on between slides",
+        check_rows_sliding_in_time,
+        rows_window,
+        "_at_slides",
+        between_slides,
+    ),
+    Mutation(
+        "a count window loses what comes at the slide",
+        check_rows_sliding_in_time,
+        TimerQueue,
+        "insert",
+        forgotten,
+    ),
     Mutation("a waiting row is given twice", check_anti_join, anti_join, "_to_wait", twice),
 ]
 

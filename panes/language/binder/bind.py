@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
-from panes.language.binder.bind_expressions import NAMES_OF_NOW
 from panes.language.binder.bind_query import QueryBinder
 from panes.language.binder.expansion import Expansion
 from panes.language.binder.known_relations import KnownRelations
+from panes.language.binder.places_of_now import place_of_now
 from panes.language.guarded import guarded
-from panes.language.positions import offset_of, refuse
+from panes.language.positions import refuse
 from panes.language.statements import CreateDerivedStream, CreateQuery, SelectQuery
 from panes.plan.nodes import Node
 from panes.plan.now import reads_now
@@ -46,14 +44,9 @@ def _refuse_now(plan: Node, query: SelectQuery) -> None:
     """In what runs all the time, `now()` only bounds times of rows: it moves on when no tuple comes."""
     if not reads_now(plan):
         return
-    calls = (
-        node
-        for node in query.tree.find_all(exp.Anonymous, exp.Column)
-        if node.name.casefold() in NAMES_OF_NOW
-    )
     refuse(
         "now() moves on all the time, so in a standing query it only bounds a time of the rows",
-        query.text, offset_of(next(calls, query.tree)),
+        query.text, place_of_now(query.tree),
         "write it in WHERE or HAVING, as ts > now() - INTERVAL '5' MINUTE or ts + INTERVAL '1' HOUR <= now(); the "
         "instant of an answer is its as_of",
     )  # fmt: skip

@@ -20,6 +20,7 @@ from panes.language.binder.bind_table_updates import (
     why_not_null,
 )
 from panes.language.binder.known_relations import KnownRelations, find
+from panes.language.binder.places_of_now import NO_INSTANT, WRITE_IT, place_of_now
 from panes.language.binder.scope import Scope
 from panes.language.names import same
 from panes.language.parser.syntax import Default
@@ -28,7 +29,9 @@ from panes.language.statements import CreateQuery, CreateStream, CreateTable, In
 from panes.plan.can_cast import can_cast
 from panes.plan.expressions import Column, Expression, Literal, Value
 from panes.plan.nodes import Node
+from panes.plan.now import has_now
 from panes.plan.schema import Field
+from panes.plan.walk import is_table_only
 
 _ONE_ROW = pa.table({"_": [0]})
 
@@ -74,6 +77,9 @@ def bind_insert(statement: InsertInto, catalog: KnownRelations) -> BoundValues |
         return BoundValues(into, rows, conflict, offsets)
     query = SelectQuery("", tree.expression, text)
     plan = bind(query, catalog)
+    if has_now(plan) and is_table_only(plan):
+        # The clock of the streams is no time of the tables: before the first tuple it is NULL.
+        refuse(NO_INSTANT, text, place_of_now(tree.expression), WRITE_IT)
     return BoundSelection(into, plan, _assigned(plan, tree.expression, into, fields, text), conflict)
 
 

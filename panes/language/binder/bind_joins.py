@@ -8,11 +8,17 @@ from dataclasses import dataclass
 
 from panes.language.binder.bind_lookup import bind_lookup, is_looked_up
 from panes.language.binder.known_relations import KnownRelations
-from panes.language.binder.refusals import check_bounded, check_bounded_with_tables, check_with_tables
+from panes.language.binder.refusals import (
+    check_bounded,
+    check_bounded_with_tables,
+    check_with_tables,
+    unbounded_stream,
+)
 from panes.plan.expressions import Expression, columns_of
 from panes.plan.join_keys import split_equality, split_keys, with_keys
 from panes.plan.lookups import table_below
 from panes.plan.nodes import Join, Node
+from panes.plan.now import temporal_filter
 from panes.plan.selected import selected
 from panes.plan.walk import is_table_only
 
@@ -50,6 +56,26 @@ def join_tree(
         pairs, residual = split_keys(_taken(rest, plan, part.node), plan, part.node)
         plan = _checked(Join(*with_keys(plan, part.node, pairs), residual), part, catalog, text)
     return selected(plan, [*above, *rest])
+
+
+def bounded_by_now(
+    parts: Sequence[Part], conditions: Sequence[Expression]
+) -> tuple[list[Part], list[Expression]]:
+    """The parts, those without windows below the conditions on `now()` that let their rows leave, and the
+    conditions that are left. A stream that meets no other one stays as it is: it looks tables up."""
+    if sum(not is_table_only(part.node) for part in parts) < 2:
+        return list(parts), list(conditions)
+    bounded, rest = [], list(conditions)
+    for part in parts:
+        node = part.node
+        own = [c for c in rest if columns_of(c) <= set(node.schema.names)]
+        for condition in own if unbounded_stream(node) is not None else ():
+            cut = temporal_filter(node, condition, ())
+            if cut is not None and cut.op in ("gt", "ge"):
+                node = cut
+                rest.remove(condition)
+        bounded.append(Part(node, part.offset))
+    return bounded, rest
 
 
 def _checked(join: Join, part: Part, catalog: KnownRelations, text: str) -> Node:

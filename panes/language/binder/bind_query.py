@@ -19,7 +19,7 @@ from panes.language.binder.bind_except_by import bind_except_by
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to
 from panes.language.binder.bind_from import as_stream, bind_from
 from panes.language.binder.bind_groups import GroupedBinder, bind_keys, group, is_grouped, unaliased
-from panes.language.binder.bind_joins import Part, join_tree
+from panes.language.binder.bind_joins import Part, bounded_by_now, join_tree
 from panes.language.binder.bind_lookup import with_times
 from panes.language.binder.bind_order import Order, bind_sorted, distinct_on
 from panes.language.binder.bind_over import OverBinder
@@ -175,6 +175,7 @@ class QueryBinder:
         at_now = [c for c in conditions if reads_now(c) and c not in correlated and c not in with_values]
         before = [c for c in conditions if c not in correlated and c not in with_values and c not in at_now]
         parts = items.parts or [Part(ONE_ROW, offset_of(block))]
+        parts, at_now = bounded_by_now(parts, at_now)
         plan = self.at_now(join_tree(parts, before, self.catalog, self.text), at_now, block)
         plan = filtered_by_scalars(self, plan, binder.scalars, with_values)
         for predicate in predicates:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from panes.language.binder.bind_expressions import ExpressionBinder, cast_to, like_their_neighbors
 from panes.language.binder.known_relations import KnownRelations, find
+from panes.language.binder.places_of_now import NO_INSTANT, WRITE_IT, is_now
 from panes.language.binder.scope import Relation, Scope
 from panes.language.names import same
 from panes.language.positions import did_you_mean, offset_of, refuse, with_article
@@ -164,6 +165,11 @@ def _is_float(value: Value) -> bool:
 
 class ChangeBinder(ExpressionBinder):
     """Binds what a change of a table computes from its row."""
+
+    def known(self, node: exp.Expression) -> Expression | None:
+        if is_now(node) and not (isinstance(node, exp.Column) and self.scope.has(node.name)):
+            self.refuse(NO_INSTANT, node, WRITE_IT)
+        return super().known(node)
 
     def assigned(self, node: exp.Expression, field: Field) -> Expression:
         """The value in the type of the column: that of the column, a narrower one, or any number that fits as it

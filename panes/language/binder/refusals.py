@@ -61,6 +61,8 @@ def unbounded_stream(node: Node) -> str | None:
             return node.alias
         case Window(spec=UnboundedWindow()):
             return unbounded_stream(node.child)
+        case TemporalFilter(op="gt" | "ge" | "eq"):
+            return None  # rows leave when the instant of the answer has passed them
         case Window() | Wstream() | GroupBy() | Distinct() | TopN():
             # One row per group or value is counted as bounded: it grows with the domain, not with time.
             return None
