@@ -1,8 +1,8 @@
 """Databases in which features are mixed at random, compared with DuckDB after every step.
 
 `PANES_MIXTURE_SEEDS=300` runs so many seeds, `PANES_MIXTURE_SEED=17` one by its number, `PANES_MIXTURE_STEPS` says
-how long scripts are, and `PANES_MIXTURE_WITHOUT=files,late` leaves steps and kinds of data out. With `-s` each seed
-prints what it has compared, and the last line sums it up.
+how long scripts are, and `PANES_MIXTURE_WITHOUT=files,late` leaves steps and kinds of data out. With `-s`
+each seed prints what it has compared, and the last line sums it up.
 """
 
 from __future__ import annotations
