@@ -396,8 +396,9 @@ class Mixture:
             self._sql(sql)
         except errors.CatalogError as error:
             self._say(f"#   refused: {error}")
-            return True
-        self._differ(f"{name} is read, and this is not refused: {sql}")
+        else:
+            self._differ(f"{name} is read, and this is not refused: {sql}")
+        return True
 
     def _forget(self, name: str) -> None:
         del self._queries[name]
