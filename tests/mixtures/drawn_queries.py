@@ -72,7 +72,6 @@ RELATIONS = (
     "SELECT k, max(ts) AS newest FROM {s} {r} GROUP BY k "
     "HAVING make_timestamp(max(ts)) < now() - INTERVAL 2 MICROSECONDS",
     "SELECT k, x * {c} AS y FROM {s} {r} WHERE k <> 3",
-    "SELECT k, x * {c} AS y FROM {s} {r} WHERE k <> 3",
     "SELECT k, n FROM Istream(SELECT k, count(*) AS n FROM {s} {r} GROUP BY k) [ROWS 4] AS e",
     "SELECT k, count(*) AS gone FROM Dstream(SELECT k, x FROM {s} {r}) [RANGE 9 MICROSECONDS] AS e GROUP BY k",
     "SELECT k, x FROM Dstream(SELECT k, x FROM {s} {r}) {g} AS e",
@@ -155,6 +154,16 @@ def draw_text_over(chance: random.Random, streams: Sequence[str]) -> str:
     """Draws the text of a query over the answer of another one, with {o} in its place."""
     form = chance.choice(OVER_QUERIES)
     return form.format(o="{o}", s=chance.choice(streams), w=chance.choice(WINDOWS))
+
+
+def draw_group(chance: random.Random, streams: Sequence[str]) -> list[str]:
+    """Draws the texts of queries that are equal up to the factor of a product, the last factor among them."""
+    form = chance.choice(
+        ("SELECT k, x * {c} AS y FROM {s} {r}", "SELECT k, w FROM {s} {r} WHERE x * {c} > 9")
+    )
+    stream, window = chance.choice(streams), chance.choice(TIMED)
+    factors = [*chance.sample(FACTORS[:-1], chance.randrange(1, 4)), FACTORS[-1]]
+    return [form.format(s=stream, r=window, c=factor) for factor in chance.sample(factors, len(factors))]
 
 
 def draw_settings(chance: random.Random, text: str) -> dict[str, object]:

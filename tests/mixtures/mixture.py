@@ -24,6 +24,7 @@ from tests.mixtures.drawn_queries import (
     LARGE,
     OF_DATABASE,
     create_statement,
+    draw_group,
     draw_settings,
     draw_text,
     draw_text_over,
@@ -130,6 +131,8 @@ class Mixture:
             self._change_table()
         for _ in range(self._chance.randrange(2, 6)):
             self._register()
+        if self._chance.random() < 0.25 and "overflow" not in self._without:
+            self._register_group()
         if self._chance.random() < 0.5:
             self._block()
 
@@ -318,6 +321,13 @@ class Mixture:
             return
         text = draw_text(self._chance, list(self._given.streams))
         self._create(name, text, "CREATE")
+
+    def _register_group(self) -> None:
+        """Registers queries that are equal up to a constant; a row overflows in one of them."""
+        texts = draw_group(self._chance, list(self._given.streams))
+        for text in texts:
+            self._number += 1
+            self._create(f"q{self._number}", text, "CREATE")
 
     @staticmethod
     def _may_be_read(standing: Standing) -> bool:

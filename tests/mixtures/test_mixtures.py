@@ -20,7 +20,7 @@ from tests.mixtures.mixture import Mixture
 from tests.mixtures.opened import opened
 
 _ONE = os.environ.get("PANES_MIXTURE_SEED")
-SEEDS = [int(_ONE)] if _ONE else range(int(os.environ.get("PANES_MIXTURE_SEEDS", "12")))
+SEEDS = [int(_ONE)] if _ONE else range(int(os.environ.get("PANES_MIXTURE_SEEDS", "24")))
 STEPS = int(os.environ.get("PANES_MIXTURE_STEPS", "12"))
 WITHOUT = os.environ.get("PANES_MIXTURE_WITHOUT", "").split(",")
 
