@@ -166,7 +166,8 @@ class OneTime:
 
     def _as_of_the_end(self, plan: Node, step: Step) -> Answer:
         """The answer as of an epoch that is still the last one when it is there."""
-        partials = None if has_now(plan) else file_partials(plan, self._streams())
+        is_read_whole = has_now(plan) or why_not_once(plan) is not None
+        partials = None if is_read_whole else file_partials(plan, self._streams())
         if partials is not None:
             return self._file_by_file(partials, step)
         for _ in range(_RUNS):

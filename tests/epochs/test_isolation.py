@@ -195,3 +195,18 @@ def test_a_query_whose_windows_lack_rows_answers_no_select(db):
     push(db)
     db.run()
     assert "answered from: young" in db.sql(f"EXPLAIN {again}")
+
+
+@pytest.mark.parametrize("output", ["Istream", "Dstream", "Rstream"])
+def test_a_stream_of_groups_has_no_answer_before_its_first_epoch_under_any_isolation(output):
+    with local() as db:
+        db.sql("CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS RETAIN INTERVAL 1 HOUR")
+        db.push("s", [{"ts": 1, "k": 1}, {"ts": 9, "k": 2}])
+        db.run()
+        window = "[RANGE 3 SECONDS SLIDE 8 SECONDS]"
+        query = db.register(f"SELECT {output}(k, count(*) AS n) FROM s {window} GROUP BY k", name="q")
+        for isolation in ("latest", "snapshot", "window"):
+            assert query.invoke(isolation=isolation).to_pylist() == []
+        db.push("s", [{"ts": 16, "k": 1}])
+        db.run()
+        assert query.invoke(isolation="latest").to_pylist() == query.invoke(isolation="window").to_pylist()

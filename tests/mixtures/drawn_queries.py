@@ -20,6 +20,11 @@ WINDOWS = (
     "[SESSION 4 MICROSECONDS]",
     "[PARTITION BY k SESSION 3 MICROSECONDS]",
     "[NOW]",
+    "[RANGE 6 MICROSECONDS OFFSET 4 MICROSECONDS]",
+    "[RANGE 9 MICROSECONDS OFFSET 3 MICROSECONDS SLIDE 4 MICROSECONDS]",
+    "[NOW OFFSET 2 MICROSECONDS]",
+    "[ROWS 3 SLIDE 4 MICROSECONDS]",
+    "[PARTITION BY k ROWS 2 SLIDE 5 MICROSECONDS]",
 )
 """The windows that queries are drawn with; a line more draws another one everywhere."""
 TIMED = tuple(text for text in WINDOWS if text.startswith("[RANGE"))
@@ -57,6 +62,16 @@ RELATIONS = (
     "SELECT k, x, w FROM {s} {w} ORDER BY x DESC, k LIMIT 3",
     "SELECT k, count(*) AS n FROM {s} GROUP BY k",
     "SELECT k, x FROM {s} WHERE {p}",
+    "SELECT k, w, count(*) AS n FROM {s} {w} GROUP BY ALL",
+    "SELECT a.k, a.x FROM {s} {w} a WHERE a.x > 5 OR EXISTS (SELECT * FROM {t} {v} b WHERE b.k = a.k)",
+    "SELECT a.k, a.n, b.n AS before FROM (SELECT k, count(*) AS n FROM {s} {r} GROUP BY k) a "
+    "LEFT JOIN (SELECT k, count(*) AS n FROM {s} [RANGE 6 MICROSECONDS OFFSET 5 MICROSECONDS] GROUP BY k) b "
+    "ON a.k = b.k",
+    "SELECT k, x FROM {s} {r} WHERE make_timestamp(ts) <= now() - INTERVAL 3 MICROSECONDS",
+    "SELECT k, count(*) AS n FROM {s} {w} WHERE make_timestamp(ts) > now() - INTERVAL 6 MICROSECONDS GROUP BY k",
+    "SELECT k, max(ts) AS newest FROM {s} {r} GROUP BY k "
+    "HAVING make_timestamp(max(ts)) < now() - INTERVAL 2 MICROSECONDS",
+    "SELECT k, x * {c} AS y FROM {s} {r} WHERE k <> 3",
     "SELECT k, n FROM Istream(SELECT k, count(*) AS n FROM {s} {r} GROUP BY k) [ROWS 4] AS e",
     "SELECT k, count(*) AS gone FROM Dstream(SELECT k, x FROM {s} {r}) [RANGE 9 MICROSECONDS] AS e GROUP BY k",
     "SELECT k, x FROM Dstream(SELECT k, x FROM {s} {r}) {g} AS e",
@@ -79,6 +94,17 @@ OUTPUTS = (
     "SELECT Rstream(k, sum(x) AS total) FROM {s} {g} GROUP BY k",
     "SELECT Istream(a.k, b.x) FROM {s} {r} a JOIN {t} {q} b ON a.k = b.k",
 )
+OVER_QUERIES = (
+    "SELECT k, count(*) AS n FROM {o} GROUP BY k",
+    "SELECT DISTINCT k FROM {o}",
+    "SELECT a.k, a.x FROM {s} {w} a JOIN {o} b ON a.k = b.k",
+    "SELECT k, x FROM {s} {w} WHERE k NOT IN (SELECT k FROM {o})",
+    "SELECT k FROM {o} WHERE k > 0 UNION ALL SELECT k FROM {s} {w}",
+)
+"""Over the answer of a registered query that has a column `k`."""
+LARGE = 2**60
+FACTORS = (2, 3, 5, 7, LARGE)
+"""The largest value of a row overflows with the last of them, and no other does."""
 PREDICATES = ("x > 3", "x IS NOT NULL", "w = 'a'", "k <> 1 OR x < 5", "k IN (0, 2)", "x % 2 = 0")
 SETTINGS = {
     "strategy": ("upa", "nt", "direct"),
@@ -120,7 +146,24 @@ def draw_text(chance: random.Random, streams: Sequence[str]) -> str:
         q=chance.choice(TIMED),
         g=chance.choice(SLIDING),
         p=chance.choice(PREDICATES),
+        c=chance.choice(FACTORS),
     )
+
+
+def draw_text_over(chance: random.Random, streams: Sequence[str]) -> str:
+    """Draws the text of a query over the answer of another one, with {o} in its place."""
+    form = chance.choice(OVER_QUERIES)
+    return form.format(o="{o}", s=chance.choice(streams), w=chance.choice(WINDOWS))
+
+
+def draw_group(chance: random.Random, streams: Sequence[str]) -> list[str]:
+    """Draws the texts of queries that are equal up to the factor of a product, the last factor among them."""
+    form = chance.choice(
+        ("SELECT k, x * {c} AS y FROM {s} {r}", "SELECT k, w FROM {s} {r} WHERE x * {c} > 9")
+    )
+    stream, window = chance.choice(streams), chance.choice(TIMED)
+    factors = [*chance.sample(FACTORS[:-1], chance.randrange(1, 4)), FACTORS[-1]]
+    return [form.format(s=stream, r=window, c=factor) for factor in chance.sample(factors, len(factors))]
 
 
 def draw_settings(chance: random.Random, text: str) -> dict[str, object]:

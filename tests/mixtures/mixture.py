@@ -21,10 +21,13 @@ from panes.plan import nodes
 from panes.plan.walk import streams_of
 from panes.testing import counted
 from tests.mixtures.drawn_queries import (
+    LARGE,
     OF_DATABASE,
     create_statement,
+    draw_group,
     draw_settings,
     draw_text,
+    draw_text_over,
     setting_text,
 )
 from tests.mixtures.given_files import FORMATS, write_file
@@ -56,6 +59,8 @@ class Standing:
     """What the changes add up to that each reader has read."""
     told: set[str] = field(default_factory=set)
     """The readers that are to be told that the query begins again."""
+    reads: str | None = None
+    """The query that it reads."""
     came: set[str] = field(default_factory=set)
     """The readers that may be told, because they came before, though there were no changes yet."""
 
@@ -95,7 +100,7 @@ class Mixture:
                 self._step()
                 self._check()
             self._stop()
-            self._run()
+            self._give_and_run()
             self._check()
             for standing in self._queries.values():
                 self._follow(standing)
@@ -126,7 +131,9 @@ class Mixture:
             self._change_table()
         for _ in range(self._chance.randrange(2, 6)):
             self._register()
-        if self._chance.random() < 0.5 and "early_block" not in self._without:
+        if self._chance.random() < 0.25 and "overflow" not in self._without:
+            self._register_group()
+        if self._chance.random() < 0.5:
             self._block()
 
     def _create_stream(self, name: str) -> None:
@@ -139,9 +146,10 @@ class Mixture:
             kind = self._chance.choice(FORMATS)
             folder = self._folder / name
             folder.mkdir()
-            source = {"kind": kind, "folder": folder, "mtime": 1, "number": 0}
+            order = self._chance.choice(("mtime", "mtime", "name"))
+            source = {"kind": kind, "folder": folder, "mtime": 1, "number": 0, "order": order}
             each = self._chance.choice(("", "", ", files_per_epoch = 1", ", files_per_epoch = 2"))
-            sql += f" FROM FILES '{folder}' WITH (format = '{kind}'{each})"
+            sql += f" FROM FILES '{folder}' WITH (format = '{kind}'{each}, order = '{order}')"
         self._sql(sql)
         self._given.define(sql)
         self._given.streams[name] = GivenStream(slack)
@@ -163,7 +171,7 @@ class Mixture:
             "table": (3, self._change_table),
             "set": (1, self._set_another),
             "restart": (1, self._restart),
-            "block": (2, self._block if self._has_run or "early_block" not in self._without else self._run),
+            "block": (2, self._block),
             "once": (2, self._once),
             "explain": (1, self._explain),
             "follow": (3, lambda: self._each(self._follow)),
@@ -220,11 +228,12 @@ class Mixture:
         return {"ts": ts, "k": chance.randrange(4), "x": x, "w": chance.choice("abc")}
 
     def _add_files(self, name: str) -> None:
-        """Adds a file for each batch: all of one modification time in the order of names, or in the order of times
-        under any names."""
+        """Adds a file for each batch: in the order of names, with times that are equal or, where names decide,
+        shuffled; or in the order of times under any names."""
         source = self._sources[name]
         batches: list[list[dict[str, Any]]] = source.pop("batches")
-        is_equal = self._chance.random() < 0.4 and "equal_times" not in self._without
+        is_equal = self._chance.random() < 0.4
+        is_by_name = source["order"] == "name"
         source["mtime"] += 1
         files = []
         for rows in batches:
@@ -232,12 +241,19 @@ class Mixture:
             number = source["number"]
             if not is_equal:
                 source["mtime"] += 1
+            if not is_equal and not is_by_name:
                 number = self._chance.randrange(10_000) * 1_000 + number
             files.append((f"{number:09}.{source['kind']}", rows, source["mtime"]))
+        in_order = [file for file, _, _ in files]
+        if is_by_name and not is_equal:
+            times = self._chance.sample([mtime for _, _, mtime in files], len(files))
+            files = [(file, rows, mtime) for (file, rows, _), mtime in zip(files, times, strict=True)]
         self._chance.shuffle(files)
         schema = self._given.shelf.things[name].columns.arrow
         # A background run may see the first of several files before the last one: they come in their order.
-        for file, rows, mtime in sorted(files, key=lambda f: (f[2], f[0])) if self._is_started else files:
+        for file, rows, mtime in (
+            sorted(files, key=lambda f: in_order.index(f[0])) if self._is_started else files
+        ):
             self._say(f"write_file({name!r}, {file!r}, {rows}, mtime_ms={mtime})")
             write_file(source["folder"] / file, source["kind"], rows, schema, mtime)
 
@@ -295,11 +311,36 @@ class Mixture:
     def _register(self) -> None:
         self._number += 1
         name = f"q{self._number}"
+        readable = [s for s in self._queries.values() if s.reads is None and self._may_be_read(s)]
+        if readable and self._chance.random() < 0.25 and "over_queries" not in self._without:
+            read = self._chance.choice(readable)
+            form = draw_text_over(self._chance, list(self._given.streams))
+            inlined = form.replace("{o}", f"({read.text})")
+            if self._create(name, form.replace("{o}", read.name), "CREATE", inlined):
+                self._queries[name].reads = read.name
+            return
         text = draw_text(self._chance, list(self._given.streams))
         self._create(name, text, "CREATE")
 
-    def _create(self, name: str, text: str, head: str) -> bool:
-        """Registers a query, without what it is not allowed to have; false when its text is refused."""
+    def _register_group(self) -> None:
+        """Registers queries that are equal up to a constant; a row overflows in one of them."""
+        texts = draw_group(self._chance, list(self._given.streams))
+        for text in texts:
+            self._number += 1
+            self._create(f"q{self._number}", text, "CREATE")
+
+    @staticmethod
+    def _may_be_read(standing: Standing) -> bool:
+        return "k" in standing.plan.schema.names and not is_stream(standing.plan)
+
+    def _is_read(self, name: str) -> bool:
+        return any(standing.reads == name for standing in self._queries.values())
+
+    def _create(self, name: str, text: str, head: str, inlined: str | None = None) -> bool:
+        """Registers a query, without what it is not allowed to have; false when its text is refused.
+
+        `inlined` is the text with what it reads in the place of its name, for the record.
+        """
         wanted = draw_settings(self._chance, text)
         index = " INDEX BY (k)" if self._chance.random() < 0.1 and text.startswith("SELECT k") else ""
         for given, by in ((wanted, index), ({}, "")):
@@ -309,11 +350,11 @@ class Mixture:
                 self._say(f"#   refused: {str(error).splitlines()[0]}")
                 self._may_refuse(error)
             else:
-                plan = self._given.plan(text)
+                plan = self._given.plan(inlined or text)
                 before = self._queries.get(name)
                 settings = self._settings | given
                 since = self._given.clock_of(streams_of(plan))
-                self._queries[name] = Standing(name, text, plan, settings, since)
+                self._queries[name] = Standing(name, inlined or text, plan, settings, since)
                 if before is not None:
                     self._queries[name].told = before.told | set(before.followed)
                     self._queries[name].came = self._readers.get(name, set()) | before.came
@@ -326,9 +367,10 @@ class Mixture:
 
     def _alter(self) -> None:
         """Gives a query another text, under readers or not."""
-        if not self._queries:
+        free = [standing for standing in self._queries.values() if not self._is_read(standing.name)]
+        if not free:
             return
-        standing = self._chance.choice(list(self._queries.values()))
+        standing = self._chance.choice(free)
         if self._chance.random() < 0.7:
             self._follow(standing)
         text = draw_text(self._chance, list(self._given.streams))
@@ -352,15 +394,34 @@ class Mixture:
     def _drop(self) -> None:
         if len(self._queries) > 1:
             name = self._chance.choice(list(self._queries))
-            self._sql(f"DROP QUERY {name}")
-            del self._queries[name]
-            self._readers.pop(name, None)
+            if not self._is_refused(name, f"DROP QUERY {name}"):
+                self._forget(name)
+
+    def _is_refused(self, name: str, sql: str) -> bool:
+        """Runs a statement that is refused, and has to be, while other queries read the query."""
+        if not self._is_read(name):
+            self._sql(sql)
+            return False
+        try:
+            self._sql(sql)
+        except errors.CatalogError as error:
+            self._say(f"#   refused: {error}")
+        else:
+            self._differ(f"{name} is read, and this is not refused: {sql}")
+        return True
+
+    def _forget(self, name: str) -> None:
+        del self._queries[name]
+        self._readers.pop(name, None)
 
     def _rename(self) -> None:
         if self._queries:
-            standing = self._queries.pop(self._chance.choice(list(self._queries)))
+            standing = self._queries[self._chance.choice(list(self._queries))]
             self._number += 1
-            self._sql(f"ALTER QUERY {standing.name} RENAME TO q{self._number}")
+            sql = f"ALTER QUERY {standing.name} RENAME TO q{self._number}"
+            if self._is_refused(standing.name, sql):
+                return
+            del self._queries[standing.name]
             self._readers[f"q{self._number}"] = self._readers.pop(standing.name, set())
             standing.name = f"q{self._number}"
             self._queries[standing.name] = standing
@@ -428,14 +489,43 @@ class Mixture:
     # Comparisons.
 
     def _check(self) -> None:
-        self._db.status()
-        for standing in self._queries.values():
-            answer = self._db.query(standing.name).invoke()
+        self._check_failed()
+        for standing in list(self._queries.values()):
+            if standing.name not in self._queries:
+                continue
+            try:
+                answer = self._db.query(standing.name).invoke()
+            except errors.QueryFailed:
+                # One that is computed when it is invoked fails then.
+                self._check_failed(standing.name)
+                continue
             self._compare(standing, answer, "invoke")
             if answer.as_of is not None and standing.has_run:
                 at = to_microseconds(answer.as_of)
-                if standing.since is None or at > standing.since or "first_slide" not in self._without:
-                    standing.seen[at] = counted(answer.table)
+                standing.seen[at] = counted(answer.table)
+
+    def _check_failed(self, told: str | None = None) -> None:
+        """Exactly the queries in which a row overflows are suspended; they are dropped."""
+        failed = self._db.status().failed
+        if told is not None and told not in failed:
+            self._differ(f"{told} says that it is suspended, and is not in status().failed")
+        for name in sorted(failed, key=lambda name: not self._queries[name].reads):
+            standing = self._queries[name]
+            self._say(f"#   {name} is suspended: {failed[name]}")
+            rows = [
+                row for stream in streams_of(standing.plan) for row, _ in self._given.streams[stream].rows
+            ]
+            if str(LARGE) not in standing.text or not any(row["x"] == 8 for row in rows):
+                self._differ(f"{name}: {standing.text}\n  is suspended: {failed[name]}")
+            try:
+                self._db.query(name).invoke()
+            except errors.QueryFailed:
+                self.compared["suspended"] += 1
+            else:
+                self._differ(f"{name}: {standing.text}\n  is suspended and answers")
+            if not self._is_read(name):
+                self._sql(f"DROP QUERY {name}")
+                self._forget(name)
 
     def _compare(self, standing: Standing, answer: panes.Answer, how: str) -> None:
         """Compares an answer with what the given rows say at its instant."""
@@ -485,15 +575,14 @@ class Mixture:
         try:
             answer = ask(standing.text)
         except errors.SqlError as error:
-            if "no longer keeps" not in str(error) and "keep" not in str(error):
+            is_overflow = str(LARGE) in standing.text and "overflow" in str(error).lower()
+            if "keep" not in str(error) and not is_overflow:
                 raise
             return
         self._compare(standing, answer, how)
 
     def _earlier(self, standing: Standing) -> None:
         """Asks for the instants that answers have named, and for others between them."""
-        if standing.settings.get("refresh") == "deadline" and "deadline_as_of" in self._without:
-            return
         query = self._db.query(standing.name)
         for at in self._chance.sample(sorted(standing.seen), min(3, len(standing.seen))):
             self._say(f"db.query({standing.name!r}).invoke(as_of=<{at} µs>)")
