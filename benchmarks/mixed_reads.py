@@ -20,7 +20,8 @@ from panes.testing import local
 
 LEVELS = ("window", "snapshot", "latest")
 STREAM = """
-CREATE STREAM packets (ts BIGINT, link INT, src INT, bytes INT) TIMESTAMP BY ts MILLISECONDS RETAIN INTERVAL 1 MINUTE;
+CREATE STREAM packets (ts BIGINT, link INT, src INT, bytes INT) TIMESTAMP BY ts MILLISECONDS
+RETAIN INTERVAL 1 MINUTE;
 CREATE TABLE links (link INT PRIMARY KEY, name STRING, weight INT)
 """
 QUERIES = (
@@ -28,7 +29,7 @@ QUERIES = (
     "SELECT src, count(*) AS n FROM packets [RANGE 5 SECONDS SLIDE 1 SECOND] GROUP BY src",
     "SELECT link, max(bytes) AS most FROM packets [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY link",
     "SELECT DISTINCT link FROM packets [RANGE 10 SECONDS]",
-    "SELECT l.name, count(*) AS n FROM packets [RANGE 5 SECONDS] p JOIN links l ON p.link = l.link GROUP BY l.name",
+    "SELECT name, count(*) AS n FROM packets [RANGE 5 SECONDS] p JOIN links l ON p.link = l.link GROUP BY name",
     "SELECT avg(bytes) AS mean FROM packets [RANGE 20 SECONDS SLIDE 1 SECOND]",
     "SELECT src, bytes FROM packets [RANGE 2 SECONDS] WHERE bytes >= 1490",
     "SELECT src, bytes FROM packets [RANGE 2 SECONDS] WHERE bytes < 60",
@@ -75,7 +76,9 @@ def mixed(threads: int, seconds: float, rate: int, *, on_spark: bool) -> dict[st
     times, stop = Times(), Event()
     with panes.connect() if on_spark else local() as db:
         db.sql(STREAM)
-        db.load("links", pa.table({"link": range(20), "name": [f"l{n}" for n in range(20)], "weight": range(20)}))
+        db.load(
+            "links", pa.table({"link": range(20), "name": [f"l{n}" for n in range(20)], "weight": range(20)})
+        )
         names = [db.register(sql, name=f"q{number}").name for number, sql in enumerate(QUERIES)]
         db.start(on_epoch=lambda epoch: epochs.append(epoch.seconds))
         with _threads(stop, [lambda: _push(db, rate, stop)]):
@@ -111,7 +114,9 @@ def _found(
     found["median epoch, s"] = round(float(np.median(epochs)), 3) if epochs else 0.0
     found["longest epoch, s"] = round(max(epochs, default=0.0), 3)
     found["queries with another way"] = ", ".join(switched) or "none"
-    found["reads that raised"] = ", ".join(f"{n} {name}" for name, n in sorted(times.failed.items())) or "none"
+    found["reads that raised"] = (
+        ", ".join(f"{n} {name}" for name, n in sorted(times.failed.items())) or "none"
+    )
     return found
 
 
@@ -163,7 +168,9 @@ def _change_queries(db: panes.Database, stop: Event, times: Times) -> None:
         if number % 3 == 0:
             times.note("change: register", lambda name=name: db.register(CHANGED.format(3), name=name))
         elif number % 3 == 1:
-            times.note("change: alter", lambda name=name: db.sql(f"ALTER QUERY {name} AS {CHANGED.format(4)}"))
+            times.note(
+                "change: alter", lambda name=name: db.sql(f"ALTER QUERY {name} AS {CHANGED.format(4)}")
+            )
         else:
             times.note("change: drop", lambda name=name: db.sql(f"DROP QUERY {name}"))
         number += 1

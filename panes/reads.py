@@ -114,7 +114,12 @@ class Reads:
                 return found
         current, ask = self._answers.current, self._one_time.answer
         last = self._answers.last_epoch
-        if as_of is not None or is_table_only(plan) or epoch not in (None, last) or self._answers.is_read_only:
+        if (
+            as_of is not None
+            or is_table_only(plan)
+            or epoch not in (None, last)
+            or self._answers.is_read_only
+        ):
             return current.once(
                 None, lambda _: ask(plan, as_of, isolation=level, epoch=epoch, step=current.step)
             )

@@ -105,9 +105,7 @@ class CurrentAnswers:
         if answer is None and not may_wait:
             answer = self._in_place_of_waiting(known, key, self._computing)
         if answer is None:
-            answer = self._shared(
-                known, known.answers, key, lambda: self.step(lambda: compute(known.epoch))
-            )
+            answer = self._shared(known, known.answers, key, lambda: self.step(lambda: compute(known.epoch)))
         return answer
 
     def once(
