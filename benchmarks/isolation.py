@@ -2,6 +2,7 @@
 
     python -m benchmarks.isolation [--trials 3] [--sub-windows 10,40,70,100] [--only figures,live]
         [--threads 50] [--seconds 48] [--save]
+    python -m benchmarks.isolation --only mixed [--threads 50] [--seconds 20] [--rate 5000] [--spark]
 
 * figures: 7.8 to 7.14, over files, without Spark (`benchmarks.window_schedulers`). A query over 100 sub-windows of
   length t = 1 takes about as long as t, as on the machine of the thesis; t = 5 is five times that. There are 40
@@ -11,6 +12,10 @@
 * live: threads that invoke queries under `latest`, and ask one-time queries, while a stream runs in the
   background: without pause, and with a tenth of a second between two reads of a thread. Prints the median seconds
   of an epoch without and with them, the aborts, and whether the recorded history passes theorem 7.2.
+* mixed: threads that invoke, ask once and read blocks in all levels, while queries are registered, altered and
+  dropped and a table is changed (`benchmarks.mixed_reads`). Epochs run in the process, or with --spark on Spark.
+  Prints how long reads of each kind take, and which queries got another way meanwhile. It is not part of a run
+  unless it is named.
 
 Times of the figures are in periods of t = 1.
 """
@@ -35,6 +40,7 @@ import pyarrow as pa
 import panes
 from benchmarks.isolation_report import draw
 from benchmarks.live import STARTING_S, STREAM
+from benchmarks.mixed_reads import mixed
 from benchmarks.readers import QUERIES
 from benchmarks.recorded_log import RecordedLog, record_reads
 from benchmarks.result_files import load, save
@@ -210,6 +216,7 @@ def main() -> None:
     parser.add_argument(
         "--rate", type=int, default=20_000, help="rows per second of the stream of the live run"
     )
+    parser.add_argument("--spark", action="store_true", help="run the epochs of the part mixed on Spark")
     parser.add_argument("--save", action="store_true", help="write the result file and the charts")
     args = parser.parse_args()
     pa.set_cpu_count(1)
@@ -226,6 +233,10 @@ def main() -> None:
         found = live(args.threads, args.seconds, args.rate)
         for name, value in found.items():
             print(f"{name:<36}{value:>12}")
+    if "mixed" in parts:
+        beside = mixed(args.threads, args.seconds, args.rate, on_spark=args.spark)
+        for name, value in beside.items():
+            print(f"{name:<48}{value}")
     if args.save:
         save(NAME, points, live=found, trials=args.trials)
         draw(points)

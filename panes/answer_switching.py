@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from panes.answer_ways import fact_of_query
 from panes.catalog import Catalog, QueryRecord
 from panes.config import AUTO, EAGER, LAZY, NONE
@@ -10,7 +12,13 @@ from panes.optimizer.choose_answers import cheapest
 from panes.query_settings import ChosenAnswers
 from panes.registered import Registered
 from panes.replanning import LOOK_EVERY, Replanning
-from panes.state.storage.epoch_log import EpochRecord
+from panes.state.storage.epoch_log import NOTHING, EpochRecord
+
+_WAITING = 0.25
+"""The number of readers that wait, on average, from which on the measured rates do not tell how often answers are
+wanted."""
+_WORK_OF_READERS = (EAGER, LAZY, NONE)
+"""The ways by what a read costs, the cheapest first."""
 
 
 class AnswerSwitching:
@@ -30,10 +38,16 @@ class AnswerSwitching:
         self._statistics = statistics
         self._looked: dict[int, int] = {}
         """The epoch after which the ways of a query were last compared, by the id that it had at first."""
+        self.waited_seconds: Callable[[], float] = lambda: 0.0
+        """How long readers have waited since this was last asked, added up."""
+        self._seen = NOTHING
+        self._held_back: int | None = None
+        """The last epoch in which readers were made to wait."""
 
     def look(self, before: EpochRecord) -> None:
         """Compares the ways of a query, and gives it another one if that pays. The epoch after `before` is about
         to begin."""
+        self._note_waits(before)
         facts = self._statistics().facts
         if not any(name.kind == "invocations" for name in facts):
             return
@@ -76,8 +90,21 @@ class AnswerSwitching:
             return
         since = before.epoch - record.first_epoch
         best = cheapest(record.answers, costs, has_followers=False, epochs_since_switch=since)
-        if best.mode != record.answers.mode:
+        if best.mode != record.answers.mode and not self._is_held_back(record, best, before):
             self._registered.switch_answers(record, best.switched(before.epoch + 1))
+
+    def _note_waits(self, before: EpochRecord) -> None:
+        """Notes whether readers waited for long while the last epoch ran: those that wait ask less often."""
+        waited, since_us = self.waited_seconds(), before.finished_us - self._seen.finished_us
+        self._seen = before
+        if waited * 1e6 >= _WAITING * since_us > 0:
+            self._held_back = before.epoch
+
+    def _is_held_back(self, record: QueryRecord, best: ChosenAnswers, before: EpochRecord) -> bool:
+        """Whether readers would have asked more often than they could, and another way would make each read
+        dearer: that would make them wait for longer."""
+        is_dearer = _WORK_OF_READERS.index(best.mode) > _WORK_OF_READERS.index(record.answers.mode)
+        return is_dearer and self._held_back is not None and before.epoch - self._held_back <= LOOK_EVERY
 
     def keep_for_followers(self, record: QueryRecord) -> QueryRecord:
         """A query whose changes somebody wants to follow: where nothing is kept of it because that was cheaper, it

@@ -135,6 +135,7 @@ class Database:
         self._answers = StandingAnswers(
             self._connection, self._registered, one_time, switching, self._engine.check
         )
+        switching.waited_seconds = self._answers.current.waited_seconds
         self._shedding = Shedding(self._catalog, self._registered, self._running, self._statistics)
         self._runs = Runs(
             self._connection,

@@ -18,6 +18,7 @@ from panes.plan.nodes import Node
 from panes.plan.now import has_now
 from panes.plan.walk import is_table_only
 from panes.standing_answers import StandingAnswers
+from panes.state.storage.epoch_log import BEFORE_ALL
 from panes.synopsis_answers import SynopsisAnswers
 
 
@@ -111,13 +112,28 @@ class Reads:
             found = self._registered_answer(plan, level, epoch) or self._synopsis_answer(plan, level, epoch)
             if found is not None:
                 return found
-        current, answer = self._answers.current, self._one_time.answer
-        is_of_now = as_of is None and epoch is None and not is_table_only(plan)
-        return current.once(
-            plan if is_of_now else None,
-            lambda: answer(plan, as_of, isolation=level, epoch=epoch, step=current.step),
-            may_wait=level != WINDOW,
+        current, ask = self._answers.current, self._one_time.answer
+        last = self._answers.last_epoch
+        if (
+            as_of is not None
+            or is_table_only(plan)
+            or epoch not in (None, last)
+            or self._answers.is_read_only
+        ):
+            return current.once(
+                None, lambda _: ask(plan, as_of, isolation=level, epoch=epoch, step=current.step)
+            )
+        answer = current.once(
+            plan,
+            lambda as_of_epoch: ask(plan, epoch=as_of_epoch, step=current.step),
+            may_wait=level != WINDOW or epoch is not None,
         )
+        found = BEFORE_ALL if answer.epoch is None else answer.epoch
+        if epoch is not None and found != epoch:
+            return self._select(plan, None, level, epoch)  # another epoch was committed just now
+        if level == LATEST and epoch is None and found != self._answers.last_epoch:
+            return self._answers.latest_once(plan)
+        return answer
 
     def _registered_answer(self, plan: Node, level: str, epoch: int | None) -> Answer | None:
         """The answer of a registered query that computes the same, if it is of the same instant."""

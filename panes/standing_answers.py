@@ -27,6 +27,9 @@ from panes.plan.schema import Schema
 from panes.registered import Registered
 from panes.state.storage.epoch_log import BEFORE_ALL
 
+_SHARED_RUNS = 5
+"""How many times a reader under `latest` is given an answer that others have, too, before it asks alone."""
+
 
 class StandingAnswers:
     """Reads the answer of a query where it is: in segments, or, while it has none of its own, in the history.
@@ -101,7 +104,7 @@ class StandingAnswers:
         """Suspends a query whose answer cannot be computed from what is kept for it, as an epoch suspends those
         that it cannot keep up to date; raises QueryFailed."""
         self._registered.suspend_query(self._running_query(name), str(error))
-        self.forget()
+        self.forget(name)
         self._running_query(name)
 
     def _whole(self, name: str, as_of: datetime | str | None, isolation: str, epoch: int | None) -> Answer:
@@ -109,11 +112,12 @@ class StandingAnswers:
         if self._connection.is_read_only:
             return self._until_last(name, as_of, None, isolation, epoch)
         if as_of is not None or epoch not in (None, self._log.last):
-            return self.current.computed(lambda: self._computed(name, as_of, epoch))
+            key = None if as_of is not None else (name.lower(), epoch)
+            return self.current.computed(lambda: self._computed(name, as_of, epoch), key)
         if isolation == LATEST and epoch is None:
             return self._as_of_the_end(name)
         answer = self.current.get(
-            name,
+            name.lower(),
             lambda last: self._computed(name, None, last),
             may_wait=isolation != WINDOW or epoch is not None,
         )
@@ -142,17 +146,28 @@ class StandingAnswers:
     def _as_of_the_end(self, name: str) -> Answer:
         """The answer of the epoch that is the last one when this returns: one that was overtaken meanwhile is
         brought forward."""
-        ready = self.current.ready(name)
+        key = name.lower()
+        ready = self.current.ready(key)
         if ready is not None and self._is_last(ready):
             return ready
-        once = self._asked_once(name)
-        if once is not None:
-            ask, step = self._one_time.answer, self.current.step
-            return self.current.once(None, lambda: ask(once, isolation=LATEST, step=step))
-        answer = self.current.get(name, lambda last: self._computed(name, None, last))
+        answer = self.current.get(key, lambda last: self._computed(name, None, last))
         while not self._is_last(answer):
-            answer = self.current.get(name, partial(self._caught_up, name, answer))
+            once = self._asked_once(name)
+            if once is not None:
+                return self.latest_once(once)
+            answer = self.current.get(key, partial(self._caught_up, name, answer))
         return answer
+
+    def latest_once(self, plan: Node) -> Answer:
+        """The answer of a query that is asked of the history, as of the epoch that is the last one when this
+        returns. Raises WindowMoved when epochs overtake it again and again."""
+        ask, step = self._one_time.answer, self.current.step
+        for _ in range(_SHARED_RUNS):
+            # Readers that come together are given one answer, which an epoch may overtake before all have it.
+            answer = self.current.once(("latest", plan), lambda _: ask(plan, isolation=LATEST, step=step))
+            if self._is_last(answer):
+                return answer
+        return self.current.once(None, lambda _: ask(plan, isolation=LATEST, step=step))
 
     def _is_last(self, answer: Answer) -> bool:
         return self._log.last == _epoch_of(answer)
@@ -194,10 +209,17 @@ class StandingAnswers:
             self._names[origin] = self._catalog.name_of(origin)
         return self._names[origin]
 
-    def forget(self) -> None:
-        """Has all answers computed anew: to be called when queries change between epochs."""
+    def forget(self, *names: str) -> None:
+        """Has the answers of some queries computed again: to be called when they change between epochs. Those of
+        other queries stay."""
         self._names.clear()
-        self.current.forget()
+        self.current.forget(*(name.lower() for name in names))
+        self.sources.forget()
+
+    def forget_all(self) -> None:
+        """Has all answers computed again: to be called when a stream or a table is dropped."""
+        self._names.clear()
+        self.current.forget_all()
         self.sources.forget()
 
     def keep_pace(self, is_kept: bool) -> None:

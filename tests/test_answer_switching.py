@@ -50,7 +50,9 @@ class Epochs:
                 for query in workload.queries
             }
             streams = {1: StreamProgress(rows=epoch, clock=epoch)}
-            self.before = replace(NOTHING, epoch=epoch, queries=queries, streams=streams)
+            self.before = replace(
+                NOTHING, epoch=epoch, queries=queries, streams=streams, finished_us=epoch * 1_000_000
+            )
             self.db._log.commit(self.before)
         return sorted(query.query for query in workload.queries)
 
@@ -221,3 +223,19 @@ def test_who_follows_a_query_of_which_nothing_is_kept_has_it_kept_from_the_next_
     epochs.db.sql(f"CREATE QUERY asked WITH (answers = 'none') AS {PAIRS}")
     with pytest.raises(CatalogError, match="no changes to follow"):
         epochs.db.query("asked").changes()
+
+
+def test_reads_do_not_become_dearer_while_readers_are_made_to_wait(epochs: Epochs):
+    epochs.db.register(PAIRS, name="q")
+    epochs.run()
+    epochs.invoked("q", SELDOM)
+    switching = epochs.db._answers._switching
+    # Of the second that each epoch took, readers waited for a half: they asked less often than they would have.
+    switching.waited_seconds = lambda: 0.5
+    epochs.run(3 * answer_switching.LOOK_EVERY)
+    assert epochs.mode("q") == "eager"
+    switching.waited_seconds = lambda: 0.0
+    epochs.run()
+    assert epochs.mode("q") == "eager", "the rates are means over the epochs before"
+    epochs.run(3 * answer_switching.LOOK_EVERY)
+    assert epochs.mode("q") == "none"

@@ -20,7 +20,7 @@ def db(tmp_path):
 def test_an_answer_is_computed_once_until_queries_change(db):
     answer = db._answers.invoke("sources")
     assert db._answers.invoke("sources") is answer
-    db._answers.forget()
+    db._answers.forget_all()
     assert db._answers.invoke("sources") is not answer
 
 

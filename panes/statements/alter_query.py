@@ -13,4 +13,4 @@ def alter_query(statement: AlterQuery, context: Context) -> None:
         context.replanning.replan(statement.name, context.connection.log.latest())
     else:
         context.registered.resume(statement.name)
-        context.answers.forget()
+        context.answers.forget(statement.name)

@@ -49,7 +49,7 @@ def alter_query_as(
         context.registered.alter(plans)
         for old, planned in plans:
             catalog.comments.keep(old.name, planned.plan.schema.names)
-    context.answers.forget()
+    context.answers.forget(*(old.name for old, _ in plans))
     for old, _ in plans:
         context.connection.readers.tell_gone(old.id, old.origin)
 

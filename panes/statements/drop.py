@@ -26,7 +26,7 @@ def _drop_query(name: str, context: Context) -> None:
     with context.catalog.transaction():
         check_unread(name, context.catalog)
         dropped = context.registered.drop(name)
-    context.answers.forget()
+    context.answers.forget(name)
     context.connection.readers.forget_query(dropped.id, dropped.origin)
 
 
@@ -37,7 +37,7 @@ def _drop_table(name: str, context: Context) -> None:
         context.catalog.drop("TABLE", name)
         if dropped is not None:
             context.tables.forget(dropped)
-    context.answers.forget()
+    context.answers.forget_all()
 
 
 def _drop_stream(name: str, context: Context) -> None:
@@ -51,6 +51,6 @@ def _drop_stream(name: str, context: Context) -> None:
             context.catalog.drop("STREAM", name)
 
     context.runs.change_streams(remove)
-    context.answers.forget()
+    context.answers.forget_all()
     if isinstance(dropped, CreateStream):
         context.engine.stores.forget(dropped.stream)

@@ -25,4 +25,4 @@ def rename(statement: Rename, context: Context) -> None:
             change()
     else:
         change()
-        context.answers.forget()
+        context.answers.forget(statement.name, statement.new_name)

@@ -12,6 +12,7 @@ import pytest
 from panes.answers import current_answers
 from panes.answers.answer import Answer
 from panes.answers.current_answers import CurrentAnswers
+from panes.errors import EvaluationError
 
 
 class Asked:
@@ -50,13 +51,16 @@ def test_an_answer_without_rows_is_computed_once_too(asked):
 
 def test_what_is_forgotten_is_computed_anew(asked):
     assert asked.get() == 1
-    asked.answers.forget()
-    assert asked.get() == 2
+    asked.get("r")
+    asked.answers.forget("q")
+    assert (asked.get(), asked.get("r")) == (3, 2), "what did not change stays"
+    asked.answers.forget_all()
+    assert (asked.get(), asked.get("r")) == (4, 5)
 
 
 def test_a_query_that_is_dropped_while_its_answer_is_computed_is_not_kept(asked):
     def dropped_meanwhile(_epoch: int) -> Answer:
-        asked.answers.forget()
+        asked.answers.forget("q")
         return asked.compute()
 
     asked.answers.get("q", dropped_meanwhile)
@@ -85,7 +89,7 @@ def test_an_answer_of_an_instant_is_computed_for_each_reader(asked):
 
 
 def test_threads_that_come_together_wait_for_one_of_them_to_compute(monkeypatch):
-    monkeypatch.setattr(current_answers, "_COMPUTED_AT_ONCE", 1)
+    monkeypatch.setattr(current_answers, "_COMPUTED_AT_ONCE", 2)
     asked, together, seen = Asked(), Barrier(20), []
 
     def read() -> None:
@@ -103,7 +107,7 @@ def test_threads_that_come_together_wait_for_one_of_them_to_compute(monkeypatch)
 
 def test_no_more_is_kept_than_fits(asked, monkeypatch):
     monkeypatch.setattr(current_answers, "_BYTES_IN_MEMORY", 3 * current_answers._LEAST_BYTES)
-    asked.answers.forget()
+    asked.answers.forget_all()
     assert [asked.get(name) for name in "abcd"] == [1, 2, 3, 4]
     assert [asked.get(name) for name in "dcba"] == [4, 3, 2, 5]
 
@@ -121,6 +125,31 @@ def test_who_does_not_wait_is_given_the_answer_of_an_earlier_epoch_while_others_
     asked.answers.get("q", slow)
     assert seen == [1]
     assert asked.get() == 2
+
+
+def test_those_who_wait_for_an_answer_that_fails_are_given_the_failure(asked):
+    has_begun, may_fail, seen = Event(), Event(), []
+
+    def failing(_epoch: int) -> Answer:
+        has_begun.set()
+        may_fail.wait()
+        raise EvaluationError("no")
+
+    def read() -> None:
+        try:
+            asked.answers.get("q", failing)
+        except EvaluationError as error:
+            seen.append(str(error))
+
+    threads = [Thread(target=read) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    has_begun.wait()
+    may_fail.set()
+    for thread in threads:
+        thread.join()
+    assert seen == ["no"] * 5
+    assert asked.get() == 1
 
 
 def test_who_does_not_wait_computes_when_nobody_else_does(asked):
@@ -142,22 +171,21 @@ def test_who_does_not_wait_is_given_an_earlier_answer_when_readers_are_to_rest(a
 def test_what_is_forgotten_is_not_at_hand_either(asked):
     assert asked.get() == 1
     asked.epoch += 1
-    asked.answers.forget()
-
-    def slow(_epoch: int) -> Answer:
-        with pytest.raises(ZeroDivisionError):
-            asked.answers.get("q", lambda _: 1 // 0, may_wait=False)
-        return asked.compute()
-
-    asked.answers.get("q", slow)
+    asked.answers.forget("q")
+    asked.answers.keep_pace(True)
+    asked.answers._computed._free = float("inf")
+    with pytest.raises(ZeroDivisionError):
+        asked.answers.get("q", lambda _: 1 // 0, may_wait=False)
 
 
-def test_a_one_time_answer_is_given_again_to_those_who_do_not_wait(asked):
+def test_a_one_time_answer_is_computed_once_per_epoch(asked):
     answers = asked.answers
-    first = answers.once("plan", lambda: replace(asked.compute(), epoch=0))
-    assert answers.once("plan", lambda: 1 // 0, may_wait=False) is first
-    assert answers.once("plan", asked.compute).to_pylist() == [{"number": 2}]
-    assert answers.once(None, asked.compute, may_wait=False).to_pylist() == [{"number": 3}]
+    first = answers.once("plan", asked.compute)
+    assert answers.once("plan", lambda _: 1 // 0, may_wait=False) is first
+    assert answers.once("plan", lambda _: 1 // 0) is first
+    assert answers.once(None, asked.compute, may_wait=False).to_pylist() == [{"number": 2}]
+    asked.epoch += 1
+    assert answers.once("plan", asked.compute).to_pylist() == [{"number": 3}]
 
 
 def test_what_is_ready_is_of_the_last_epoch(asked):
@@ -174,7 +202,7 @@ def test_one_time_queries_leave_a_place_to_standing_answers(asked, monkeypatch):
     has_begun, may_end = Barrier(3), Event()
     began = []
 
-    def slow(number: int) -> Answer:
+    def slow(number: int, _epoch: int) -> Answer:
         began.append(number)
         if len(began) <= 2:
             has_begun.wait()
@@ -198,11 +226,11 @@ def test_who_does_not_wait_is_given_an_earlier_answer_when_one_time_queries_have
 ):
     monkeypatch.setattr(current_answers, "_COMPUTED_AT_ONCE", 2)
     answers = asked.answers = CurrentAnswers(lambda: asked.epoch)
-    first = answers.once("plan", lambda: replace(asked.compute(), epoch=0))
+    first = answers.once("plan", asked.compute)
     asked.epoch += 1
 
-    def meanwhile() -> Answer:
-        assert answers.once("plan", lambda: 1 // 0, may_wait=False) is first
+    def meanwhile(_epoch: int) -> Answer:
+        assert answers.once("plan", lambda _: 1 // 0, may_wait=False) is first
         return asked.compute()
 
     answers.once("other", meanwhile)
@@ -219,7 +247,7 @@ def test_readers_compute_when_no_epoch_is_being_committed():
 
     answers.get("q", work)
     answers.computed(work)
-    answers.once(None, lambda: answers.step(work))
+    answers.once(None, lambda _: answers.step(work))
     assert done == ["committed", "computed"] * 3
     answers.get("q", work)
     assert len(done) == 6, "what is ready is given at once"

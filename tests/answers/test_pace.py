@@ -86,3 +86,12 @@ def test_a_few_turns_follow_each_other_at_once_after_a_while(time):
     for _ in range(3):
         pace.turn(1.0)
     assert time.slept == [1.0, 1.0, 1.0]
+
+
+def test_no_one_waits_longer_than_the_longest_wait_however_many_come(time):
+    slept: list[float] = []
+    pace = Pace(lambda: time.now, slept.append, longest_wait=1.0)
+    pace.is_kept = True
+    pace.rest(100.0)
+    assert [pace.turn(0.5) for _ in range(50)] == [1.0] * 50
+    assert slept == [1.0] * 50

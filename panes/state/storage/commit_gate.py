@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_LONGEST_WAIT_S = 0.1
+
 
 class CommitGate:
     """For one thread that commits, and any number that wait for it."""
@@ -24,5 +26,5 @@ class CommitGate:
             self._is_open.set()
 
     def wait(self) -> None:
-        """Returns when no commit is under way."""
-        self._is_open.wait()
+        """Returns when no commit is under way, or when it takes long."""
+        self._is_open.wait(_LONGEST_WAIT_S)

@@ -52,5 +52,11 @@ class RecentlyUsed(Generic[Key, Value]):
                 _, oldest = self._values.popitem(last=False)
                 self._held -= self._size(oldest)
 
+    def drop(self, key: Key) -> None:
+        """Removes the value of a key, if it is there."""
+        with self._lock:
+            if key in self._values:
+                self._held -= self._size(self._values.pop(key))
+
     def __len__(self) -> int:
         return len(self._values)
