@@ -13,7 +13,7 @@ import pyarrow as pa
 from panes.answers.answer import Answer
 from panes.delta.evaluate import mask_of
 from panes.delta.rows import array_of, fixed_width
-from panes.plan.expressions import Call, Column, Expression, Literal, conjuncts
+from panes.plan.expressions import Call, Column, Expression, Literal, conjuncts, listed_constants
 from panes.plan.types import Type, limit_of
 from panes.state.buffers.chunk import Chunk
 
@@ -158,8 +158,11 @@ def _bounds_of(condition: Expression, types: dict[str, Type]) -> tuple[str, tupl
             pass
         case Call(function=function, args=(Literal() as literal, Column(name=name))) if function in _FLIPPED:
             function = _FLIPPED[function]
-        case Call(function="in", args=(Column(name=name), *options)) if len(options) <= _MOST_VALUES:
-            points = [_compared("eq", option, types.get(name)) for option in options]
+        case Call(function="in", args=(Column(name=name), first, *_)):
+            values = listed_constants(condition)
+            if values is None or len(values) > _MOST_VALUES:
+                return "", ()
+            points = [_compared("eq", Literal(first.type, value), types.get(name)) for value in values]
             # Equal values would find the same rows twice.
             alike = {bounds.low: bounds for bounds in points if bounds is not None}
             return name, tuple(alike.values()) if None not in points else ()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 Datum = Any
-
-_FEW = 8
-"""Options that are compared one after the other; for more, a table of hashes takes less time."""
 
 
 def equal(left: Datum, right: Datum) -> Datum:
@@ -55,25 +51,28 @@ def is_distinct(left: Datum, right: Datum) -> Datum:
 
 
 def is_in(value: Datum, *options: Datum) -> Datum:
-    """TRUE when an option equals the value; else NULL when there is a NULL among them; else FALSE."""
-    if len(options) > _FEW and _is_found_by_hash(value, options):
-        return _is_among(value, options)
+    """TRUE when an option equals the value; else NULL when there is a NULL among them; else FALSE.
+
+    Options are columns and scalars, or one scalar that is the list of all.
+    """
+    if isinstance(options[0], pa.ListScalar):
+        return _is_among(value, options[0].values)
     found: Datum = pa.scalar(False)
     for option in options:
         found = pc.or_kleene(found, equal(value, option))
     return found
 
 
-def _is_found_by_hash(value: Datum, options: Sequence[Datum]) -> bool:
-    """Whether equal values are the same ones, as they are not among floating numbers."""
-    is_plain = pa.types.is_integer(value.type) or pa.types.is_string(value.type)
-    return is_plain and all(isinstance(option, pa.Scalar) and option.type == value.type for option in options)
+def _is_among(value: Datum, options: pa.Array) -> Datum:
+    """By a table of hashes, in which NaN equals NaN, but zeros with different signs are different."""
+    if pa.types.is_floating(value.type):
+        value, options = pc.add(value, _zero(value.type)), pc.add(options, _zero(options.type))
+    found = pc.if_else(pc.is_valid(value), pc.is_in(value, options.drop_null()), pa.scalar(None, pa.bool_()))
+    return found if options.null_count == 0 else pc.or_kleene(found, pa.scalar(None, pa.bool_()))
 
 
-def _is_among(value: Datum, options: Sequence[Datum]) -> Datum:
-    known = pa.array([option.as_py() for option in options if option.is_valid], value.type)
-    found = pc.if_else(pc.is_valid(value), pc.is_in(value, known), pa.scalar(None, pa.bool_()))
-    return found if len(known) == len(options) else pc.or_kleene(found, pa.scalar(None, pa.bool_()))
+def _zero(type_: pa.DataType) -> pa.Scalar:
+    return pa.scalar(0.0, type_)
 
 
 def null_if(value: Datum, other: Datum) -> Datum:

@@ -19,7 +19,19 @@ from panes.delta.cells import cells
 from panes.delta.own_values import own_values
 from panes.delta.zeros import unsigned_zeros
 from panes.errors import EvaluationError
-from panes.plan.expressions import Call, Case, Cast, Cells, Column, Expression, FieldOf, Literal, Now, OwnCall
+from panes.plan.expressions import (
+    Call,
+    Case,
+    Cast,
+    Cells,
+    Column,
+    Constants,
+    Expression,
+    FieldOf,
+    Literal,
+    Now,
+    OwnCall,
+)
 from panes.plan.types import BOOLEAN
 
 Datum = Any
@@ -46,6 +58,8 @@ def _evaluate(expression: Expression, table: pa.Table) -> Datum:
         raise EvaluationError("now() is the instant of an answer, and there is none here; write the instant")
     if isinstance(expression, Literal):
         return pa.scalar(expression.value, expression.type.arrow)
+    if isinstance(expression, Constants):
+        return expression.scalar
     if isinstance(expression, Call):
         if isinstance(expression, OwnCall):
             columns = [evaluate(arg, table) for arg in expression.args]

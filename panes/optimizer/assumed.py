@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from panes.plan.expressions import Call, Expression, Literal
+from panes.plan.expressions import Call, Expression, Literal, listed_constants
 
 RATE = 1000.0
 """Rows per second of a stream that has brought none."""
@@ -116,7 +116,8 @@ def assumed_selectivity(condition: Expression) -> float:
         case "not":
             return 1 - assumed_selectivity(condition.args[0])
         case "in":
-            return min(_OTHER, _EQUAL * (len(condition.args) - 1))
+            constants = listed_constants(condition)
+            return min(_OTHER, _EQUAL * (len(condition.args) - 1 if constants is None else len(constants)))
     return _SELECTIVITY.get(condition.function, _OTHER)
 
 

@@ -10,8 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
 
 from panes.plan.durations import duration_text, length_us
+from panes.plan.remembered_hash import RememberedHash
 from panes.plan.types import BOOLEAN, Type
 
 Value = bool | int | float | Decimal | str | bytes | date | datetime | timedelta | None
@@ -58,6 +63,39 @@ class Literal(Expression):
         if isinstance(self.value, Decimal):
             return f"{self.value:f}"
         return str(self.value)
+
+
+@dataclass(frozen=True, repr=False)
+class Constants(RememberedHash, Expression):
+    """The constants of an IN list, all of one type, which is `type`: one node for all of them.
+
+    A list may have 100,000 constants, and a plan is hashed, compared, written down and evaluated many times: hash,
+    text and Arrow array are made once.
+    """
+
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._repr
+
+    @cached_property
+    def scalar(self) -> pa.ListScalar:
+        """The constants as one value of Arrow, a list."""
+        return pa.scalar(self.values, pa.list_(self.type.arrow))
+
+    @cached_property
+    def _text(self) -> str:
+        return ", ".join(str(Literal(self.type, value)) for value in self.values)
+
+    @cached_property
+    def _repr(self) -> str:
+        return f"Constants(type={self.type!r}, values={self.values!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"type": self.type, "values": self.values}
 
 
 @dataclass(frozen=True)
@@ -251,6 +289,25 @@ def walk(expression: Expression) -> Iterator[Expression]:
     yield expression
     for child in expression.children:
         yield from walk(child)
+
+
+def listed_constants(condition: Expression) -> tuple[Value, ...] | None:
+    """The constants of `value IN (constants)`; None for other conditions and for other lists.
+
+    >>> from panes.plan.types import BIGINT
+    >>> a = Column(BIGINT, "a")
+    >>> listed_constants(Call(BOOLEAN, "in", (a, Constants(BIGINT, (1, 2)))))
+    (1, 2)
+    >>> listed_constants(Call(BOOLEAN, "in", (a, Literal(BIGINT, 1), a))) is None
+    True
+    """
+    if not isinstance(condition, Call) or condition.function != "in":
+        return None
+    options = condition.args[1:]
+    if isinstance(options[0], Constants):
+        return options[0].values
+    literals = tuple(option.value for option in options if isinstance(option, Literal))
+    return literals if len(literals) == len(options) else None
 
 
 def columns_of(expression: Expression) -> frozenset[str]:

@@ -18,6 +18,7 @@ from panes.plan.expressions import (
     Value,
     conjunction,
     conjuncts,
+    listed_constants,
     substitute,
 )
 from panes.plan.types import BINARY, Type, wider
@@ -89,10 +90,8 @@ def _condition_of(part: Expression) -> Condition | None:
     if part.function in _NULLNESS and is_attribute(first):
         return Condition(first, part.function)
     if part.function == "in" and is_attribute(first):
-        options = [option for option in others if isinstance(option, Literal)]
-        return (
-            Condition(first, "in", tuple(o.value for o in options)) if len(options) == len(others) else None
-        )
+        options = listed_constants(part)
+        return None if options is None else Condition(first, "in", options)
     if part.function in _MIRRORED:
         (second,) = others
         if is_attribute(first) and isinstance(second, Literal):

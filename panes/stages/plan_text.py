@@ -46,6 +46,10 @@ _CLASSES: dict[str, type[Any]] = {
 }
 
 
+_PLAIN = frozenset((int, str, bool, float, type(None)))
+"""Types of values that JSON has itself."""
+
+
 def plan_text(plan: PhysicalPlan) -> str:
     """The plan as JSON."""
     writer = _Writer()
@@ -86,7 +90,8 @@ class _Writer:
         if is_dataclass(value):
             return self._object(value)
         if isinstance(value, (tuple, list)):
-            return [self.encode(item) for item in value]
+            are_plain = all(type(item) in _PLAIN for item in value)
+            return list(value) if are_plain else [self.encode(item) for item in value]
         if isinstance(value, datetime):
             return {"instant": value.isoformat()}
         if isinstance(value, date):
@@ -119,7 +124,8 @@ class _Reader:
 
     def decode(self, value: Any) -> Any:
         if isinstance(value, list):
-            return tuple(self.decode(item) for item in value)
+            are_plain = all(type(item) in _PLAIN for item in value)
+            return tuple(value) if are_plain else tuple(self.decode(item) for item in value)
         if not isinstance(value, dict):
             return value
         ((kind, content),) = value.items()

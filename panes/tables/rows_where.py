@@ -11,7 +11,7 @@ import pyarrow as pa
 from panes.delta.evaluate import mask_of
 from panes.delta.rows import take, where
 from panes.language.statements import CreateTable
-from panes.plan.expressions import Call, Column, Expression, Literal, Value
+from panes.plan.expressions import Call, Column, Expression, Literal, Value, listed_constants
 from panes.tables.net_change import weighted
 from panes.tables.table_contents import Contents
 
@@ -61,9 +61,9 @@ def _options(condition: Expression) -> tuple[str, Sequence[Value]]:
             | Call(function="eq", args=(Literal(value=value), Column(name=name)))
         ):
             return name, [value]
-        case Call(function="in", args=(Column(name=name), *options)):
-            values = [option.value for option in options if isinstance(option, Literal)]
-            return (name, values) if len(values) == len(options) else ("", ())
+        case Call(function="in", args=(Column(name=name), *_)):
+            values = listed_constants(condition)
+            return ("", ()) if values is None else (name, values)
     return "", ()
 
 

@@ -28,6 +28,7 @@ from panes.plan.expressions import (
     Case,
     Cast,
     Column,
+    Constants,
     Expression,
     FieldOf,
     Literal,
@@ -345,7 +346,23 @@ class ExpressionBinder:
     def _in(self, node: exp.Expression) -> Expression:
         if node.args.get("query"):
             self.refuse_subquery("IN", node)
-        return self.call("in", [self.bind(node.this), *map(self.bind, node.expressions)], node)
+        args = [self.bind(node.this), *map(self.bind, node.expressions)]
+        if all(isinstance(option, Literal) for option in args[1:]):
+            return self._in_constants(args, node)
+        return self.call("in", args, node)
+
+    def _in_constants(self, args: Sequence[Expression], node: exp.Expression) -> Expression:
+        """IN of a list of constants, which is one node: what is asked of types is asked once for each type."""
+        value, *options = self._read_constants("in", args, node)
+        types = dict.fromkeys(arg.type for arg in (value, *options))
+        try:
+            common = FUNCTIONS["in"].signature([*types, value.type]).args[0]
+        except WrongTypes as wrong:
+            self.refuse(f"IN {wrong}", node, self._how_to_compare("in", args, node))
+        cast = [cast_to(option, common) for option in options]
+        values = tuple(option.value for option in cast if isinstance(option, Literal))
+        listed = (Constants(common, values),) if len(values) == len(cast) else tuple(cast)
+        return Call(BOOLEAN, "in", (cast_to(value, common), *listed))
 
     def _exists(self, node: exp.Expression) -> Expression:
         self.refuse_subquery("EXISTS", node)

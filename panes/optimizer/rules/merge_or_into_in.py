@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from panes.plan.expressions import Call, Expression, Literal
+from panes.plan.expressions import Call, Constants, Expression, Literal, Value, listed_constants
 from panes.plan.nodes import AntiJoin, Join, Node, OuterJoin, Select, SemiJoin, with_children
 from panes.plan.types import BOOLEAN
 
@@ -36,7 +36,7 @@ def _merged(condition: Expression) -> Expression:
         same = all(one is other for one, other in zip(args, condition.args, strict=True))
         return condition if same else replace(condition, args=args)
     parts = list(_disjuncts(condition))
-    values: dict[Expression, list[Literal]] = {}
+    values: dict[Expression, list[Value]] = {}
     for part in parts:
         compared = _compared(part)
         if compared is not None:
@@ -67,17 +67,23 @@ def _disjunction(parts: Sequence[Expression]) -> Expression:
     return whole
 
 
-def _compared(condition: Expression) -> tuple[Expression, Sequence[Literal]] | None:
+def _compared(condition: Expression) -> tuple[Expression, Sequence[Value]] | None:
     """The value and the constants of `value = constant` or `value IN (constants)`; None for anything else."""
     if not isinstance(condition, Call) or condition.function not in ("eq", "in"):
         return None
     value, *options = condition.args
     if condition.function == "eq" and isinstance(value, Literal):
         value, options = options[0], [value]
-    constants = [option for option in options if isinstance(option, Literal) and option.type == value.type]
-    return None if isinstance(value, Literal) or len(constants) != len(options) else (value, constants)
+    if isinstance(value, Literal) or any(option.type != value.type for option in options):
+        return None
+    if isinstance(options[0], Literal) and condition.function == "eq":
+        return value, (options[0].value,)
+    constants = listed_constants(condition)
+    return None if constants is None else (value, constants)
 
 
-def _is_one_of(value: Expression, constants: Sequence[Literal]) -> Expression:
+def _is_one_of(value: Expression, constants: Sequence[Value]) -> Expression:
     different = tuple(dict.fromkeys(constants))
-    return Call(BOOLEAN, "eq" if len(different) == 1 else "in", (value, *different))
+    if len(different) == 1:
+        return Call(BOOLEAN, "eq", (value, Literal(value.type, different[0])))
+    return Call(BOOLEAN, "in", (value, Constants(value.type, different)))
