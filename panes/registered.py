@@ -13,7 +13,7 @@ from panes.answers.answer_index import AnswerIndex
 from panes.catalog import Catalog, GroupRecord, QueryRecord
 from panes.catalog.plan_history import ChosenPlan
 from panes.clock import Clock
-from panes.config import AUTO, DEADLINE, EAGER, LAZY, NONE, Value
+from panes.config import AUTO, DEADLINE, EAGER, LAZY, NONE, SETTINGS, Value
 from panes.errors import CatalogError, SettingError
 from panes.language import bind, parse
 from panes.language import statements as st
@@ -28,6 +28,7 @@ from panes.optimizer.utilization import Utilization, percent, utilization
 from panes.plan.begin_end import is_begin_end
 from panes.plan.durations import duration_text
 from panes.plan.nodes import JoinSynopsis, Node, Synopsis
+from panes.plan.now import moves_without_tuples
 from panes.plan.own_calls import own_calls
 from panes.plan.sheddable import why_not_sheddable
 from panes.possible_answers import all_sharable, possible_answers, sharable
@@ -76,7 +77,7 @@ class Registered:
     def add(self, statement: st.CreateQuery, planned: Rewritten) -> None:
         """Registers a query; it begins with the next epoch."""
         given = statement.given
-        settings = self._catalog.query_settings(given)
+        settings = _fitting(planned.plan, self._catalog.query_settings(given), given)
         answers = self._answers(planned, settings, given)
         if answers.mode == EAGER:
             # What cannot run is refused before it is registered.
@@ -117,6 +118,7 @@ class Registered:
         way that it cannot have; where the settings of the database do, there is another one. `origin` is the id
         under which it was registered, if it was."""
         plan = planned.plan
+        _fitting(plan, settings, ("expiration",))
         facts = possible_answers(plan, settings, self._catalog)
         reason = None if settings.answers == AUTO else facts.why_not(settings.answers)
         if reason is not None and "answers" in given:
@@ -465,7 +467,7 @@ class Registered:
 
     def explained_plan(self, planned: Rewritten) -> Explained:
         """What would run a query that is not registered, under the settings of now."""
-        settings = self._catalog.query_settings()
+        settings = _fitting(planned.plan, self._catalog.query_settings(), ())
         answers = self._answers(planned, settings, ())
         if answers.is_asked_anew:
             return Explained(planned.plan, answers=answers)
@@ -538,6 +540,22 @@ def _reader_of_panes(plan: Node) -> Reader | None:
     """What a query needs of a synopsis, over one stream or over a join; None when it is read from none."""
     reading = windowed_aggregate_of(plan) or joined_aggregate_of(plan)
     return None if reading is None else reading.reader
+
+
+def _fitting(plan: Node, settings: QuerySettings, given: Container[str]) -> QuerySettings:
+    """The settings with an expiration that the plan can have.
+
+    With 'input_triggered' nothing happens without a tuple, so it does not go with what enters or leaves by time
+    alone. Raises SettingError when the statement of the query asks for both.
+    """
+    if not settings.is_input_triggered or not moves_without_tuples(plan):
+        return settings
+    if "expiration" in given:
+        raise SettingError(
+            "expiration = 'input_triggered' goes by the tuples that come, and rows of a window with OFFSET or of a "
+            "condition on now() come and go without one; leave it out, or choose another"
+        )
+    return settings._replace(expiration=str(SETTINGS["expiration"].default))
 
 
 def _synopsis(plan: Node, settings: QuerySettings) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 from panes.clock import to_datetime
 from panes.plan.durations import length_us
 from panes.plan.expressions import Call, Expression, Literal, Now, walk
-from panes.plan.nodes import Node, Select, TemporalFilter
+from panes.plan.nodes import Node, Select, TemporalFilter, Window
 from panes.plan.types import BOOLEAN, TIMESTAMP
 from panes.plan.windows import BEGINNING
 
@@ -35,6 +35,13 @@ def reads_now(value: object) -> bool:
 def has_now(plan: Node) -> bool:
     """Whether the rows of a plan depend on the instant at which it is evaluated, beside what its windows hold."""
     return reads_now(plan) or _has_filter(plan)
+
+
+def moves_without_tuples(plan: Node) -> bool:
+    """Whether rows enter the relation by time alone: those of a window with OFFSET, or of a condition on `now()`."""
+    if isinstance(plan, TemporalFilter) or (isinstance(plan, Window) and plan.spec.offset_us):
+        return True
+    return any(map(moves_without_tuples, plan.children))
 
 
 def _has_filter(plan: Node) -> bool:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 import panes
+from panes.errors import SettingError
 from panes.testing import local
 
 DEFINED = "CREATE STREAM s (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS"
@@ -88,3 +89,19 @@ def test_a_query_is_made_again_from_its_own_text(name):
         db.sql("DROP QUERY q")
         db.sql(text)
         assert db.sql("SHOW CREATE QUERY q") == text
+
+
+def test_what_enters_by_time_alone_is_not_triggered_by_tuples():
+    with local() as db:
+        db.sql("CREATE STREAM e (ts BIGINT, k BIGINT) TIMESTAMP BY ts SECONDS")
+        text = (
+            "SELECT a.k FROM e [RANGE 5 SECONDS] AS a, e [RANGE 6 SECONDS OFFSET 5 SECONDS] AS b "
+            "WHERE a.k = b.k"
+        )
+        with pytest.raises(SettingError, match="come and go without one"):
+            db.sql(f"CREATE QUERY asked WITH (expiration = 'input_triggered') AS {text}")
+        db.sql("SET expiration = 'input_triggered'")
+        query = db.register(text)
+        db.push("e", [(1, 2), (9, 3)])
+        db.run()
+        assert query.invoke().to_pylist() == []
