@@ -552,8 +552,8 @@ def _fitting(plan: Node, settings: QuerySettings, given: Container[str]) -> Quer
         return settings
     if "expiration" in given:
         raise SettingError(
-            "expiration = 'input_triggered' goes by the tuples that come, and rows of a window with OFFSET or of a "
-            "condition on now() come and go without one; leave it out, or choose another"
+            "expiration = 'input_triggered' goes by the tuples that come, and rows of a window with OFFSET or of "
+            "a condition on now() come and go without one; leave it out, or choose another"
         )
     return settings._replace(expiration=str(SETTINGS["expiration"].default))
 

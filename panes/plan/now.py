@@ -38,7 +38,7 @@ def has_now(plan: Node) -> bool:
 
 
 def moves_without_tuples(plan: Node) -> bool:
-    """Whether rows enter the relation by time alone: those of a window with OFFSET, or of a condition on `now()`."""
+    """Whether rows enter by time alone: those of a window with OFFSET, or of a condition on `now()`."""
     if isinstance(plan, TemporalFilter) or (isinstance(plan, Window) and plan.spec.offset_us):
         return True
     return any(map(moves_without_tuples, plan.children))
