@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
+from panes.errors import PanesError
 from panes.optimizer.assumed import RATE, SPAN, assumed_costs
 from panes.optimizer.statistics import EPOCH, Fact, FactName, Kind
 from panes.statements.context import Context
@@ -34,8 +35,8 @@ _SCHEMA = pa.schema(
 
 
 def show_statistics(context: Context) -> pa.Table:
-    """A table of all facts, by kind and name. `source` is 'measured', 'counted' (the rows of tables) or
-    'assumed'."""
+    """A table of all facts, by kind and name. `source` is 'measured', 'counted' (the rows of tables), 'assumed',
+    or, of a table that cannot be read, the reason."""
     streams = {stream.name for stream in context.catalog.base_streams()}
     found = {name: fact for name, fact in context.statistics().facts.items() if _is_there(name, streams)}
     assumed = {FactName("rate", stream): Fact(RATE) for stream in streams}
@@ -44,10 +45,28 @@ def show_statistics(context: Context) -> pa.Table:
         assumed[FactName("cost", f"{operator} {part}")] = Fact(cost)
     shown = [(name, fact) for name, fact in (assumed | found).items()]
     shown.sort(key=lambda one: (_KINDS.index(one[0].kind), one[0].name))
-    return pa.Table.from_pylist([_row(name, fact) for name, fact in shown], schema=_SCHEMA)
+    rows = [*_unread_tables(context), *(_row(name, fact) for name, fact in shown)]
+    rows.sort(key=lambda row: _KINDS.index(str(row["kind"])))
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
 _KINDS = [*_UNITS, "cost"]
+
+
+def _unread_tables(context: Context) -> Iterator[dict[str, object]]:
+    """A row for each table whose rows cannot be counted, with the reason: plans are chosen without it."""
+    for table in context.catalog.tables():
+        try:
+            context.tables.contents(table.name)
+        except PanesError as error:
+            yield {
+                "kind": "rows",
+                "name": table.name,
+                "value": None,
+                "unit": _UNITS["rows"],
+                "epochs": None,
+                "source": f"cannot be read: {error}",
+            }
 
 
 def _is_there(name: FactName, streams: set[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from panes.optimizer.assumed import RATE, SPAN
+from panes.testing import local
 
 
 def shown(db, pattern: str = "%"):
@@ -39,3 +40,18 @@ def test_names_that_match_a_pattern_are_shown_by_kind_and_name(db):
     names = [row["name"] for row in shown(db, "join%")]
     parts = ["expire", "fixed", "insert", "probe", "row", "visit", "weigh"]
     assert names == [f"Join {part}" for part in parts]
+
+
+def test_a_table_whose_file_is_damaged_is_named_with_the_reason(tmp_path):
+    with local(tmp_path / "db") as db:
+        db.sql("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts SECONDS; CREATE TABLE words (word STRING)")
+        db.sql("INSERT INTO words VALUES ('a'), ('b')")
+        db.push("s", [(1,)])
+        db.run()
+    (versions,) = (tmp_path / "db" / "tables").glob("*/versions-*.arrow")
+    versions.write_bytes(b"damaged")
+    with local(tmp_path / "db") as db:
+        (row,) = shown(db, "words")
+        assert (row["kind"], row["value"]) == ("rows", None)
+        assert row["source"].startswith("cannot be read: ")
+        assert versions.name in row["source"]
