@@ -12,6 +12,7 @@ from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
 from panes.answers.follow_changes import follow_changes, follow_changes_async, seconds_of
 from panes.answers.readers import Readers
+from panes.errors import EvaluationError
 from panes.language import Parameters
 from panes.language import statements as st
 from panes.language.names import quoted
@@ -108,7 +109,12 @@ class Query:
         """
         self._source_to_follow()
         return follow_changes(
-            self._readers, self._source_to_follow, reader, restart=restart, timeout=seconds_of(timeout)
+            self._readers,
+            self._source_to_follow,
+            self._fail,
+            reader,
+            restart=restart,
+            timeout=seconds_of(timeout),
         )
 
     def changes_async(
@@ -121,7 +127,12 @@ class Query:
         """
         self._source_to_follow()
         return follow_changes_async(
-            self._readers, self._source_to_follow, reader, restart=restart, timeout=seconds_of(timeout)
+            self._readers,
+            self._source_to_follow,
+            self._fail,
+            reader,
+            restart=restart,
+            timeout=seconds_of(timeout),
         )
 
     def readers(self) -> Mapping[str, int]:
@@ -157,6 +168,9 @@ class Query:
 
     def _source_to_follow(self) -> AnswerSource:
         return self._database._answers.source_to_follow(self.name)
+
+    def _fail(self, error: EvaluationError) -> None:
+        self._database._answers.suspend(self.name, error)
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"

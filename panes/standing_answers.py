@@ -87,22 +87,24 @@ class StandingAnswers:
         is as of that one.
         """
         self.check()
-        if where is not None:
-            return self._rows_where(name, as_of, where, isolation, epoch)
         try:
+            if where is not None:
+                return self._rows_where(name, as_of, where, isolation, epoch)
             return self._whole(name, as_of, isolation, epoch)
         except EvaluationError as error:
-            is_of_now = as_of is None and epoch in (None, self._log.last)
-            # That memory or a disk is full is not the fault of the query.
-            is_of_values = not isinstance(error.__cause__, duckdb.OperationalError)
-            if self.is_read_only or not is_of_now or not is_of_values:
-                raise
-            self._suspend(name, error)
+            if as_of is None and epoch in (None, self._log.last):
+                self.suspend(name, error)
             raise
 
-    def _suspend(self, name: str, error: EvaluationError) -> None:
-        """Suspends a query whose answer cannot be computed from what is kept for it, as an epoch suspends those
-        that it cannot keep up to date; raises QueryFailed."""
+    def suspend(self, name: str, error: EvaluationError) -> None:
+        """Suspends a query whose answer or changes cannot be computed from what is kept for it, as an epoch
+        suspends those that it cannot keep up to date; raises QueryFailed.
+
+        Returns without that when the values are not at fault (memory or a disk is full), or when this connection
+        only reads.
+        """
+        if self.is_read_only or isinstance(error.__cause__, duckdb.OperationalError):
+            return
         self._registered.suspend_query(self._running_query(name), str(error))
         self.forget(name)
         self._running_query(name)

@@ -11,10 +11,12 @@ from panes.answers.answer_source import AnswerSource
 from panes.answers.changes import Change
 from panes.answers.readers import Readers
 from panes.clock import Clock, WallClock
-from panes.errors import PanesError
+from panes.errors import EvaluationError, PanesError
 
 Find = Callable[[], AnswerSource]
 """Gives the query as it stands now: before its first epoch it has no place to read from."""
+Fail = Callable[[EvaluationError], None]
+"""Is told that changes of the query cannot be computed; may raise another error."""
 
 
 def seconds_of(timeout: float | None) -> float | None:
@@ -33,7 +35,7 @@ def seconds_of(timeout: float | None) -> float | None:
 
 
 def follow_changes(
-    readers: Readers, find: Find, reader: str, *, restart: bool, timeout: float | None
+    readers: Readers, find: Find, fail: Fail, reader: str, *, restart: bool, timeout: float | None
 ) -> Iterator[Change]:
     """The changes that a reader has not read, as they come; ends when none comes for `timeout` seconds.
 
@@ -41,7 +43,10 @@ def follow_changes(
     it is suspended.
     """
     rung, patience = threading.Event(), Patience(timeout, WallClock())
-    with readers.bell.heard_by(rung.set), closing(_Following(readers, find, reader, restart)) as following:
+    with (
+        readers.bell.heard_by(rung.set),
+        closing(_Following(readers, find, fail, reader, restart)) as following,
+    ):
         while True:
             # Cleared before looking: an epoch that comes while we look is either seen or rings afterwards.
             rung.clear()
@@ -54,7 +59,7 @@ def follow_changes(
 
 
 async def follow_changes_async(
-    readers: Readers, find: Find, reader: str, *, restart: bool, timeout: float | None
+    readers: Readers, find: Find, fail: Fail, reader: str, *, restart: bool, timeout: float | None
 ) -> AsyncGenerator[Change, None]:
     """The same in an asyncio loop. Changes are read in a thread; waiting takes none."""
     loop, rung, patience = asyncio.get_running_loop(), asyncio.Event(), Patience(timeout, WallClock())
@@ -63,7 +68,7 @@ async def follow_changes_async(
         if not loop.is_closed():
             loop.call_soon_threadsafe(rung.set)
 
-    following = _Following(readers, find, reader, restart)
+    following = _Following(readers, find, fail, reader, restart)
     with readers.bell.heard_by(wake):
         try:
             while True:
@@ -115,7 +120,8 @@ async def _set_within(event: asyncio.Event, timeout: float | None) -> bool:
 class _Following:
     """The place of one reader in the changes of a query. One thread at a time moves it on; others wait."""
 
-    def __init__(self, readers: Readers, find: Find, reader: str, restart: bool) -> None:
+    def __init__(self, readers: Readers, find: Find, fail: Fail, reader: str, restart: bool) -> None:
+        self._fail = fail
         self._readers = readers
         self._find = find
         self._reader = reader
@@ -137,6 +143,9 @@ class _Following:
                 self._changes = self._readers.follow(self._standing, self._reader, restart=self._restart)
             try:
                 return next(self._changes)
+            except EvaluationError as error:
+                self._fail(error)
+                raise
             except StopIteration:
                 # No epoch has the query yet.
                 self._changes = None

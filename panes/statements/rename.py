@@ -26,3 +26,6 @@ def rename(statement: Rename, context: Context) -> None:
     else:
         change()
         context.answers.forget(statement.name, statement.new_name)
+        return
+    # Answers of queries that are asked once are found by names, and another stream or table may get this one.
+    context.answers.forget_all()

@@ -14,7 +14,7 @@ import pytest
 from panes.answers.changes import Change
 from panes.answers.follow_changes import Patience, follow_changes, follow_changes_async, seconds_of
 from panes.clock import HandClock
-from panes.errors import CatalogError, ChangesGone, DatabaseClosed, PanesError, QueryFailed
+from panes.errors import CatalogError, ChangesGone, DatabaseClosed, EvaluationError, PanesError, QueryFailed
 from panes.state.storage.epoch_log import NOTHING
 from tests.answers.kept import Kept
 from tests.answers.test_readers import WINDOW, came
@@ -28,15 +28,19 @@ def database(tmp_path):
     return Kept(tmp_path, WINDOW)
 
 
+def no_failure(error: EvaluationError) -> None:
+    raise AssertionError(error)
+
+
 def within(database: Kept, reader: str = "phone", *, restart: bool = False, timeout: float | None = None):
     return follow_changes(
-        database.readers, lambda: database.standing, reader, restart=restart, timeout=timeout
+        database.readers, lambda: database.standing, no_failure, reader, restart=restart, timeout=timeout
     )
 
 
 def as_they_come(database: Kept, reader: str = "phone", *, timeout: float | None = None):
     return follow_changes_async(
-        database.readers, lambda: database.standing, reader, restart=False, timeout=timeout
+        database.readers, lambda: database.standing, no_failure, reader, restart=False, timeout=timeout
     )
 
 

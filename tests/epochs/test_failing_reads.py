@@ -70,3 +70,26 @@ def test_a_slide_over_a_derived_stream_is_the_instant_everywhere():
         assert answer.as_of == slide
         assert q.invoke(as_of=slide).to_pylist() == answer.to_pylist()
         assert list(q.changes())[-1].as_of <= slide
+
+
+@pytest.mark.parametrize("mode", ["eager", "lazy", "auto"])
+@pytest.mark.parametrize("first", ["changes", "where", "as_of"])
+def test_whichever_read_meets_the_failure_first_the_query_is_suspended_or_the_error_is_ours(mode, first):
+    with local() as db:
+        db.sql(f"{STREAM}; SET share_from = 1")
+        db.sql(f"CREATE QUERY bad WITH (answers = '{mode}') AS SELECT k, v * 2 AS x FROM s [RANGE 1 HOUR]")
+        db.push("s", [(1, 1, 5), (2, 1, LARGEST)])
+        with warnings.catch_warnings(action="ignore"):
+            db.run()
+        bad = db.query("bad")
+        ask = {
+            "changes": lambda: list(bad.changes()),
+            "where": lambda: bad.invoke(where="k = 1"),
+            "as_of": lambda: bad.invoke(as_of=datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)),
+        }[first]
+        # An earlier instant tells nothing of the answer of now.
+        with pytest.raises(errors.QueryFailed if first != "as_of" else errors.PanesError):
+            ask()
+        with pytest.raises(errors.QueryFailed):
+            bad.invoke()
+        assert set(db.status().failed) == {"bad"}

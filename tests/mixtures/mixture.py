@@ -183,8 +183,9 @@ class Mixture:
         steps[name][1]()
 
     def _each(self, look: Callable[[Standing], None]) -> None:
-        for standing in self._queries.values():
-            look(standing)
+        for standing in list(self._queries.values()):
+            if standing.name in self._queries:  # it may be dropped meanwhile, because it has failed
+                look(standing)
 
     def _give_and_run(self) -> None:
         for name in self._given.streams:
@@ -629,6 +630,9 @@ class Mixture:
             standing.told.discard(reader)
             standing.came.discard(reader)
             self._read_changes(standing, reader, restart=True)
+        except errors.QueryFailed:
+            # One that is computed when it is read fails then.
+            self._check_failed(standing.name)
         except errors.CatalogError as error:
             self._say(f"#   refused: {error}")
             if "there are no changes to follow" not in str(error):
