@@ -114,12 +114,10 @@ class Reads:
                 return found
         current, ask = self._answers.current, self._one_time.answer
         last = self._answers.last_epoch
-        if (
-            as_of is not None
-            or is_table_only(plan)
-            or epoch not in (None, last)
-            or self._answers.is_read_only
-        ):
+        if is_table_only(plan):
+            # It reads no history, and so it does not queue behind those that do.
+            return current.computed(lambda: ask(plan, as_of, isolation=level, epoch=epoch))
+        if as_of is not None or epoch not in (None, last) or self._answers.is_read_only:
             return current.once(
                 None, lambda _: ask(plan, as_of, isolation=level, epoch=epoch, step=current.step)
             )
@@ -128,10 +126,10 @@ class Reads:
             lambda as_of_epoch: ask(plan, epoch=as_of_epoch, step=current.step),
             may_wait=level != WINDOW or epoch is not None,
         )
-        found = BEFORE_ALL if answer.epoch is None else answer.epoch
-        if epoch is not None and found != epoch:
+        read_epoch = BEFORE_ALL if answer.epoch is None else answer.epoch
+        if epoch is not None and read_epoch != epoch:
             return self._select(plan, None, level, epoch)  # another epoch was committed just now
-        if level == LATEST and epoch is None and found != self._answers.last_epoch:
+        if level == LATEST and epoch is None and read_epoch != self._answers.last_epoch:
             return self._answers.latest_once(plan)
         return answer
 
