@@ -50,7 +50,7 @@ def show_statistics(context: Context) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-_KINDS = [*_UNITS, "cost"]
+_KINDS: list[str] = [*_UNITS, "cost"]
 
 
 def _unread_tables(context: Context) -> Iterator[dict[str, object]]:
