@@ -30,9 +30,11 @@ def likely_unit(stream: Stream, max_ts: int) -> str:
         return ""
     assert by is not None
     written_us = _last_written(FileLocation.of(str(stream.source.location)))
+    if written_us is None or abs(max_ts - written_us) <= _NEAR_US:
+        return ""
     for unit, length in TO_MICROSECONDS.items():
         meant = max_ts // TO_MICROSECONDS[by.unit] * length
-        if unit != by.unit and written_us is not None and abs(meant - written_us) <= _NEAR_US:
+        if unit != by.unit and abs(meant - written_us) <= _NEAR_US:
             return (
                 f"{stream.name}: event times end at {to_datetime(max_ts):%Y-%m-%d %H:%M:%S}, and the files are of "
                 f"{to_datetime(written_us):%Y-%m-%d}; is {by.column} in {unit}? the stream says {by.unit}"

@@ -47,3 +47,8 @@ def test_times_of_their_own_are_no_mistake(folder):
     assert likely_unit(stream("s3://bucket/in", "MICROSECONDS"), NOW_S * 1000) == ""
     arrived = base_stream(f"CREATE STREAM s (ts BIGINT) FROM FILES '{folder}'", 1)
     assert likely_unit(arrived, NOW_S * 1000) == ""
+
+
+def test_old_times_in_files_as_old_are_no_mistake(folder):
+    os.utime(folder / "a", (9, 9))
+    assert likely_unit(stream(folder, "SECONDS"), 44_000_000) == ""
