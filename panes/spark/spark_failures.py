@@ -70,7 +70,10 @@ def spark_failure(error: BaseException, where: str, folder: Path | None = None) 
     """The error to raise for one that ended an epoch; those that are neither Spark's nor the file system's are
     passed on as they are. `folder` has Spark's checkpoint."""
     if isinstance(error, SPARK_ERRORS):
-        found = _of_files(str(error), where, folder) or _of_spark(str(error), where)
+        text = str(error)
+        # An error of ours that was raised in a worker names the file itself.
+        in_files = None if _OURS.search(text) else _of_files(text, where, folder)
+        found = in_files or _of_spark(text, where)
         found.details = str(error)
         return found
     return explained_failure(error, where)
